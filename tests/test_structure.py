@@ -73,12 +73,14 @@ runs.callbacks: metrics settings weights training outputs runs.output_dir runs.e
 runs: metrics flags engines settings text features weights training.optimizers training outputs
     report runs.output_dir runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
 exports: problem_types flags model onnx settings text examples features weights heads runs.loading
+api.inputs: problem_types settings examples.table_files runs.loading
+api.results: problem_types api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad features
     weights outputs outputs.vectors runs.loading runs.engine runs.tasks runs.tasks.classification
-    runs.extraction runs
+    runs.extraction runs api.inputs api.results
 serving.monitoring:
 serving: settings features weights runs.loading api serving.monitoring
-keras: tf_internals model settings text features weights runs.loading exports api
+keras: tf_internals model settings text features weights runs.loading exports api.inputs api
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training

@@ -9,15 +9,17 @@ classifier. The first call in a process imports TensorFlow, which takes seconds.
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.label_rows import read_label_rows
-from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
-from bert_cli.api.texts import check_text, list_items, texts_or_pairs
+from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
+from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
+from bert_cli.api.inputs.texts import Texts, check_text, list_items, read_texts
+from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_files.probe import TableFile
@@ -36,23 +38,6 @@ from bert_cli.settings.groups import read_threshold
 BATCH_SIZE = 32  # texts of maximum length
 
 
-class Predictions(NamedTuple):
-    """Predictions for n texts.
-
-    Attributes:
-        best: the most probable label per text. For multi-label models, a tuple of all labels with a
-            probability of at least the threshold, in column order; it may be empty. For a
-            regression, an empty list.
-        probabilities: float32 [n, L], with columns in the order of Classifier.labels. For
-            multi-label models they are independent. L is 0 for a regression.
-        values: predicted numbers, float32 [n], for a regression; None otherwise.
-    """
-
-    best: list[str] | list[tuple[str, ...]]
-    probabilities: np.ndarray
-    values: np.ndarray | None = None
-
-
 class Classifier(loading.TrainableModel, loading.CuttingModel):
     """Text classifier, made by `load`, `train` or `fit`.
 
@@ -69,6 +54,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
     """
 
     takes_pairs: bool = True
+    _columns = UNKNOWN_COLUMNS
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
         self.labels = data.labels
@@ -220,6 +206,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         data = task.make_empty_dataset(model, label_names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
+        classifier._columns = trained_columns(model)
         return classifier
 
     @name_arguments_in_errors()
@@ -227,24 +214,17 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         """Classify n texts or pairs of texts.
 
         Args:
-            texts: texts, or pairs (text, text_b).
+            texts: texts, or pairs (text, text_b), in any sequence; or a table with the text columns
+                of the training data, such as a pandas.DataFrame.
             batch_size: texts of maximum length per batch; batches of shorter texts have more texts
                 but the same number of tokens.
 
         Returns:
-            Predictions in the order of `texts`.
+            Predictions in the order of `texts`: a sequence with one item per text.
         """
-        problem_type = self._data.problem_type
-        pairs = texts_or_pairs(texts)
-        # There are no empty batches, but callers expect an array with the right shape, not an
-        # error.
-        if not pairs:
-            values = np.zeros(0, np.float32) if problem_type.reader.is_numeric else None
-            return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
-        outputs = self._infer(pairs, batch_size, "predicting")
-        if problem_type.reader.is_numeric:
-            return Predictions([], np.zeros((len(pairs), 0), np.float32), outputs["values"])
-        return Predictions(problem_type.decoder.decisions(outputs, self._data.decoder.labels), outputs["probabilities"])
+        read = self._read(texts)
+        outputs = self._infer(read, batch_size, "predicting") if len(read) else None
+        return make_predictions(read, self._data.problem_type, self._data.decoder.labels, outputs)
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
@@ -253,14 +233,15 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         Each has `text` (and `text_b`), together with `label` and `probabilities`, `labels` and
         `probabilities` for multi-label models, or `value` for a regression.
         """
-        pairs = texts_or_pairs(texts)
-        if not pairs:
+        read = self._read(texts)
+        if not len(read):
             return []
-        outputs = self._infer(pairs, BATCH_SIZE, None)
+        outputs = self._infer(read, BATCH_SIZE, None)
         problem_type = self._data.problem_type
         labels = self._data.decoder.labels
         return [
-            text_record(*pair) | problem_type.columns.record(outputs, row, labels) for row, pair in enumerate(pairs)
+            text_record(*pair) | problem_type.columns.record(outputs, row, labels)
+            for row, pair in enumerate(read.pairs)
         ]
 
     @name_arguments_in_errors()
@@ -285,11 +266,16 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
             f"{place}: has a second text, and the model was trained on single texts; give one text",
         )
 
-    def _infer(self, pairs: list[tuple[str, str | None]], batch_size: int, title: str | None) -> dict[str, np.ndarray]:
-        """Return the model's outputs for pairs of texts."""
-        for number, (_, text_b) in enumerate(pairs):
-            self._check_pair(text_b, f"texts:{number}")
-        examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
+    def _read(self, texts: object) -> Texts:
+        """Return the texts or pairs in an argument."""
+        read = read_texts(texts, columns=self._columns, takes_pairs=self.takes_pairs)
+        for row, (_, text_b) in enumerate(read.pairs):
+            self._check_pair(text_b, f"texts[{row}]")
+        return read
+
+    def _infer(self, texts: Texts, batch_size: int, title: str | None) -> dict[str, np.ndarray]:
+        """Return the model's outputs for texts."""
+        examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(texts.pairs)]
         features = self._data.features(examples)
         self.on_cut(features.cuts, self.max_seq_length)
         return self._data.decoder.infer(self._session, features, batch_size, title)

@@ -8,13 +8,14 @@ returns a float32 array with one row per text.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.texts import single_texts, texts_or_pairs
+from bert_cli.api.inputs.frames import trained_columns
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
+from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.cuts import NOT_CUT
@@ -33,18 +34,6 @@ from bert_cli.settings.groups import LAST_LAYER, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
-class TokenFeatures(NamedTuple):
-    """Token vectors of a text.
-
-    Attributes:
-        tokens: t tokens, including [CLS] and [SEP].
-        vectors: float32 [t, W].
-    """
-
-    tokens: list[str]
-    vectors: np.ndarray
-
-
 class FeatureExtractor(loading.CuttingModel):
     """Encoder that turns texts into vectors, made by `load` from any checkpoint.
 
@@ -56,6 +45,7 @@ class FeatureExtractor(loading.CuttingModel):
         self._session = session
         self._settings = settings
         self._model = model
+        self._columns = trained_columns(model)
         self.width = model.config.hidden_size * len(session.choice.state_indices)
 
     @classmethod
@@ -118,21 +108,24 @@ class FeatureExtractor(loading.CuttingModel):
         return cls(session, settings, model)
 
     @name_arguments_in_errors()
-    def extract(self, texts: Iterable[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
+    def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:
         """Return the vectors of n texts or pairs of texts, in their order.
 
         Besides the result, only one chunk of texts is in memory.
 
         Args:
-            texts: texts, or pairs (text, text_b).
+            texts: texts, or pairs (text, text_b), in any sequence; or a table with a column of
+                texts, such as a pandas.DataFrame.
 
         Returns:
-            float32 [n, W], or n TokenFeatures with pooling="none".
+            A float32 array [n, W], or a sequence of n TokenFeatures with pooling="none". Both have
+            `to_frame`.
         """
         # Check all texts first, because an error after minutes of work would lose the results.
-        pairs = texts_or_pairs(texts)
+        read = read_texts(texts, columns=self._columns)
+        pairs = read.pairs
         if self._settings.extraction.pooling == "none":
-            return [features for rows in self._rows(pairs) for features in _tokens(rows)]
+            return TokenVectors(read, [features for rows in self._rows(pairs) for features in _tokens(rows)])
         # Fill the array chunk by chunk to avoid a second copy of all vectors.
         vectors = np.empty((len(pairs), self.width), np.float32)
         num_written = 0
@@ -141,15 +134,16 @@ class FeatureExtractor(loading.CuttingModel):
             num_written += len(rows)
         if num_written != len(pairs):
             raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
-        return vectors
+        return make_vectors(vectors, read)
 
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
         max_length = self._session.choice.max_seq_length
-        return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in single_texts(texts)]
+        read = read_texts(texts, SINGLE_TEXTS, self._columns)
+        return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in read.singles]
 
-    def _rows(self, pairs: list[tuple[str, str | None]]) -> Iterator[FeatureRows]:
+    def _rows(self, pairs: list[Pair]) -> Iterator[FeatureRows]:
         """Yield the vectors chunk by chunk."""
         extraction = self._settings.extraction
         tokenizer = self._model.tokenizer

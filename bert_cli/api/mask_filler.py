@@ -1,18 +1,19 @@
 """Predictions of masked words and next sentences for Python programs.
 
    from bert_cli import MaskFiller
-   MaskFiller.load().fill("the dog sees a [MASK] .")["masks"][0][0]["token"]
+   MaskFiller.load().fill("the dog sees a [MASK] .").masks[0][0].token
 
 returns the most probable word for the [MASK].
 """
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors, parse_arguments
-from bert_cli.api.texts import check_text, single_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, check_text, read_texts
+from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
@@ -62,25 +63,37 @@ class MaskFiller:
 
         return cls(open_masked_words(model, checkpoint, settings.devices), model)
 
+    @overload
+    def fill(self, text: str, top_k: int = _TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
+    @overload
+    def fill(self, text: Iterable[str], top_k: int = _TOP_K) -> FilledTexts: ...
     @name_arguments_in_errors()
-    def fill(self, text: str | Iterable[str], top_k: int = _TOP_K) -> Any:
-        """Return the most probable tokens for each [MASK], as in the JSON lines of bert-fill-mask.
-
-        A result has `text` and `masks`: for each [MASK] a list of {"token", "probability"}, best
-        first. For two texts separated by ` ||| `, it also has `next_sentence_probability`.
+    def fill(self, text: str | Iterable[str], top_k: int = _TOP_K) -> FilledText | FilledTexts:
+        """Return the most probable tokens for each [MASK].
 
         Args:
-            text: a text, or an iterable of texts.
+            text: a text, texts in any sequence, or a table with a column of texts, such as a
+                pandas.DataFrame.
             top_k: number of tokens per [MASK].
 
         Returns:
-            A result, or a list of results if `text` is not a string.
+            A FilledText, or a sequence of them if `text` is not a string.
         """
-        if top_k < 1:
-            raise InputError(f"top_k={top_k}: 1 or more is needed")
+        _check_top_k(top_k)
         if isinstance(text, str):
-            return self._records([text], top_k)[0]
-        return self._records(single_texts(text), top_k)
+            return make_filled_text(self._records([text], top_k)[0])
+        read = read_texts(text, SINGLE_TEXTS)
+        return FilledTexts(read, list(map(make_filled_text, self._records(read.singles, top_k))))
+
+    @name_arguments_in_errors()
+    def records(self, texts: Iterable[str], top_k: int = _TOP_K) -> list[dict[str, Any]]:
+        """Return one dict per text, as in the JSON lines of bert-fill-mask.
+
+        It has `text` and `masks`: for each [MASK] a list of {"token", "probability"}, best first.
+        For two texts separated by ` ||| `, it also has `next_sentence_probability`.
+        """
+        _check_top_k(top_k)
+        return self._records(read_texts(texts, SINGLE_TEXTS).singles, top_k)
 
     @name_arguments_in_errors()
     def next_sentence(self, text: str, text_b: str) -> float:
@@ -107,3 +120,8 @@ class MaskFiller:
             for chunk in iterate_chunks(masked_texts)
             for record in predict_masks(self._session, tokenizer, num_candidates, chunk)
         ]
+
+
+def _check_top_k(top_k: int) -> None:
+    if top_k < 1:
+        raise InputError(f"top_k={top_k}: 1 or more is needed")

@@ -2,11 +2,12 @@
 
    from bert_cli import QuestionAnswerer
    pair = ("Where does Zora live?", "Zora lives in Kelm.")
-   QuestionAnswerer.load("bert_output").answer([pair])[0]["answer"]
+   QuestionAnswerer.load("bert_output").answer([pair])[0].answer
 
 returns a part of the context, or "" if there is no answer. `train` trains a new model.
 """
 
+import dataclasses
 import functools
 import os
 from collections.abc import Iterable
@@ -14,8 +15,9 @@ from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.texts import list_items
-from bert_cli.base.errors import InputTypeError
+from bert_cli.api.inputs.frames import TextColumns
+from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
+from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.squad import check_lengths
@@ -111,16 +113,30 @@ class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
         return cls(session, task, model.tokenizer)
 
     @name_arguments_in_errors()
-    def answer(self, questions: Iterable[tuple[str, str]]) -> list[dict]:
-        """Answer n pairs (question, context), in their order.
+    def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:
+        """Answer n pairs (question, context), and return an Answer for each, in their order.
 
-        Returns:
-            One dict per pair, as in the JSON lines of bert-squad. It has the `answer`, its
-            `probability` among the `nbest`, its `start` and `end` in characters of the context, and
-            the `sentence` around it. See runs.tasks.squad_interactive.answer_record.
+        Args:
+            questions: pairs in any sequence, or a table with the columns question and context, such
+                as a pandas.DataFrame.
         """
-        pairs = list_items("questions", questions, "a list of pairs (question, context)", is_of_pairs=True)
-        examples = [_example(number, pair) for number, pair in enumerate(pairs)]
+        read = _read(questions)
+        records = zip(self._records(read), read.pairs, strict=True)
+        return Answers(read, [make_answer(record, context or "") for record, (_, context) in records])
+
+    @name_arguments_in_errors()
+    def records(self, questions: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+        """Return one dict per pair (question, context), as in the JSON lines of bert-squad.
+
+        See runs.tasks.squad_interactive.answer_record for the keys.
+        """
+        return self._records(_read(questions))
+
+    def _records(self, questions: Texts) -> list[dict[str, Any]]:
+        examples = [
+            SquadExample(str(number), question, split_context(context or ""))
+            for number, (question, context) in enumerate(questions.pairs)
+        ]
         if not examples:
             return []
         predictions, cuts = answer_questions(self._session, self._task, examples, self._tokenizer)
@@ -128,7 +144,6 @@ class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
         return [answer_record(example, prediction) for example, prediction in zip(examples, predictions, strict=True)]
 
 
-def _example(number: int, pair: object) -> SquadExample:
-    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-        raise InputTypeError(f"questions[{number}]: a pair (question, context) is needed, found {pair!r:.80}")
-    return SquadExample(str(number), pair[0], split_context(pair[1]))
+def _read(questions: object) -> Texts:
+    read = read_texts(questions, QUESTIONS, TextColumns("question", "context"), "questions")
+    return dataclasses.replace(read, names=("question", "context"))

@@ -8,12 +8,13 @@ returns a list of {"type", "text", "start", "end", "score"}. `train` trains a ne
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.tables import is_path
-from bert_cli.api.texts import list_items, single_texts
+from bert_cli.api.inputs.tables import is_path
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
+from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
@@ -24,20 +25,6 @@ from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
 from bert_cli.runs.tasks.tagging_data import TaggingDataset, make_empty_dataset
 from bert_cli.settings.tagging import TagSettings, window_stride
-
-
-class TaggedText(NamedTuple):
-    """Tags of a text.
-
-    Attributes:
-        words: the text's words.
-        tags: one tag per word, in the notation of the training data.
-        entities: entities as dicts, see outputs.tagging.example_entities.
-    """
-
-    words: tuple[str, ...]
-    tags: tuple[str, ...]
-    entities: list[dict]
 
 
 class Tagger(loading.TrainableModel):
@@ -128,25 +115,31 @@ class Tagger(loading.TrainableModel):
         return cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
 
     @name_arguments_in_errors()
-    def tag(self, texts: Iterable[str]) -> list[TaggedText]:
+    def tag(self, texts: Iterable[str]) -> TaggedTexts:
         """Tag n texts, and return a TaggedText for each, in their order.
 
         A text without words has no tags. Entity offsets count characters of the text.
+
+        Args:
+            texts: texts in any sequence, or a table with a column of texts, such as a
+                pandas.DataFrame.
         """
+        read = read_texts(texts, SINGLE_TEXTS)
         results = []
-        for example, prediction in self._tag(texts, "tagging"):
+        for text, (example, prediction) in zip(read.singles, self._tag(read, "tagging"), strict=True):
             tags = self._data.notation.encode(prediction.tags)
             entities = example_entities(example, prediction)["entities"]
-            results.append(TaggedText(tuple(example.words), tags, entities))
-        return results
+            results.append(TaggedText(text, tuple(example.words), tags, entities))
+        return TaggedTexts(read, results)
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str]) -> list[dict[str, Any]]:
         """Return a dict with `text` and `entities` per text, as in the JSON lines for --input_file."""
-        return [example_entities(example, prediction) for example, prediction in self._tag(texts, None)]
+        tagged = self._tag(read_texts(texts, SINGLE_TEXTS), None)
+        return [example_entities(example, prediction) for example, prediction in tagged]
 
-    def _tag(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [make_text_example(text, self._data.tokenizer) for text in single_texts(texts)]
+    def _tag(self, texts: Texts, title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+        examples = [make_text_example(text, self._data.tokenizer) for text in texts.singles]
         # Keep texts without words, so that results are in the order of the texts.
         return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.texts import check_text
+from bert_cli.api.inputs.texts import check_text
 from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import name_arguments_in_errors
-from bert_cli.api.texts import list_items
+from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer

@@ -204,7 +204,7 @@ class _QuestionAnswerer(ServedModel):
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         if any(item.second is None for item in items):
             raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
-        return self._model.answer([(item.first, item.second or "") for item in items])
+        return self._model.records([(item.first, item.second or "") for item in items])
 
     def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
         return record | {"id": str(number) if item.id is None else item.id}
@@ -216,7 +216,7 @@ class _MaskFiller(ServedModel):
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
-        return self._model.fill(pairs)
+        return self._model.records(pairs)
 
     def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
         return record

@@ -100,8 +100,17 @@ def test_answers(answering, tmp_path, capfd, caplog):
     flags = [f"--input_file={tmp_path / 'questions.jsonl'}", f"--init_checkpoint={folder}", "--precision=float32"]
     assert run_squad.main([*flags, f"--output_file={tmp_path / 'answers.jsonl'}"]) == 0
     answerer = QuestionAnswerer.load(folder, precision="float32")
-    answers = answerer.answer([*pairs, ("who ?", "")])
-    assert answers == [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    questions = [*pairs, ("who ?", "")]
+    assert answerer.records(questions) == [
+        json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()
+    ]
+    answers = answerer.answer(questions)
+    assert (
+        [answer.answer for answer in answers]
+        == answers.best
+        == [record["answer"] for record in answerer.records(questions)]
+    )
+    assert list(answers.to_frame()) == ["question", "context", "answer", "probability", "start", "end", "sentence"]
     assert answerer.answer([]) == []
     caplog.clear()
     answerer.answer([("cat dog " * 20, "a dog"), ("the dog", "a dog " * 200)])
@@ -126,7 +135,11 @@ def test_tags(model_flags, tmp_path, capfd):
     assert tagged[0].words == ("The", "old", "dog", "sees")
     assert tagged[0].tags == ("O", "B-X", "I-X", "O")
     assert len(tagged[2].tags) == 60
-    assert tagged[1] == ((), (), [])
+    assert (tagged[1].words, tagged[1].tags, tagged[1].entities) == ((), (), [])
+    assert [result.text for result in tagged] == texts
+    frame = tagged.to_frame()
+    assert frame.loc[0, ["type", "text", "start", "end"]].tolist() == ["X", "old dog", 4, 11]
+    assert len(frame) == sum(map(len, tagged.entities))
 
 
 def test_refusals(trained, tmp_path):
@@ -175,8 +188,8 @@ def test_every_method_takes_a_generator_and_refuses_other_containers(methods, na
     expected = repr(methods[name](items))
     assert repr(methods[name](item for item in items)) == expected
     assert len(methods[name](tuple(items))) == 3
-    frame = pd.DataFrame({"text": texts, "text_b": texts})
-    for values in (frame, frame.to_dict(), set(items), None, b"a [MASK]", *([] if name == "fill" else ["a [MASK]"])):
+    frame = pd.DataFrame({"text": texts})
+    for values in (frame.to_dict(), set(items), None, b"a [MASK]", *([] if name == "fill" else ["a [MASK]"])):
         with pytest.raises(InputTypeError, match=r"^(texts|questions): a list of "):
             methods[name](values)
     for item in (None, float("nan"), b"a [MASK]", 3):

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger
-from bert_cli.api.tables import are_numbers
+from bert_cli.api.inputs.tables import are_numbers
 from bert_cli.base.errors import InputError
 from bert_cli.run_classifier import main
 from bert_cli.runtime.signals import Stopped

@@ -38,7 +38,8 @@ def test_pairs_empty_lists_and_other_labels(trained):
     np.testing.assert_allclose(predictions.probabilities[0], predictions.probabilities[2], atol=1e-6)
     assert set(predictions.best) <= {"animal", "person"}
     nothing = classifier.predict([])
-    assert (nothing.best, nothing.probabilities.shape) == ([], (0, 2))
+    assert (len(nothing), nothing.best, nothing.probabilities.shape) == (0, [], (0, 2))
+    assert len(nothing.to_frame()) == 0
     with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a dog'"):
         classifier.predict("a dog")
     for wrong in (3, None, ("a", "b", "c"), (None, "a")):

@@ -201,11 +201,11 @@ def test_fill_mask_with_googles_generator(google, engine):
     folder, _, generator = google
     filler = MaskFiller.load(f"{folder}/electra_small/generator", precision="float32", engine=engine)
     text = "all work and no [MASK] makes jack a dull boy"
-    candidates = filler.fill(text, top_k=len(TOKENS))["masks"][0]
+    candidates = filler.fill(text, top_k=len(TOKENS)).masks[0]
     # A head has width 64, or the layer's width if that is smaller.
     exact = softmax(word_logits(generator, states(generator, 1, *inputs_of(text).values()))[0, 5])
-    assert [candidate["token"] for candidate in candidates] == [TOKENS[number] for number in np.argsort(-exact)]
-    np.testing.assert_allclose([candidate["probability"] for candidate in candidates], np.sort(exact)[::-1], atol=1e-5)
+    assert [candidate.token for candidate in candidates] == [TOKENS[number] for number in np.argsort(-exact)]
+    np.testing.assert_allclose([candidate.probability for candidate in candidates], np.sort(exact)[::-1], atol=1e-5)
 
 
 def test_discriminator_cannot_fill_masks(google, tmp_path, capfd):

@@ -164,14 +164,14 @@ def test_from_python_as_the_command(pretrained, fill):
     text = "the [MASK] sees a [MASK] . ||| my dog likes bread ."
     _, out, _ = fill(text, "--top_k=4")
     result = filler.fill(text, top_k=4)
-    assert [len(candidates) for candidates in result["masks"]] == [4, 4]
-    shown = [f"  {entry['probability']:.4f}  {entry['token']}" for entry in result["masks"][0] + result["masks"][1]]
+    assert [len(candidates) for candidates in result.masks] == [4, 4]
+    shown = [f"  {entry.probability:.4f}  {entry.token}" for entry in result.masks[0] + result.masks[1]]
     assert [line for line in out.splitlines() if line in shown] == shown
-    assert f"  {result['next_sentence_probability']:.4f}  the second text follows the first" in out
-    assert filler.fill([text, "a [MASK] ."])[0]["masks"][0][0] == result["masks"][0][0]
-    assert [len(entry) for entry in filler.fill("a [MASK] .")["masks"]] == [5]
+    assert f"  {result.next_sentence_probability:.4f}  the second text follows the first" in out
+    assert filler.fill([text, "a [MASK] ."])[0].masks[0][0] == result.masks[0][0]
+    assert [len(entry) for entry in filler.fill("a [MASK] .").masks] == [5]
     follows = filler.next_sentence("the [MASK] sees a [MASK] .", "my dog likes bread .")
-    assert follows == pytest.approx(result["next_sentence_probability"], abs=1e-6)
+    assert follows == pytest.approx(result.next_sentence_probability, abs=1e-6)
 
 
 def test_refusals_from_python(pretrained, trained):

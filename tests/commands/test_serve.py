@@ -118,7 +118,7 @@ def test_taggers_and_questions(served, tagger_once, answering):
     assert [record["entities"] for record in records] == [record["entities"] for record in expected]
     question = {"question": "who sees a dog ?", "context": "the cat sees a dog . a bird sings ."}
     answer = served.post("/predict", question | {"model": "answers"})[1]
-    plain = QuestionAnswerer.load(str(answering)).answer([tuple(question.values())])[0]
+    plain = QuestionAnswerer.load(str(answering)).records([tuple(question.values())])[0]
     assert (answer["answer"], answer["start"], answer["sentence"]) == (
         plain["answer"],
         plain["start"],

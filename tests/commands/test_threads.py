@@ -37,15 +37,15 @@ def test_other_heads(tagger_once, answering):
     answerer = QuestionAnswerer.load(str(answering))
 
     def answer(text):
-        return answerer.answer([("who sees ?", f"{text} . a bird sings .")])[0]["answer"]
+        return answerer.answer([("who sees ?", f"{text} . a bird sings .")])[0].answer
 
     assert from_threads(answer) == [answer(text) for text in TEXTS] * 4
     filler = MaskFiller.load()
 
     def fill(text):
         return [
-            candidate["token"]
-            for candidate in filler.fill(text.replace("sees", "[MASK]"), top_k=1 + len(text) % 3)["masks"][0]
+            candidate.token
+            for candidate in filler.fill(text.replace("sees", "[MASK]"), top_k=1 + len(text) % 3).masks[0]
         ]
 
     assert from_threads(fill) == [fill(text) for text in TEXTS] * 4

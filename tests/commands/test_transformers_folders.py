@@ -102,11 +102,11 @@ def test_an_answer_with_an_added_token(folders, tmp_path, capfd):
     question, context = QUESTION
     flags = [f"--init_checkpoint={folders['answers']}", "--precision=float32", "--n_best_size=200"]
     answer = QuestionAnswerer.load(str(folders["answers"]), precision="float32", n_best_size=200).answer([QUESTION])[0]
-    texts = [each["text"] for each in answer["nbest"]]
+    texts = [each["text"] for each in answer.nbest]
     assert "<user> and [E1]" in texts
     assert not any(text.startswith(("user", ">")) for text in texts)
     output = call(capfd, run_squad.main, *flags, f"--question={question}", f"--context={context}")
-    assert f"{answer['probability']:.4f}  {texts[0]}" in output
+    assert f"{answer.probability:.4f}  {texts[0]}" in output
 
 
 def test_a_server_of_three_models(folders):
@@ -123,9 +123,9 @@ def test_a_server_of_three_models(folders):
     tagger = Tagger.load(str(folders["tagging"]), precision="float32")
     assert [each["entities"] for each in tagged] == [each["entities"] for each in tagger.records(TEXTS)]
     answerer = QuestionAnswerer.load(str(folders["answers"]), precision="float32")
-    assert answer["answer"] == answerer.answer([QUESTION])[0]["answer"]
+    assert answer["answer"] == answerer.answer([QUESTION])[0].answer
     filler = MaskFiller.load(str(folders["masked_lm"]), precision="float32")
-    assert masks[0][0]["token"] == filler.fill(MASKED)["masks"][0][0]["token"]
+    assert masks[0][0]["token"] == filler.fill(MASKED).masks[0][0].token
 
 
 def ask_model(server, name: str, body: dict) -> dict:
@@ -225,7 +225,7 @@ def test_answers_of_a_saved_folder(saved, tmp_path, capfd):
         found = [entry["start_logit"], entry["end_logit"]]
         np.testing.assert_allclose(found, [output["start_logits"][start], output["end_logits"][end]], atol=1e-5)
     answer = QuestionAnswerer.load(str(folder), precision="float32", n_best_size=200).answer([QUESTION])[0]
-    assert answer["answer"] == nbest[0]["text"]
+    assert answer.answer == nbest[0]["text"]
     with serving(f"--output_dir={folder}", "--precision=float32") as server:
         served = server.post("/predict", dict(zip(("question", "context"), QUESTION, strict=True)))[1]
     assert served["answer"] == nbest[0]["text"]
@@ -238,8 +238,8 @@ def test_blanks_of_a_saved_folder(saved, capfd):
     place = output["ids"].index(SPECIAL.index("[MASK]"))
     expected = softmax(output["logits"][place])
     tokens = [*VOCABULARY, "<user>", "[E1]"]
-    masks = MaskFiller.load(str(folder), precision="float32").fill(MASKED, top_k=10)["masks"][0]
-    found = {each["token"]: each["probability"] for each in masks}
+    masks = MaskFiller.load(str(folder), precision="float32").fill(MASKED, top_k=10).masks[0]
+    found = dict(masks)
     assert list(found) == [tokens[index] for index in np.argsort(-expected)[:10]]
     np.testing.assert_allclose(list(found.values()), np.sort(expected)[::-1][:10], atol=1e-5)
     assert next(iter(found)) in call(capfd, fill_mask.main, MASKED, f"--init_checkpoint={folder}")

@@ -62,7 +62,7 @@ def extract():
     return FeatureExtractor.load(None, engine="tensorflow").extract(["a text ."]).shape
 
 def fill():
-    return MaskFiller.load(engine="tensorflow").fill("the [MASK] sees .", top_k=1)["masks"][0][0]["token"]
+    return MaskFiller.load(engine="tensorflow").fill("the [MASK] sees .", top_k=1).masks[0][0].token
 
 with concurrent.futures.ThreadPoolExecutor(8) as pool:
     results = [pool.submit(function) for function in (fit, fit, predict, predict, extract, fill)]

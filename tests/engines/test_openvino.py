@@ -108,7 +108,7 @@ def test_masked_words_equal_onnxruntime():
     """The built-in model also has a next-sentence head."""
     text = "the dog [MASK] in the garden ."
     openvino_result, reference = (
-        MaskFiller.load(engine=engine, precision="float32").fill(text)["masks"][0]
+        MaskFiller.load(engine=engine, precision="float32").records([text])[0]["masks"][0]
         for engine in ("openvino", "onnxruntime")
     )
     assert [word["token"] for word in openvino_result] == [word["token"] for word in reference]

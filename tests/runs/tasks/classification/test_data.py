@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.api.tables import pair_up
+from bert_cli.api.inputs.tables import pair_up
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse

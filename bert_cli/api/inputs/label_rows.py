@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.texts import list_items
+from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_some, quote
 from bert_cli.problem_types.single_label import SINGLE_LABEL
@@ -20,7 +20,7 @@ class LabelRows(NamedTuple):
 
     Attributes:
         items: for each text a label, a list of labels, a tuple of 0 and 1, or None for no label.
-        names: label names in the order of the tuples, or None if the argument has no names.
+        names: label names in tuple order, or None if the argument has no names.
         are_one_hot: whether all items are tuples with a single 1.
     """
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from bert_cli.api.label_rows import is_flags, read_label_rows
+from bert_cli.api.inputs.label_rows import is_flags, read_label_rows
 from bert_cli.base.errors import InputError
 
 ONE_HOT = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0)]

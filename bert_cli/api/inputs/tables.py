@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.api.label_rows import is_flags
-from bert_cli.api.texts import list_items
+from bert_cli.api.inputs.label_rows import is_flags
+from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.tables import are_numbers, is_path, pair_up, read_table
+from bert_cli.api.inputs.tables import are_numbers, is_path, pair_up, read_table
 from bert_cli.base.errors import InputError
 
 

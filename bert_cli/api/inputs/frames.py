@@ -1,0 +1,165 @@
+"""Tables in memory (pandas, polars, pyarrow, datasets) and their text columns."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bert_cli.base.errors import InputError, InputTypeError, refuse_if
+from bert_cli.base.messages import list_some, quote
+from bert_cli.examples.table_files.column_names import PAIRS, TEXT_NAMES, normalize_name
+from bert_cli.settings.data import read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bert_cli.runs.loading.bundle import AnyModel
+
+
+class TextColumns(NamedTuple):
+    """Text columns in a model's training table; None if unknown.
+
+    Attributes:
+        text: the text's column.
+        text_b: the second text's column for pairs; None for single texts.
+    """
+
+    text: str | None = None
+    text_b: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns that are not None."""
+        return tuple(name for name in self if name is not None)
+
+
+UNKNOWN_COLUMNS = TextColumns()
+
+
+def trained_columns(model: "AnyModel") -> TextColumns:
+    """Return the text columns in a model's training data, if they had names."""
+    columns = read_columns(model.saved_flags)
+    if columns.text_column is None:
+        columns = read_columns(model.guesses)
+    # A number is a column in a file without a header.
+    names = (columns.text_column, columns.text_b_column)
+    return TextColumns(*(None if name is None or name.isdecimal() else name for name in names))
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A DataFrame of pandas or polars, a pyarrow.Table, or a datasets.Dataset.
+
+    Attributes:
+        source: the caller's object.
+        names: its column names.
+    """
+
+    source: Any
+    names: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def kind(self) -> str:
+        """Return the object's class, for messages."""
+        return type(self.source).__name__
+
+    def column(self, name: Any) -> list[Any]:
+        """Return the values in a column, as Python objects."""
+        column = self.source[name]
+        for method in ("tolist", "to_pylist", "to_list"):
+            if hasattr(column, method):
+                return getattr(column, method)()
+        return list(column)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the table as a pandas.DataFrame; a DataFrame of pandas is returned unchanged."""
+        import pandas as pd
+
+        if isinstance(self.source, pd.DataFrame):
+            return self.source
+        return pd.DataFrame({name: self.column(name) for name in self.names})
+
+
+def as_table(name: str, values: object) -> Table | None:
+    """Return an object with named columns as a Table, or None for another object.
+
+    Use its attributes to recognize it, because importing the libraries takes seconds.
+
+    Args:
+        name: the argument's name, for the error.
+        values: the argument.
+
+    Raises:
+        InputTypeError: if its columns have no values in memory, as in a Spark DataFrame.
+    """
+    if isinstance(values, Mapping | type):
+        return None
+    names = getattr(values, "column_names", None)
+    names = getattr(values, "columns", None) if names is None else names
+    if not isinstance(names, Iterable):
+        return None
+    if not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        table = f"{type(values).__module__}.{type(values).__qualname__}"
+        raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
+    return Table(values, tuple(names))
+
+
+def choose_columns(table: Table, trained: TextColumns, name: str, takes_pairs: bool) -> tuple[Any, ...]:
+    """Return one or two column names to read texts from.
+
+    Use the model's training columns. If they are unknown, use columns with usual names, or the only
+    column.
+
+    Args:
+        table: the caller's table.
+        trained: training columns.
+        name: the argument's name, for errors.
+        takes_pairs: whether two columns can be used.
+
+    Raises:
+        InputError: if a trained column is missing, or no column is known to have the texts.
+    """
+    by_text = {str(column): column for column in table.names}
+    refuse_if(len(by_text) < len(table.names), f"{name}: two columns of the {table.kind} have the same name")
+    if trained.text is not None:
+        missing = [column for column in trained.names if column not in by_text]
+        if not missing:
+            return tuple(by_text[column] for column in trained.names)
+        if len(trained.names) == len(table.names) == 1:
+            return table.names
+        present = list_some([quote(column) for column in by_text])
+        needed = " and ".join(quote(column) for column in missing)
+        raise InputError(
+            f"{name}: the {table.kind} has no column {needed}, which the model was trained on; it has {present}; "
+            f"rename a column, or pass {column_advice(table, len(trained.names) > 1)}"
+        )
+    by_usual_name = {normalize_name(column): column for column in by_text}
+    pairs = [pair for pair in PAIRS if set(pair) <= set(by_usual_name)] if takes_pairs else []
+    usual_names = [column for column in by_usual_name if column in TEXT_NAMES]
+    if pairs:
+        return tuple(by_text[by_usual_name[column]] for column in pairs[0])
+    if len(usual_names) == 1:
+        return (by_text[by_usual_name[usual_names[0]]],)
+    if len(table.names) == 1:
+        return table.names
+    raise InputError(
+        f"{name}: the {table.kind} has no column that is known to hold the texts; pass "
+        f"{column_advice(table, is_of_pairs=False)}"
+    )
+
+
+_MOST_NAMES = 3  # maximum number of columns in advice
+
+
+def column_advice(table: Table, is_of_pairs: bool) -> str:
+    """Return Python code that takes texts, or pairs of texts, from a table, for an error."""
+    columns = [f"df[{_quoted(column)}]" for column in table.names]
+    if is_of_pairs:
+        return f"zip({', '.join(columns[:2])})"
+    return "one of its columns: " + " or ".join(columns[:_MOST_NAMES]) + " …" * (len(columns) > _MOST_NAMES)
+
+
+def _quoted(column: Any) -> str:
+    return f'"{column}"' if isinstance(column, str) else repr(column)

@@ -1,0 +1,58 @@
+"""Candidates for masked words."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+
+
+class Candidate(NamedTuple):
+    """A token to use for a [MASK], and its probability."""
+
+    token: str
+    probability: float
+
+
+@dataclasses.dataclass(frozen=True)
+class FilledText:
+    """Candidates for each [MASK] in a text.
+
+    Attributes:
+        text: the text.
+        masks: candidates for each [MASK], best first.
+        next_sentence_probability: for two texts separated by ` ||| `, the probability that the
+            second one follows; None if there is one text, or no next-sentence head.
+    """
+
+    text: str
+    masks: tuple[tuple[Candidate, ...], ...]
+    next_sentence_probability: float | None = None
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Return the best token for each [MASK]."""
+        return tuple(candidates[0].token for candidates in self.masks)
+
+
+def make_filled_text(record: Mapping[str, Any]) -> FilledText:
+    """Return a FilledText for a record from bert-fill-mask's JSON lines."""
+    masks = tuple(tuple(Candidate(**candidate) for candidate in candidates) for candidates in record["masks"])
+    return FilledText(record["text"], masks, record.get("next_sentence_probability"))
+
+
+class FilledTexts(ItemResults[FilledText]):
+    """Candidates for n texts: a sequence of `FilledText`."""
+
+    def columns(self) -> dict[str, Column]:
+        """Return the best tokens and the probabilities as columns."""
+        columns: dict[str, Column] = {
+            "tokens": [item.tokens for item in self],
+            "probabilities": [tuple(candidates[0].probability for candidates in item.masks) for item in self],
+        }
+        follows = [item.next_sentence_probability for item in self]
+        has_pairs = any(probability is not None for probability in follows)
+        return columns | ({"next_sentence_probability": follows} if has_pairs else {})
+
+    def _summary(self, item: FilledText) -> str:
+        return f"{shorten_text(item.text)}  [{', '.join(item.tokens)}]"

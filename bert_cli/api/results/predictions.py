@@ -1,0 +1,118 @@
+"""Predictions that a classifier returns."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.api.inputs.texts import Texts
+from bert_cli.api.results.sequence import Column, Results, shorten_text
+from bert_cli.problem_types.parts import LabelSet
+from bert_cli.problem_types.parts import Predictions as Outputs
+from bert_cli.problem_types.problem_type import ProblemType
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """Prediction for a text or a pair of texts.
+
+    Attributes:
+        text: the text.
+        text_b: the second text for a pair, otherwise None.
+        label: the most probable label; None for a multi-label model and for a regression.
+        labels: the predicted labels: one, or any number for a multi-label model.
+        probability: the label's probability, None without `label`.
+        probabilities: label -> probability; {} for a regression.
+        value: predicted number, None if this is no regression.
+    """
+
+    text: str
+    text_b: str | None
+    label: str | None
+    labels: tuple[str, ...]
+    probability: float | None
+    probabilities: dict[str, float]
+    value: float | None
+
+
+class Predictions(Results[Prediction]):
+    """Predictions for n texts: a sequence of `Prediction`.
+
+    Attributes:
+        texts: the texts or pairs.
+        labels: L label names, in the order of `probabilities`; () for a regression.
+        best: the most probable label per text. For multi-label models, a tuple of all labels with a
+            probability of at least the threshold, in column order; it may be empty. For a
+            regression, an empty list.
+        probabilities: float32 [n, L]. For multi-label models they are independent. L is 0 for a
+            regression.
+        logits: float32 [n, L] before the activation and the calibration; None for a regression.
+        values: predicted numbers, float32 [n], for a regression; None otherwise.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        labels: tuple[str, ...],
+        best: Sequence[Any],
+        probabilities: np.ndarray,
+        logits: np.ndarray | None,
+        values: np.ndarray | None,
+    ):
+        super().__init__(texts)
+        self.labels = labels
+        self.best = list(best)
+        self.probabilities = probabilities
+        self.logits = logits
+        self.values = values
+
+    def _item(self, row: int) -> Prediction:
+        text, text_b = self.texts.pairs[row]
+        if self.values is not None:
+            return Prediction(text, text_b, None, (), None, {}, float(self.values[row]))
+        best = self.best[row]
+        probabilities = dict(zip(self.labels, self.probabilities[row].tolist(), strict=True))
+        if isinstance(best, tuple):
+            return Prediction(text, text_b, None, best, None, probabilities, None)
+        return Prediction(text, text_b, best, (best,), probabilities[best], probabilities, None)
+
+    def _take(self, rows: slice) -> "Predictions":
+        logits, values = (None if array is None else array[rows] for array in (self.logits, self.values))
+        texts = self.texts.take(rows)
+        return Predictions(texts, self.labels, self.best[rows], self.probabilities[rows], logits, values)
+
+    def columns(self) -> dict[str, Column]:
+        """Return label(s), probabilities or values as columns, named as in predictions.tsv."""
+        if self.values is not None:
+            return {"value": self.values}
+        columns = {f"prob_{label}": self.probabilities[:, column] for column, label in enumerate(self.labels)}
+        if any(isinstance(best, tuple) for best in self.best):
+            return {"labels": self.best, **columns}
+        return {"label": self.best, "probability": self.probabilities.max(axis=1, initial=0), **columns}
+
+    def _summary(self, item: Prediction) -> str:
+        if item.value is not None:
+            return f"{item.value:8.3f}  {shorten_text(item.text)}"
+        score = "" if item.probability is None else f" {item.probability:.3f}"
+        return f"{', '.join(item.labels) or 'none'}{score}  {shorten_text(item.text)}"
+
+
+def make_predictions(texts: Texts, problem_type: ProblemType, labels: LabelSet, outputs: Outputs | None) -> Predictions:
+    """Return the predictions for texts.
+
+    Args:
+        texts: n texts or pairs.
+        problem_type: the model's problem type.
+        labels: label names and thresholds.
+        outputs: a Predictor's outputs for the texts; None if there are no texts.
+    """
+    # There are no empty batches, but callers expect arrays with the right shape, not an error.
+    empty = np.zeros((len(texts), len(labels.names)), np.float32)
+    if problem_type.reader.is_numeric:
+        values = empty.sum(axis=1) if outputs is None else outputs["values"]
+        return Predictions(texts, (), [], empty[:, :0], None, values)
+    if outputs is None:
+        return Predictions(texts, labels.names, [], empty, empty, None)
+    best = problem_type.decoder.decisions(outputs, labels)
+    return Predictions(texts, labels.names, best, outputs["probabilities"], outputs.get("logits"), None)

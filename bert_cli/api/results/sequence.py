@@ -1,0 +1,109 @@
+"""Base class for results: a sequence with one item per text."""
+
+import abc
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+import numpy as np
+
+from bert_cli.api.inputs.texts import Texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Item = TypeVar("Item", covariant=True)
+Column = Sequence[Any] | np.ndarray  # one value per text
+_SHOWN_ROWS = 10  # rows in a notebook and in a repr
+_TEXT_WIDTH = 60  # characters of a text in a repr
+
+
+class Results(Sequence[Item], Generic[Item]):
+    """Results for n texts, in their order; a slice has the same class.
+
+    Attributes:
+        texts: the texts or pairs.
+    """
+
+    def __init__(self, texts: Texts):
+        self.texts = texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Item | Self:
+        if isinstance(index, slice):
+            return self._take(index)
+        # Raise IndexError for a row that does not exist, and count negative rows from the end.
+        return self._item(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._item, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Results | list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # like a list
+
+    @abc.abstractmethod
+    def _item(self, row: int) -> Item:
+        """Return a row's item; rows are 0 to n − 1."""
+
+    @abc.abstractmethod
+    def _take(self, rows: slice) -> Self:
+        """Return the results for a slice's rows."""
+
+    @abc.abstractmethod
+    def columns(self) -> dict[str, Column]:
+        """Return the results as columns with one value per text."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with the input's columns and index, and the results.
+
+        A result's column is called `predicted_…` if the input has a column with its name.
+        """
+        frame = self.texts.to_frame()
+        names = set(map(str, frame.columns))
+        for name, values in self.columns().items():
+            frame[f"predicted_{name}" if name in names else name] = values
+        return frame
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} for {len(self)} text{'s' * (len(self) != 1)}"]
+        lines += [f"  {self._summary(item)}" for item in self[:_SHOWN_ROWS]]
+        return "\n".join(lines + ["  …"] * (len(self) > _SHOWN_ROWS))
+
+    def _summary(self, item: Any) -> str:
+        """Return an item as one line."""
+        return repr(item)
+
+    def _repr_html_(self) -> str:
+        # Pandas cuts long cells and escapes HTML.
+        frame = self[:_SHOWN_ROWS].to_frame()
+        more = len(self) - len(frame)
+        return frame.to_html(float_format="{:.3f}".format, border=0) + (f"<p>… and {more} more</p>" if more else "")
+
+
+class ItemResults(Results[Item]):
+    """Results that are a list of items."""
+
+    def __init__(self, texts: Texts, items: Sequence[Item]):
+        super().__init__(texts)
+        self._items = list(items)
+        if len(self._items) != len(texts):
+            raise RuntimeError(f"{len(self._items)} of {len(texts)} texts have a result")
+
+    def _item(self, row: int) -> Item:
+        return self._items[row]
+
+    def _take(self, rows: slice) -> Self:
+        return type(self)(self.texts.take(rows), self._items[rows])
+
+
+def shorten_text(text: str) -> str:
+    """Return a text on one line, cut for a repr."""
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 1] + "…"

@@ -1,0 +1,125 @@
+"""Tables as texts: trained columns, usual names, missing columns, and rows without a text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli.api.inputs.frames import TextColumns, as_table
+from bert_cli.api.inputs.texts import QUESTIONS, SINGLE_TEXTS, read_texts
+from bert_cli.base.errors import InputError, InputTypeError
+
+REVIEWS = pd.DataFrame({"stars": [5, 1], "review": ["fine", "dull"], "title": ["A", "B"]}, index=[17, 4])
+
+
+class Polars:
+    """A table that is used like a polars.DataFrame."""
+
+    def __init__(self, columns):
+        self._columns = columns
+        self.columns = list(columns)
+
+    def __len__(self):
+        return len(next(iter(self._columns.values())))
+
+    def __getitem__(self, name):
+        return pd.Series(self._columns[name]).array  # has neither tolist nor to_pylist
+
+
+class Dataset(Polars):
+    """A table that is used like a datasets.Dataset."""
+
+    @property
+    def column_names(self):
+        return self.columns
+
+
+def test_trained_columns_are_read():
+    assert read_texts(REVIEWS, columns=TextColumns("review")).pairs == [("fine", None), ("dull", None)]
+    assert read_texts(REVIEWS, columns=TextColumns("title", "review")).pairs == [("A", "fine"), ("B", "dull")]
+
+
+@pytest.mark.parametrize(
+    ("frame", "pairs"),
+    [
+        (REVIEWS[["stars", "review"]], [("fine", None), ("dull", None)]),
+        (REVIEWS[["title"]], [("A", None), ("B", None)]),
+        (pd.DataFrame({"Sentence1": ["a"], "Sentence2": ["b"]}), [("a", "b")]),
+        (pd.DataFrame({0: ["a", "b"]}), [("a", None), ("b", None)]),
+        (Polars({"id": [1], "text": ["a"]}), [("a", None)]),
+        (Dataset({"label": [1], "sentence": ["a"]}), [("a", None)]),
+        (REVIEWS[:0], []),
+    ],
+)
+def test_columns_with_usual_names(frame, pairs):
+    assert read_texts(frame).pairs == pairs
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "message"),
+    [
+        (
+            REVIEWS,
+            TextColumns("comment"),
+            "texts: the DataFrame has no column 'comment', which the model was trained on; it has 'stars', 'review', "
+            'title\'; rename a column, or pass one of its columns: df["stars"] or df["review"] or df["title"]',
+        ),
+        (REVIEWS, TextColumns("title", "text_b"), "no column 'text_b', which the model was trained on"),
+        (REVIEWS[["stars", "title"]], TextColumns(), "has no column that is known to hold the texts; pass one of its"),
+        (pd.DataFrame([["a"] * 4]), TextColumns(), "pass one of its columns: df[0] or df[1] or df[2] …"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), TextColumns(), "two columns of the DataFrame have the"),
+    ],
+)
+def test_missing_columns_are_named(frame, columns, message):
+    with pytest.raises(InputError) as error:
+        read_texts(frame, columns=columns)
+    assert message.replace(", title'", ", 'title'") in str(error.value)
+
+
+@pytest.mark.parametrize("cell", [None, float("nan"), pd.NA, b"dull", 3])
+def test_the_error_about_a_cell_has_its_row(cell):
+    frame = pd.DataFrame({"text": pd.Series(["fine", cell], dtype=object)})
+    with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text is needed in the column 'text', found ") as error:
+        read_texts(frame)
+    is_missing = cell is None or cell is pd.NA or isinstance(cell, float)
+    assert ("df.dropna(subset=['text'])" in str(error.value)) == is_missing
+
+
+def test_single_texts_and_questions():
+    pairs = pd.DataFrame({"text": ["a"], "text_b": ["b"]})
+    assert read_texts(pairs, SINGLE_TEXTS).pairs == [("a", None)]
+    assert read_texts(pairs, takes_pairs=False).pairs == [("a", None)]
+    questions = pd.DataFrame({"context": ["c"], "question": ["q"]})
+    columns = TextColumns("question", "context")
+    assert read_texts(questions, QUESTIONS, columns, "questions").pairs == [("q", "c")]
+    with pytest.raises(InputError, match=r"^questions: the DataFrame has no column 'context'"):
+        read_texts(questions[["question"]], QUESTIONS, columns, "questions")
+
+
+def test_frames_keep_columns_and_index():
+    frame = read_texts(REVIEWS, columns=TextColumns("review")).to_frame()
+    pd.testing.assert_frame_equal(frame, REVIEWS)
+    assert frame is not REVIEWS
+    texts = read_texts(REVIEWS["review"])
+    pd.testing.assert_frame_equal(texts.to_frame(), REVIEWS[["review"]])
+    pd.testing.assert_frame_equal(texts.take(slice(1, 2)).to_frame(), REVIEWS[["review"]][1:])
+    assert texts.take(slice(None, None, -1)).singles == ["dull", "fine"]
+    assert list(read_texts(Polars({"id": [1], "text": ["a"]})).to_frame()) == ["id", "text"]
+    assert list(read_texts(np.array([["a", "b"]])).to_frame()) == ["text", "text_b"]
+    assert read_texts([]).to_frame().shape == (0, 1)
+
+
+def test_a_table_of_a_cluster_is_refused():
+    spark = type("DataFrame", (), {"columns": ["text"]})()
+    with pytest.raises(InputTypeError, match=r"^texts: convert the .*DataFrame to a pandas\.DataFrame"):
+        as_table("texts", spark)
+
+
+@pytest.mark.parametrize("library", ["polars", "datasets"])
+def test_tables_of_other_libraries(library):
+    module = pytest.importorskip(library)
+    make = module.DataFrame if library == "polars" else module.Dataset.from_dict
+    table = make({"id": [1, 2], "text": ["a", "b"]})
+    texts = read_texts(table)
+    assert texts.singles == ["a", "b"]
+    assert texts.to_frame()["id"].tolist() == [1, 2]
+    assert read_texts(table["text"]).singles == ["a", "b"]

@@ -1,0 +1,81 @@
+"""Predictions as a sequence, a DataFrame and HTML."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.results.predictions import Prediction, make_predictions
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.parts import LabelSet
+from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
+
+LABELS = LabelSet(("bad", "good"), np.array([0.5, 0.5]))
+PROBABILITIES = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.625]], np.float32)
+FRAME = pd.DataFrame({"text": ["fine", "dull", "<b>well</b>"], "label": ["good", "good", "bad"]}, index=[7, 8, 9])
+
+
+def predictions_of(values, problem_type=SINGLE_LABEL):
+    outputs = {"probabilities": PROBABILITIES, "logits": 2 * PROBABILITIES, "values": PROBABILITIES[:, 1]}
+    return make_predictions(read_texts(values), problem_type, LABELS, outputs)
+
+
+def test_items():
+    predictions = predictions_of(FRAME)
+    assert len(predictions) == 3
+    assert predictions[0] == Prediction("fine", None, "good", ("good",), 0.75, {"bad": 0.25, "good": 0.75}, None)
+    assert [prediction.label for prediction in predictions] == predictions.best == ["good", "bad", "good"]
+    assert predictions[-1].text == "<b>well</b>"
+    assert (predictions.labels, predictions.logits.tolist()) == (LABELS.names, (2 * PROBABILITIES).tolist())
+    with pytest.raises(IndexError):
+        predictions[3]
+
+
+def test_slices():
+    predictions = predictions_of(FRAME)[1:]
+    assert (len(predictions), predictions.best, predictions.labels) == (2, ["bad", "good"], LABELS.names)
+    np.testing.assert_array_equal(predictions.probabilities, PROBABILITIES[1:])
+    assert predictions.to_frame().index.tolist() == [8, 9]
+    assert predictions == predictions_of(FRAME)[1:]
+    assert predictions != predictions_of(FRAME)
+
+
+def test_a_frame_has_the_columns_and_the_index_of_the_input():
+    frame = predictions_of(FRAME).to_frame()
+    assert list(frame) == ["text", "label", "predicted_label", "probability", "prob_bad", "prob_good"]
+    assert frame.index.tolist() == [7, 8, 9]
+    assert frame["predicted_label"].tolist() == ["good", "bad", "good"]
+    assert frame["probability"].tolist() == [0.75, 1.0, 0.625]
+    assert list(FRAME) == ["text", "label"]
+    assert list(predictions_of(FRAME["text"].tolist()).to_frame())[:2] == ["text", "label"]
+
+
+def test_several_labels():
+    predictions = predictions_of(FRAME["text"], MULTI_LABEL)
+    assert predictions.best == [("good",), ("bad",), ("bad", "good")]
+    assert (predictions[2].label, predictions[2].labels, predictions[2].probability) == (None, ("bad", "good"), None)
+    assert list(predictions.to_frame()) == ["text", "labels", "prob_bad", "prob_good"]
+
+
+def test_numbers():
+    predictions = predictions_of(FRAME["text"], REGRESSION)
+    assert [prediction.value for prediction in predictions] == [0.75, 0.0, 0.625]
+    assert list(predictions.to_frame()) == ["text", "value"]
+    assert "0.625  <b>well</b>" in repr(predictions)
+
+
+@pytest.mark.parametrize("problem_type", [SINGLE_LABEL, MULTI_LABEL, REGRESSION])
+def test_no_texts(problem_type):
+    predictions = make_predictions(read_texts([]), problem_type, LABELS, None)
+    assert (len(predictions), list(predictions)) == (0, [])
+    assert predictions.to_frame().shape[0] == 0
+    assert len(predictions.probabilities) == 0
+
+
+def test_texts_in_a_notebook_are_escaped():
+    predictions = predictions_of(FRAME["text"])
+    html = predictions._repr_html_()
+    assert "&lt;b&gt;well" in html
+    assert "<b>" not in html
+    assert repr(predictions).splitlines()[:2] == ["Predictions for 3 texts", "  good 0.750  fine"]
