@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.names import join_names
 from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.option import Flag, every_flag
@@ -91,3 +91,9 @@ def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
         return names.get(match[1], match[1]) + (f"={match[3].capitalize()}" if match[3] else "")
 
     return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))
+
+
+def check_text(text: object, name: str = "text") -> None:
+    """Raise InputTypeError unless the value is a single text."""
+    if not isinstance(text, str):
+        raise InputTypeError(f"{name}: one text is needed, found {text!r:.80}")

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.arguments import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
-from bert_cli.api.inputs.texts import Texts, check_text, list_items, read_texts
+from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample

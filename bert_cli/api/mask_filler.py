@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors, parse_arguments
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, check_text, read_texts
+from bert_cli.api.arguments import check_text, name_arguments_in_errors, parse_arguments
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK

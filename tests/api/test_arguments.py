@@ -4,8 +4,8 @@ import pathlib
 
 import pytest
 
-from bert_cli.api.arguments import name_arguments_in_errors, parse_arguments, replace_flag_names
-from bert_cli.base.errors import InputError
+from bert_cli.api.arguments import check_text, name_arguments_in_errors, parse_arguments, replace_flag_names
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -65,3 +65,9 @@ def test_errors_in_a_decorated_function_name_arguments():
 
     with pytest.raises(InputError, match=r"^x: check train$"):
         read("x")
+
+
+def test_check_text():
+    check_text("a")
+    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found \['a'\]$"):
+        check_text(["a"], "text_b")

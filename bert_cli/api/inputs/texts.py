@@ -182,9 +182,3 @@ def refuse_containers(name: str, values: object, needed: str, is_of_pairs: bool 
         raise InputTypeError(f"{problem} a {class_name} with the keys {keys:.80}")
     if isinstance(values, set | frozenset):
         raise InputTypeError(f"{problem} a {class_name}, which has no order")
-
-
-def check_text(text: object, name: str = "text") -> None:
-    """Raise InputTypeError unless the value is a single text."""
-    if not isinstance(text, str):
-        raise InputTypeError(f"{name}: one text is needed, found {text!r:.80}")

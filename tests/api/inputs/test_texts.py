@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, check_text, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
 from bert_cli.base.errors import InputError, InputTypeError
 
 FRAME = pd.DataFrame({"id": [1, 2], "text": ["a", "b"]})
@@ -111,9 +111,3 @@ def test_a_long_item_is_cut_in_the_error():
     with pytest.raises(InputTypeError) as error:
         single_texts([["a long text " * 100]])
     assert len(str(error.value)) < 130
-
-
-def test_check_text():
-    check_text("a")
-    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found \['a'\]$"):
-        check_text(["a"], "text_b")
