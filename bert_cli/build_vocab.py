@@ -38,6 +38,7 @@ from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
 from bert_cli.flags.command import Command
+from bert_cli.flags.option import replace_values
 from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
@@ -53,32 +54,19 @@ from bert_cli.text.tokenization import BasicTokenizer
 _CACHE_SIZE = 1 << 16  # text chunks cached per process
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values, with a default --vocab_size; raise InputError for wrong flags."""
-    adds_special = values["add_special_tokens"]
-    refuse_if(adds_special and not values["extend"], "--add_special_tokens needs --extend")
-    if not values["input_file"]:
-        refuse_if(not adds_special, "--input_file is needed; --help describes it")
-        refuse_if(values["vocab_size"], "--vocab_size needs --input_file, whose words are added")
-    reserved = values["reserved_tokens"]
-    for token in reserved:
-        is_wrong = not token or token != "".join(token.split())
-        refuse_if(is_wrong, f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
-    if values["extend"]:
-        refuse_if(
-            "algorithm" in given_names,
-            "--algorithm cannot be used with --extend, which adds whole words; leave it out",
-        )
-        refuse_if(reserved, "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out")
-        return values
-    vocab_size = values["vocab_size"] or VOCAB_SIZE
-    reserved_and_special = first_tokens(reserved)
+def check(settings: BuildVocabSettings, given_names: frozenset[str]) -> BuildVocabSettings:
+    """Return the settings, with a default --vocab_size; raise InputError if it is too small."""
+    size = settings.size
+    if size.extend:
+        return settings
+    vocab_size = size.vocab_size or VOCAB_SIZE
+    num_first = len(first_tokens(size.reserved_tokens))
     refuse_if(
-        vocab_size <= len(reserved_and_special),
-        f"--vocab_size={vocab_size} is too small: {len(reserved_and_special)} special and reserved tokens come "
-        "before the tokens of the text",
+        vocab_size <= num_first,
+        f"--vocab_size={vocab_size} is too small: {num_first} special and reserved tokens come before the tokens of "
+        "the text",
     )
-    return values | {"vocab_size": vocab_size}
+    return replace_values(settings, {"vocab_size": vocab_size})
 
 
 def run(settings: BuildVocabSettings) -> dict:

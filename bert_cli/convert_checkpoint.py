@@ -15,10 +15,7 @@ Examples:
       --to=bert_output/reviews_google/bert_model.ckpt
 """
 
-from typing import Any
-
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
@@ -27,16 +24,6 @@ from bert_cli.flags.command import Command
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
-
-
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError if flags are missing or contradictory."""
-    for name in ("from", "to"):
-        if not values[name]:
-            raise InputError(f"--{name} is needed: bert-convert --from=PATH --to=PATH")
-    if values["float16"] and values["bfloat16"]:
-        raise InputError("--float16 and --bfloat16: give one of them")
-    return values
 
 
 def run(settings: ConvertSettings) -> dict:
@@ -81,7 +68,7 @@ def run(settings: ConvertSettings) -> dict:
     }
 
 
-main = Command("bert-convert", __doc__, ConvertSettings, run, check, interrupted="nothing was converted")
+main = Command("bert-convert", __doc__, ConvertSettings, run, interrupted="nothing was converted")
 
 
 if __name__ == "__main__":

@@ -38,26 +38,17 @@ from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_with_beam
 from bert_cli.runs.preparation.corpus import MAX_LOGGED_FILES, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
-from bert_cli.settings.groups import check_share
-from bert_cli.settings.pretraining import CreateDataSettings, check_whole_words
+from bert_cli.settings.pretraining import CreateDataSettings
 
 _LOGGED_EXAMPLES = 2  # examples to log without --verbose
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError for missing, wrong or contradictory flags."""
-    for name in ("input_file", "output_file", "vocab_file"):
-        if name not in given_names:
-            raise InputError(f"--{name} is needed; --help describes it")
-    check_max_seq_length(values["max_seq_length"], pairs=True)
-    check_share("masked_lm_prob", values["masked_lm_prob"])
-    check_whole_words(values)
-    check_beam(values)
-    if values["num_shards"] and not (values["num_workers"] or values["runner"]):
-        raise InputError(
-            "--num_shards needs --num_workers or --runner: without, there is one stream of records, as Google's"
-        )
-    return values
+def check(settings: CreateDataSettings, given_names: frozenset[str]) -> CreateDataSettings:
+    """Return the settings; raise InputError if a runner cannot do the work."""
+    check_max_seq_length(settings.encoding.max_seq_length, pairs=True)
+    if settings.beam.runner:
+        check_beam(settings.beam.runner, settings.text_files.encoding, settings.files.input_file)
+    return settings
 
 
 def run(settings: CreateDataSettings) -> dict:

@@ -24,7 +24,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
@@ -53,12 +53,11 @@ _EXTRAS = {
 }
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError if they name several models."""
-    models = [*values["model"], *filter(None, (values["init_checkpoint"], values["bert_config_file"]))]
-    if len(models) > 1:
-        raise InputError(f"{' '.join(models)}: one model is looked at; name one")
-    return values
+def check(settings: DoctorSettings, given_names: frozenset[str]) -> DoctorSettings:
+    """Return the settings; raise InputError if they name several models."""
+    models = settings.model.model
+    refuse_if(len(models) > 1, f"{' '.join(models)}: one model is looked at; name one")
+    return settings
 
 
 def run(settings: DoctorSettings) -> dict[str, Any]:

@@ -17,31 +17,12 @@ Examples:
       --export_dir=bert_output/modules
 """
 
-from typing import Any
-
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
 from bert_cli.flags.command import Command
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
-
-
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError for missing or contradictory flags."""
-    if not values["export_dir"]:
-        raise InputError("--export_dir is needed: the folder to write, such as --export_dir=serving/1")
-    unused_flags = {"hub": ("labels", "pairs"), "onnx": ("pairs",), "saved_model": ()}[values["format"]]
-    wrong_flags = [name for name in unused_flags if name in given_names]
-    if wrong_flags:
-        raise InputError(f"--{wrong_flags[0]} is for --format=saved_model, not for --format={values['format']}")
-    for name, default in (("quantize", "none"), ("names", "google")):
-        if values["format"] != "onnx" and values[name] != default:
-            raise InputError(f"--{name} is for --format=onnx, not for --format={values['format']}")
-    if values["data_dir"] and values["quantize"] == "none":
-        raise InputError("--data_dir is for --quantize: nothing else reads data here")
-    return values
 
 
 def run(settings: ExportSettings) -> list[str]:
@@ -71,7 +52,7 @@ def run(settings: ExportSettings) -> list[str]:
     return export_saved_models(folder, exported, is_encoder=export.format == "hub")
 
 
-main = Command("bert-export", __doc__, ExportSettings, run, check, interrupted="nothing was exported")
+main = Command("bert-export", __doc__, ExportSettings, run, interrupted="nothing was exported")
 
 
 if __name__ == "__main__":

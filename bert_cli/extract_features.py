@@ -20,12 +20,10 @@ Examples:
 
 import functools
 import os
-from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
-from bert_cli.base.names import STANDARD
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
@@ -37,47 +35,23 @@ from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.settings.checks import check_hub, check_shards, check_table_flags
-from bert_cli.settings.devices import check_engine
+from bert_cli.settings.checks import check_shards, check_table_flags
+from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.texts import ExtractSettings
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError for contradictory flags."""
-    check_hub(values)
-    check_engine(values)
-    if values["show_attention"]:
-        check_map(values["attention_map"])
-        return values
-    for name in ("attention_of", "attention_map"):
-        refuse_if(values[name], f"--{name} is for --show_attention=TEXT")
-    for name in ("input_file", "output_file"):
-        if not values[name]:
-            raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
-    check_table_flags(given_names, is_table(values["input_file"]))
-    check_shards(values, given_names, {"input_file": "output_file"})
-    output_format = values["output_format"]
-    output_file = values["output_file"]
-    resume = values["resume"]
-    is_jsonl = output_format == "jsonl"
-    is_pooled = values["pooling"] != "none"
-    to_standard = output_file == STANDARD
-    for is_wrong, message in (
-        (values["words"] and is_pooled, "--words gives vectors of words, --pooling one of the line; leave one of them out"),
-        (values["pooling"] == "pooler" and values["layers"], "--pooling=pooler is of the last layer; leave --layers out"),
-        (output_format == "npy" and not is_pooled, "--output_format=npy holds one vector a line: add --pooling=mean, or take "
-         "npz"),
-        (values["float16"] and output_format in ("jsonl", "tfrecord"), f"--float16: {output_format} has no such numbers; "
-         "leave it out, or take npz, npy or parquet"),
-        (to_standard and not is_jsonl, "--output_file=-: only jsonl can go there; give a file"),
-        (resume and (not is_jsonl or to_standard or files.is_remote(output_file)),
-         "--resume is for JSON lines in a local file"),
-        (values["attentions"] and resume, "--attentions cannot be resumed; leave --resume out"),
-        (values["attentions"] and values["long_text"], "--attentions is of whole lines; leave --long_text out"),
-    ):  # fmt: skip
-        if is_wrong:
-            raise InputError(message)
-    return values
+def check(settings: ExtractSettings, given_names: frozenset[str]) -> ExtractSettings:
+    """Return the settings; raise InputError for flags that conflict with files."""
+    output_file = settings.files.output_file
+    check_cluster(settings.devices)
+    if settings.attention.show_attention:
+        check_map(settings.attention.attention_map)
+        return settings
+    check_table_flags(given_names, is_table(settings.files.input_file))
+    check_shards(settings, given_names, {"input_file": "output_file"})
+    is_remote = settings.extraction.resume and files.is_remote(output_file)
+    refuse_if(is_remote, f"--resume: continues a local file, and {output_file} is remote; leave it out")
+    return settings
 
 
 def run(settings: ExtractSettings) -> int:

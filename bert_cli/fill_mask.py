@@ -16,10 +16,8 @@ Examples:
 """
 
 import functools
-from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
@@ -30,28 +28,16 @@ from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.tasks.interactive import ChunkReader, check_line_buffered, iterate_chunks, write_records
+from bert_cli.runs.tasks.interactive import ChunkReader, iterate_chunks, write_records
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
-
-
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError for missing or contradictory flags."""
-    refuse_int8(values["engine"], values["precision"])
-    if bool(values["texts"]) == bool(values["input_file"]):
-        raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
-    if "output_file" in given_names and not values["input_file"]:
-        raise InputError("--output_file is for --input_file")
-    check_line_buffered(values)
-    refuse_table(values["input_file"])
-    return values
 
 
 def run(settings: FillMaskSettings) -> list[dict]:
     """Fill the masks, and return the records for texts on the command line, else an empty list."""
     words, top_k = settings.candidates.texts, settings.candidates.top_k
     input_file, output_file = settings.files.input_file, settings.files.output_file
+    refuse_table(input_file)
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
     files.check_output_files([output_file], [input_file])
@@ -83,7 +69,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     return []
 
 
-main = Command("bert-fill-mask", __doc__, FillMaskSettings, run, check)
+main = Command("bert-fill-mask", __doc__, FillMaskSettings, run)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,8 @@ Examples:
       --text_column=3 --label_column=1 --balance
 """
 
-from typing import Any
-
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
@@ -35,17 +33,20 @@ from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_l
 from bert_cli.settings.data import TextForm
 from bert_cli.settings.preparation import PrepareSettings
 
+_MOST_SHARE = 0.95  # of the rows that are held out
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError for missing paths or too large splits."""
-    if len(values["paths"]) != 2:
-        raise InputError(
-            f"{len(values['paths'])} paths: the file to read and the folder to write to are needed; --help shows an example"
-        )
-    shares = values["dev_split"].share + values["test_split"].share
-    if shares > 0.95:
-        raise InputError(f"--dev_split and --test_split: {shares:g} of the rows together leaves too few to train on")
-    return values
+
+def check(settings: PrepareSettings, given_names: frozenset[str]) -> PrepareSettings:
+    """Return the settings; raise InputError for missing paths or too large splits."""
+    num_paths = len(settings.paths.paths)
+    example = "the file to read and the folder to write to are needed; --help shows an example"
+    refuse_if(num_paths != 2, f"{num_paths} paths: {example}")
+    shares = settings.selection.dev_split.share + settings.selection.test_split.share
+    refuse_if(
+        shares > _MOST_SHARE,
+        f"--dev_split and --test_split: {shares:g} of the rows together leaves too few to train on",
+    )
+    return settings
 
 
 def run(settings: PrepareSettings) -> dict:

@@ -15,10 +15,9 @@ Examples:
 """
 
 import os
-from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
@@ -31,18 +30,14 @@ from bert_cli.settings.tools import ReportSettings
 _COMPARISON = "comparison.html"
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError unless they name different runs."""
-    folders = values["runs"]
-    if not folders:
-        raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
+def check(settings: ReportSettings, given_names: frozenset[str]) -> ReportSettings:
+    """Return the settings; raise InputError unless they name different runs."""
+    folders = settings.runs.runs
     # Compare resolved paths: two names may lead to the same directory.
-    places = [files.resolve(folder) for folder in folders]
-    if len(set(places)) < len(places):
-        raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")
-    if values["output_file"] == STANDARD:
-        raise InputError("--output_file=-: a page is written to a file; give its name")
-    return values
+    places = {files.resolve(folder) for folder in folders}
+    refuse_if(len(places) < len(folders), f"{' '.join(folders)}: a run is named twice; name each once")
+    refuse_if(settings.files.output_file == STANDARD, "--output_file=-: a page is written to a file; give its name")
+    return settings
 
 
 def _check_target(path: str, folders: tuple[str, ...]) -> None:

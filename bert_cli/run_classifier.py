@@ -34,57 +34,60 @@ Examples:
 """
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import refuse_if
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
-from bert_cli.runs.loading.trained import complete_values
+from bert_cli.flags.option import replace_values
+from bert_cli.runs.loading.trained import complete
 from bert_cli.runs.output_dir.resuming import resume_advice
-from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.data import has_user_test_file
 from bert_cli.runs.tasks.classification.new_texts import classify_texts
 from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import check_shards
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.groups import EXPLAIN_TEXT
-
-_OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 
-def check(values: dict, given_names: frozenset[str]) -> dict:
-    """Return the flag values, completed from a training run's flags.txt.
+def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySettings:
+    """Return the settings, completed from a training run's flags.txt.
 
-    Raise InputError if flags are missing or contradictory.
+    Raise InputError for flags that conflict with files, or without any data.
     """
-    if values["explain"] == EXPLAIN_TEXT:
-        refuse_if(not values["text"], "--explain: there is no text to explain; give it with --text")
-        values |= {"explain": values["text"], "text": ""}
-    is_for_text = interactive.check_interactive_flags(values, given_names, ("do_train", "do_eval", "do_predict"))
-    if values["text_b"] and not values["text"] and not values["explain"]:
-        raise InputError("--text_b is the second text of a pair; give the first one with --text")
-    for first, second in (("test_file", "predict_file"), ("dev_file", "dev_split")):
-        if {first, second} <= given_names and values[first] and values[second]:
-            raise InputError(f"--{first} and --{second}: give one of them")
-    is_sharded = check_shards(values, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
-    if is_sharded and (values["do_train"] or values["do_eval"]):
-        raise InputError(
-            "--predict_file: several files are predicted by a command of their own; leave out the other --do_…"
-        )
-    values = complete_values(ClassifySettings, values, given_names)
+    check_shards(settings, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
+    settings = complete(settings, given_names)
+    data, new = settings.data, settings.new
     # The training files' header does not determine whether another file has one.
-    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given_names else "auto")
-    if values["task_name"]:
-        task = find_task(values["task_name"])
-        has_own_input = is_table(values["input_file"])
-        if not has_own_input and not has_user_test_file(task, values["predict_file"], values["test_file"]):
-            _check_task_columns(values["task_name"], given_names)
-    elif not is_for_text and not any(values[name] for name in _OWN_FILES):
-        raise InputError(
-            f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your "
-            "own files, with --train_file, --dev_file, --test_file, --predict_file"
-        )
-    return values
+    header = data.predict_header or (data.header if "header" in given_names else "auto")
+    explained_text = new.text_to_explain
+    settings = replace_values(
+        settings,
+        {"predict_header": header, "explain": explained_text, "text": "" if explained_text else new.text},
+    )
+    _check_data(settings, given_names)
+    return settings
+
+
+def _check_data(settings: ClassifySettings, given_names: frozenset[str]) -> None:
+    """Raise InputError if no data is named, or if columns are named that the task knows."""
+    data, task_name = settings.data, settings.task.task_name
+    has_own_files = data.train_file or data.dev_file or data.test_file or data.predict_file
+    refuse_if(
+        not (task_name or has_own_files or _answers_texts(settings)),
+        f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your "
+        "own files, with --train_file, --dev_file, --test_file, --predict_file",
+    )
+    has_own_input = is_table(settings.files.input_file)
+    if (
+        task_name
+        and not has_own_input
+        and not has_user_test_file(find_task(task_name), data.predict_file, data.test_file)
+    ):
+        _check_task_columns(task_name, given_names)
+
+
+def _answers_texts(settings: ClassifySettings) -> bool:
+    return bool(settings.new.text or settings.files.input_file or settings.new.explain)
 
 
 def _check_task_columns(task_name: str, given_names: frozenset[str]) -> None:
@@ -104,7 +107,7 @@ def run(settings: ClassifySettings) -> dict:
     read the splits (.open, .read), plan (.plan), train or resume (.make_model names the head, and
     the head's module has the loss; .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.files.input_file or settings.new.explain:
+    if _answers_texts(settings):
         return classify_texts(settings)
     if files.is_pattern(settings.data.predict_file):
         return predict_shards(settings)

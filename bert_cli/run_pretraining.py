@@ -27,35 +27,20 @@ Examples:
       --output_dir=bert_output/pretrained
 """
 
-from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.runs import driver
-from bert_cli.runs.loading.trained import complete_values
+from bert_cli.runs.loading.trained import complete
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks.pretraining import PretrainingTask
-from bert_cli.settings.devices import refuse_inference
-from bert_cli.settings.groups import check_share
-from bert_cli.settings.pretraining import PretrainSettings, check_whole_words
+from bert_cli.settings.pretraining import PretrainSettings
 
 
-def check(values: dict, given_names: frozenset[str]) -> dict:
-    """Return the flag values, completed from a training run's flags.txt.
-
-    Raise InputError if flags are missing or contradictory.
-    """
-    if not (values["do_train"] or values["do_eval"]):
-        raise InputError("nothing to do: give at least one of --do_train, --do_eval")
-    for name in ("input_file", "output_dir"):
-        # An evaluation may use another text than the training.
-        if name not in given_names and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
-            raise InputError(f"--{name} is needed; --help describes it")
-    refuse_inference(values)
-    values = complete_values(PretrainSettings, values, given_names)
-    check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
-    check_share("masked_lm_prob", values["masked_lm_prob"])
-    check_whole_words(values)
-    return values
+def check(settings: PretrainSettings, given_names: frozenset[str]) -> PretrainSettings:
+    """Return the settings, completed from a training run's flags.txt; refuse too short sequences."""
+    settings = complete(settings, given_names)
+    check_max_seq_length(settings.encoding.max_seq_length, pairs=not settings.task.no_nsp)
+    return settings
 
 
 def run(settings: PretrainSettings) -> dict:

@@ -28,70 +28,25 @@ Examples:
       --context="On Monday Anna found a key."
 """
 
-from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
-from bert_cli.flags.saved import read_remembered
-from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.loading.trained import complete
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
-from bert_cli.runs.tasks.squad import SquadTask, check_values, find_trained_model, score_file
-from bert_cli.settings.checks import check_and_derive
+from bert_cli.runs.tasks.squad import SquadTask, check_answers, find_trained_model, score_file
 from bert_cli.settings.squad import SquadSettings
 
-_PHASES = ("do_train", "do_predict", "do_eval")  # can be used together
-_EXCLUSIVE = ("question", "input_file", "score_only")
 
+def check(settings: SquadSettings, given_names: frozenset[str]) -> SquadSettings:
+    """Return the settings, completed from a training run's flags.txt.
 
-def check(values: dict, given_names: frozenset[str]) -> dict:
-    """Return the flag values, completed from a training run's flags.txt.
-
-    Raise InputError if flags are missing or contradictory.
+    Raise InputError without a trained model, or if no windows or answers are possible.
     """
-    _check_task(values)
-    check_and_derive(values)
-    if not values["do_train"] and not values["score_only"]:
-        init_checkpoint, output_dir = values["init_checkpoint"], values["output_dir"]
+    if not settings.scoring.score_only:
         # Questions need no output_dir: a checkpoint is enough.
-        folder = (
-            trained_folder(init_checkpoint, output_dir)
-            if output_dir
-            else find_trained_model(init_checkpoint, output_dir).folder
-        )
-        values |= read_remembered(SquadSettings, folder, given_names)
-    check_values(values)
-    return values
-
-
-def _check_task(values: dict) -> None:
-    """Raise InputError unless the flags name one thing to do and everything that it needs."""
-    phases = [name for name in _PHASES if values[name]]
-    exclusive = [name for name in _EXCLUSIVE if values[name]]
-    if not phases and not exclusive:
-        raise InputError(
-            "nothing to do: give at least one of --do_train, --do_predict, --do_eval, or "
-            "--question, --input_file, --score_only"
-        )
-    # Any of the three phases counts as one thing to do.
-    if len(phases[:1] + exclusive) > 1:
-        raise InputError(f"--{(phases[:1] + exclusive)[0]} and --{exclusive[-1]} do not go together; give one of them")
-    needs = {"do_train": ("train_file", "output_dir"), "do_predict": ("predict_file", "output_dir")}
-    needs |= {"do_eval": needs["do_predict"], "score_only": ("predictions_file", "predict_file")}
-    for task in phases + exclusive:
-        for name in needs.get(task, ()):
-            if not values[name]:
-                raise InputError(f"--{task} needs --{name}; --help describes it")
-    if values["question"] and bool(values["context"]) == bool(values["context_file"]):
-        raise InputError("--question needs the text that it is about: give --context or --context_file, one of them")
-    for names, task in (
-        (("context", "context_file"), "question"),
-        (("output_file", "line_buffered"), "input_file"),
-        (("predictions_file", "null_odds_file"), "score_only"),
-    ):
-        for name in names:
-            if values[name] and not values[task]:
-                raise InputError(f"--{name} needs --{task}")
-    if values["null_odds_file"] and not values["version_2_with_negative"]:
-        raise InputError("--null_odds_file is for SQuAD 2.0; give --version_2_with_negative too")
+        has_checkpoint_alone = not (settings.phases.do_train or settings.phases.output_dir)
+        folder = find_trained_model(settings.model.init_checkpoint, None).folder if has_checkpoint_alone else None
+        settings = complete(settings, given_names, folder=folder)
+    return check_answers(settings)
 
 
 def run(settings: SquadSettings) -> dict:

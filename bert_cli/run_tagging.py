@@ -29,28 +29,25 @@ Examples:
 
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
-from bert_cli.runs.loading.trained import complete_values
+from bert_cli.runs.loading.trained import complete
 from bert_cli.runs.output_dir.resuming import resume_advice
-from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
-from bert_cli.settings.tagging import TagSettings, window_stride
+from bert_cli.settings.tagging import TagSettings, with_stride
 
 # Flags from the training run that are dropped if another data_dir is used.
 _FILES = ("data_dir", "dev_file", "test_file")
 
 
-def check(values: dict, given_names: frozenset[str]) -> dict:
-    """Return the flag values, completed from a training run's flags.txt.
+def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
+    """Return the settings, completed from a training run's flags.txt.
 
-    Raise InputError if flags are contradictory.
+    Raise InputError for flags of tables without a table.
     """
-    interactive.check_interactive_flags(values, given_names, ("do_train", "do_eval", "do_predict"))
-    if values["input_file"]:
-        check_table_flags(given_names - {"header"}, is_table(values["input_file"]))
-    values = complete_values(TagSettings, values, given_names, _FILES if "data_dir" in given_names else ())
-    values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
-    return values
+    if settings.files.input_file:
+        check_table_flags(given_names - {"header"}, is_table(settings.files.input_file))
+    settings = complete(settings, given_names, _FILES if "data_dir" in given_names else ())
+    return with_stride(settings)
 
 
 def run(settings: TagSettings) -> dict:

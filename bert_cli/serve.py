@@ -22,7 +22,6 @@ import importlib.util
 import signal
 import socket
 from collections.abc import Sequence
-from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON, LOG
@@ -34,20 +33,13 @@ from bert_cli.weights.path import CheckpointPath, find_checkpoint
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError without a model to serve, or without its packages."""
-    refuse_if(
-        not values["output_dir"] and not values["model"],
-        "--output_dir or --model=NAME=DIRECTORY is needed",
-    )
-    names = [name for name, _ in values["model"]]
-    refuse_if(
-        values["output_dir"] and DEFAULT in names,
-        f"--model={DEFAULT}=…: this is the name of --output_dir",
-    )
+def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings:
+    """Return the settings; raise InputError for a repeated name, or without the packages."""
+    is_named_twice = settings.phases.output_dir and DEFAULT in dict(settings.served.model)
+    refuse_if(is_named_twice, f"--model={DEFAULT}=…: this is the name of --output_dir")
     missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
     refuse_if(missing, f"bert-serve needs the package {missing}: pip install 'bert_cli[serve]'")
-    return values
+    return settings
 
 
 def run(settings: ServeSettings) -> None:

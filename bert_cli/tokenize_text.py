@@ -14,7 +14,6 @@ import json
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
@@ -24,14 +23,6 @@ from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import TokenizeSettings
 from bert_cli.text.vocabulary import UNK
-
-
-def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
-    """Return the flag values; raise InputError unless texts come from one place."""
-    if bool(values["texts"]) == bool(values["input_file"]):
-        raise InputError('give texts, such as "the dog sees a cat .", or --input_file=FILE')
-    refuse_table(values["input_file"])
-    return values
 
 
 def format_table(record: dict[str, Any], unknown_words: list[str]) -> list[str]:
@@ -52,6 +43,7 @@ def format_table(record: dict[str, Any], unknown_words: list[str]) -> list[str]:
 def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
     """Print the tokens, and return the records."""
     source = settings.files.input_file
+    refuse_table(source)
     if source and source != STANDARD:
         files.check_readable(source, "input_file")
     tokenizer = load_tokenizer(settings.model)
@@ -65,7 +57,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
     return records
 
 
-main = Command("bert-tokenize", __doc__, TokenizeSettings, run, check)
+main = Command("bert-tokenize", __doc__, TokenizeSettings, run)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import typing
 from collections import defaultdict
 
 from bert_cli.__main__ import COMMANDS
-from bert_cli.flags.help import blocks, default_text, is_verbatim, sections, split_examples
+from bert_cli.flags.help import blocks, default_text, is_verbatim, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -180,7 +180,8 @@ def _row(flag: Flag) -> str:
     name = f"*{flag.name.upper()}*" if option.words else f"`--{flag.name}`"
     default = default_text(flag)
     marks = [word for word, applies in (("remembered", option.remembered), ("decides", option.decides)) if applies]
-    cells = (name, _values(flag), f"`{default}`" if default else "", ", ".join(marks), _plain(option.help))
+    description = "; ".join([option.help, *rule_texts(flag)])
+    cells = (name, _values(flag), f"`{default}`" if default else "", ", ".join(marks), _plain(description))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -191,6 +192,8 @@ def _values(flag: Flag) -> str:
         return ", ".join(f"`{choice}`" for choice in option.choices)
     value = _VALUES.get(flag.value_type) or ("path" if flag.is_file else "text")
     value += "s" if option.words else ""
+    if option.above is not None:
+        return f"{value} > {option.above:g}" + (f", up to {option.upper:g}" if option.upper is not None else "")
     if option.lower is not None and option.upper is not None:
         return f"{value}, {option.lower:g} to {option.upper:g}"
     return value + (f" ≥ {option.lower:g}" if option.lower is not None else "")

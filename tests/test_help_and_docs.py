@@ -106,7 +106,7 @@ def test_examples_are_accepted(command, monkeypatch, tmp_path):
         values, given_names = parse(docs_pages.settings_of(name), words)
         assert values
         if name not in OUTPUT_DIRS or "--do_train" in words:  # otherwise the check needs a trained model
-            build(docs_pages.settings_of(name), docs_pages.module_of(name).check(values, given_names))
+            assert docs_pages.module_of(name).main.checked(build(docs_pages.settings_of(name), values), given_names)
         named = [word.rpartition("=")[2] for word in words]
         assert [path for path in named if path.startswith(("data/", "bert_cli/")) and not os.path.exists(path)] == []
         written = [path for path in named if path.startswith("bert_output/")]

@@ -74,7 +74,7 @@ def test_features_needs_no_other_target():
     settings_class = docs_pages.settings_of("bert-extract-features")
     values, given_names = parse(settings_class, words[1:])
     assert "init_checkpoint" not in given_names
-    assert build(settings_class, docs_pages.module_of("bert-extract-features").check(values, given_names))
+    assert docs_pages.module_of("bert-extract-features").main.checked(build(settings_class, values), given_names)
 
 
 def test_installing_is_announced():
@@ -114,7 +114,7 @@ def test_commands_for_the_built_in_model_are_accepted():
     for name, words in zip(names, command_lines, strict=True):
         settings_class = docs_pages.settings_of(name)
         values, given_names = parse(settings_class, words[1:])
-        assert build(settings_class, docs_pages.module_of(name).check(values, given_names))
+        assert docs_pages.module_of(name).main.checked(build(settings_class, values), given_names)
     vocab, constant, falling, convert, fill = command_lines
     assert value(vocab, "output_file") == value(constant, "vocab_file") == value(falling, "vocab_file")
     assert value(constant, "output_dir") == value(falling, "init_checkpoint")

@@ -6,8 +6,9 @@ import sys
 
 import pandas as pd
 
+from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
-from bert_cli.run_classifier import check
+from bert_cli.run_classifier import main
 from bert_cli.settings.classification import ClassifySettings
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
@@ -34,4 +35,4 @@ def test_reviews_are_balanced_and_different():
 def test_reviews_need_no_column_flags():
     words = ["--do_train", f"--train_file={DATA / 'reviews.csv'}", "--dev_split=0.1", "--do_eval"]
     values, given_names = parse(ClassifySettings, words)
-    assert check(values, given_names)["train_file"] == str(DATA / "reviews.csv")
+    assert main.checked(build(ClassifySettings, values), given_names).data.train_file == str(DATA / "reviews.csv")

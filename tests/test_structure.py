@@ -105,12 +105,12 @@ MAX_MODULES = 15
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 330,
-    "keras.Encoder": 234,
+    "import bert_cli": 332,
+    "keras.Encoder": 236,
     "text.tokenization": 12,
-    "api.Tokenizer": 108,
-    "bert-tokenize": 132,
-    "bert-serve": 351,
+    "api.Tokenizer": 109,
+    "bert-tokenize": 134,
+    "bert-serve": 353,
 }
 
 

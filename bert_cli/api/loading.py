@@ -14,11 +14,12 @@ from bert_cli.base.log import show_log
 from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
+from bert_cli.flags.refusals import check_rules
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runtime.forks import ForkedLock
-from bert_cli.settings.checks import check_and_derive
+from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -95,7 +96,7 @@ class TrainableModel:
         phases: Mapping[str, Any],
         output_dir: str | os.PathLike | None,
         options: Mapping[str, Any],
-        check: Callable[[dict[str, Any]], object] = lambda values: None,
+        complete: Callable[[Any], Any] = lambda settings: settings,
     ) -> Model:
         """Train as the command does, and load the trained model.
 
@@ -106,7 +107,7 @@ class TrainableModel:
             output_dir: the run's directory. With None, it is temporary and deleted together with
                 the model.
             options: flag values from the caller, which may not include those in `phases`.
-            check: function that may check and change all flag values.
+            complete: function that returns the settings with derived values, and may refuse them.
         """
         if options.get("cross_validation"):
             raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
@@ -119,8 +120,8 @@ class TrainableModel:
         values |= given_phases | paths
         # Set this here, because no method has it as an argument.
         values["do_train"] = True
-        # Keep the commands' order: `check` sees the values that check_and_derive added.
-        check(check_and_derive(values))
+        # The name of a temporary directory breaks no rule.
+        check_rules(build(settings_class, values | {"output_dir": output_dir or "temporary"}))
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
         from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
 
@@ -128,7 +129,7 @@ class TrainableModel:
         if output_dir is not None:
             rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
         try:
-            settings = build(settings_class, values | {"output_dir": folder})
+            settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log():

@@ -19,7 +19,6 @@ from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
 
 _TOP_K = FillMaskSettings().candidates.top_k
@@ -56,7 +55,6 @@ class MaskFiller:
                 no masked-LM head, for example after fine-tuning.
         """
         settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, loading.flag_arguments(locals())))
-        refuse_int8(settings.devices.engine, settings.devices.precision)
         checkpoint = loading.find_model(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
         from bert_cli.runs.tasks.fill_mask import open_masked_words

@@ -25,7 +25,7 @@ from bert_cli.outputs.squad import check_search
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.squad import SquadTask, check_values
+from bert_cli.runs.tasks.squad import SquadTask, check_answers
 from bert_cli.runs.tasks.squad_data import SquadDataset
 from bert_cli.runs.tasks.squad_interactive import answer_questions, answer_record
 from bert_cli.settings.squad import SquadSettings
@@ -68,7 +68,7 @@ class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
             InputError: if bert-squad would refuse the data or options; the message names arguments.
         """
         phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
-        return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_values)
+        return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_answers)
 
     @classmethod
     @name_arguments_in_errors()

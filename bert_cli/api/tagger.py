@@ -24,7 +24,7 @@ from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
 from bert_cli.runs.tasks.tagging_data import TaggingDataset, make_empty_dataset
-from bert_cli.settings.tagging import TagSettings, window_stride
+from bert_cli.settings.tagging import TagSettings, with_stride
 
 
 class Tagger(loading.TrainableModel):
@@ -73,7 +73,7 @@ class Tagger(loading.TrainableModel):
             phases | {"do_eval": dev is not None},
             output_dir,
             options,
-            lambda values: values.update(doc_stride=window_stride(values["doc_stride"], values["max_seq_length"])),
+            with_stride,
         )
 
     @classmethod

@@ -8,15 +8,15 @@ from bert_cli.engines.openvino import OpenVino
 AUTO, TENSORFLOW = "auto", "tensorflow"  # TensorFlow also trains, so it is not an InferenceEngine
 ENGINES = {engine.name: engine for engine in (OnnxRuntime(), OpenVino())}
 ANSWERING = OnnxRuntime.name  # engine that --engine=auto uses to answer new texts, see Devices.for_answers
-_OF_TENSORFLOW = (FLOAT32, "bfloat16", "float16")
+OF_TENSORFLOW = (FLOAT32, "bfloat16", "float16")
 # For precisions that TensorFlow does not have: the engine that --engine=auto uses.
 _FURTHER = {
     precision: engine
     for engine in reversed(ENGINES.values())
     for precision in engine.precisions
-    if precision not in _OF_TENSORFLOW
+    if precision not in OF_TENSORFLOW
 }
-PRECISIONS = (*_OF_TENSORFLOW, *_FURTHER)
+PRECISIONS = (*OF_TENSORFLOW, *_FURTHER)
 
 
 def chosen_inference(engine: str, precision: str) -> Inference | None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
+from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
@@ -15,6 +15,7 @@ from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
+from bert_cli.flags.refusals import check_needs, check_rules
 from bert_cli.runtime.failures import explain_failure, is_out_of_memory
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raising_on_signals
@@ -35,8 +36,9 @@ class Command:
         description: the module's docstring; None if `python -OO` has removed it.
         settings_class: dataclass of the command's flag groups.
         run: function that does the work, called with the settings.
-        check: function from all flag values by name, and the given flags' names, to these values
-            plus remembered and derived ones. Raises InputError for flags that cannot be combined.
+        check: function from the settings, and the given flags' names, to the settings with
+            remembered and derived values; None if the flags' own rules are enough. It raises
+            InputError for flags that conflict with each other or with files.
         interrupted: advice after Ctrl-C, SIGTERM or SIGHUP, or a function from the settings to it.
     """
 
@@ -44,7 +46,7 @@ class Command:
     description: str | None
     settings_class: type
     run: Callable[[Any], Any]
-    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
+    check: Callable[[Any, frozenset[str]], Any] | None = None
     interrupted: str | Callable[[Any], str] = _REPEAT_ADVICE
 
     def __call__(self, arguments: list[str] | None = None) -> int:
@@ -133,8 +135,26 @@ class Command:
             values, given_names = self._parse(arguments)
             file_flags = (flag.name for flag in every_flag(self.settings_class) if flag.is_file)
             paths.update({name: values[name] for name in file_flags if isinstance(values.get(name), str)})
-            started_settings.append(build(self.settings_class, self.check(values, given_names)))
-            self.run(started_settings[0])
+            settings = self.checked(build(self.settings_class, values), given_names)
+            started_settings.append(settings)
+            self.run(settings)
+
+    def checked(self, settings: Any, given_names: frozenset[str]) -> Any:
+        """Return the settings with remembered and derived values.
+
+        Args:
+            settings: flag values on the command line.
+            given_names: names of the given flags.
+
+        Raises:
+            InputError: if a rule of a flag is broken, or `check` refuses the flags.
+        """
+        trains = getattr(getattr(settings, "phases", None), "do_train", True)
+        check_rules(settings, is_complete=trains)
+        if self.check:
+            settings = self.check(settings, given_names)
+            check_needs(settings)
+        return settings
 
     def _flags(self) -> dict[str, Flag]:
         return {flag.name: flag for flag in every_flag(self.settings_class)}
@@ -158,12 +178,14 @@ class Command:
         # Set level and format before parsing, which may write to the log and refuse a flag.
         early_arguments = [*arguments, *variables_as_flags(("log_level", "log_format"), prefix_of(self.settings_class))]
         level_name = _early_value(early_arguments, "log_level", LEVELS)
-        LOG.setLevel(LEVELS[level_name] if level_name else RESULT if "--quiet" in arguments else logging.INFO)
+        default_level = RESULT if "--quiet" in arguments else logging.INFO
+        LOG.setLevel(LEVELS[level_name] if level_name else default_level)
         set_log_format(_early_value(early_arguments, "log_format", (JSON,)) or TEXT, self.name)
         refuse_pasted(self.name, arguments, self._flags())
         values, given_names = parse(self.settings_class, arguments)
-        set_log_format(values["log_format"], self.name)
-        LOG.setLevel(_log_level(values))
+        log = build(self.settings_class, values).log
+        set_log_format(log.log_format, self.name)
+        LOG.setLevel(_log_level(log))
         return values, given_names
 
 
@@ -183,10 +205,14 @@ def _early_value(arguments: Sequence[str], name: str, accepted: Collection[str])
     return None
 
 
-def _log_level(values: dict[str, Any]) -> int:
-    """Return the level for --quiet, --verbose or --log_level; raise InputError for several of them."""
-    flags = [name for name in ("quiet", "verbose", "log_level") if values[name]]
-    refuse_if(len(flags) > 1, f"--{' and --'.join(flags)} cannot be combined; give one of them")
-    if values["log_level"]:
-        return LEVELS[values["log_level"]]
-    return RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO
+def _log_level(log: Any) -> int:
+    """Return the level for --quiet, --verbose or --log_level. At most one of them is given.
+
+    Args:
+        log: the command's group of flags for the log.
+    """
+    if log.log_level:
+        return LEVELS[log.log_level]
+    if log.quiet:
+        return RESULT
+    return logging.DEBUG if log.verbose else logging.INFO

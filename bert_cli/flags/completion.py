@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.flags.help import sections, word_flags
-from bert_cli.flags.option import every_flag
+from bert_cli.flags.help import rule_texts, sections, word_flags
+from bert_cli.flags.option import Flag, every_flag
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
@@ -23,6 +23,7 @@ class _CompletedFlag(NamedTuple):
         name: the flag's name.
         help: a short description.
         values: suggested values; empty if there are too many.
+        excluded: flags that cannot be combined with this one.
         is_switch: whether the flag can be given without a value.
         is_file: whether the value is a file.
     """
@@ -30,6 +31,7 @@ class _CompletedFlag(NamedTuple):
     name: str
     help: str
     values: Sequence[str] = ()
+    excluded: Sequence[str] = ()
     is_switch: bool = False
     is_file: bool = False
 
@@ -78,8 +80,9 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     completed_flags = [
         _CompletedFlag(
             flag.name,
-            _short(flag.option.help),
+            _description(flag),
             flag.option.choices or flag.option.suggestions or (_BOOLEAN if flag.value_type is bool else ()),
+            _excluded(flag),
             flag.value_type is bool,
             flag.is_file,
         )
@@ -99,6 +102,23 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     return template.format(command=command, function="_" + command.replace("-", "_"), **values)
 
 
+def _description(flag: Flag) -> str:
+    """Return a short help text with the flags that this flag needs or excludes."""
+    rules = [text for text in rule_texts(flag) if len(text) <= _LONGEST_DESCRIPTION]
+    return "; ".join([_short(flag.option.help), *rules])
+
+
+def _excluded(flag: Flag) -> list[str]:
+    """Return the names of flags that cannot be combined with this one, whatever their values are."""
+    rules = [rule for rule in flag.rules if not rule.is_need and not rule.owner.values]
+    return [
+        condition.name
+        for rule in rules
+        for (condition, *more) in rule.alternatives
+        if not condition.values and not more
+    ]
+
+
 def _short(text: str) -> str:
     """Return a help text's first clause, shortened and without parentheses."""
     first = re.sub(r" *\([^)]*\)", "", text.split("; ")[0])
@@ -111,6 +131,7 @@ _BASH = """\
     local names="{names}"
     local negated="{negated}"
     local words_are_files="{words_are_files}"
+    local conflicts="{conflicts}" pair name
     local current="${{COMP_WORDS[COMP_CWORD]}}" before="" flag="" prefix="" values="" files=""
     ((COMP_CWORD > 0)) && before="${{COMP_WORDS[COMP_CWORD - 1]}}"
     # bash tears --name=value at the sign, unless COMP_WORDBREAKS was changed.
@@ -123,6 +144,14 @@ _BASH = """\
     elif [[ $before == --* && " $names " == *" $before= "* ]]; then
         flag=$before
     fi
+    # Do not offer flags that cannot be combined with a flag on the line.
+    for pair in $conflicts; do
+        for name in "${{COMP_WORDS[@]:1}}"; do
+            if [[ ${{name%%=*}} == "${{pair%%:*}}" ]]; then
+                names=" $names " names="${{names/ ${{pair#*:}} / }}" names="${{names/ ${{pair#*:}}= / }}"
+            fi
+        done
+    done
     case "$flag" in
     "")
         if [[ $current == --no* ]]; then
@@ -162,6 +191,12 @@ def _bash_values(flags: Sequence[_CompletedFlag], words_are_files: bool) -> dict
         "names": " ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in flags),
         "negated": " ".join(f"--no{flag.name}" for flag in flags if flag.is_boolean),
         "words_are_files": "1" if words_are_files else "",
+        "conflicts": " ".join(
+            f"--{first}:--{second}"
+            for flag in flags
+            for other in flag.excluded
+            for first, second in ((flag.name, other), (other, flag.name))
+        ),
         "cases": "\n".join(f"    {' | '.join(names)}) {action} ;;" for action, names in by_action.items()),
     }
 

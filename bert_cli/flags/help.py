@@ -7,6 +7,7 @@ from bert_cli.base.version import __version__
 from bert_cli.flags.environment import prefix_of, variable_of
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.parser import format_flag_value
+from bert_cli.flags.rules import describe_rules
 
 WIDTH = 80  # terminal columns
 _WIDEST = 70  # columns for a list of choices on one line
@@ -142,8 +143,13 @@ def _summary(flag: Flag) -> str:
 
 def _description(flag: Flag) -> str:
     """Return the entry for --helpfull."""
-    grid = "; a list makes a grid of runs" if flag.option.grid else ""
-    return _entry(flag, f"{flag.option.help}{grid}", default_text(flag))
+    grid = ["a list makes a grid of runs"] if flag.option.grid else []
+    return _entry(flag, "; ".join([flag.option.help, *grid, *rule_texts(flag)]), default_text(flag))
+
+
+def rule_texts(flag: Flag) -> list[str]:
+    """Return the rules between this flag and others as clauses for help texts."""
+    return describe_rules(flag.rules, flag.option.required)
 
 
 def _entry(flag: Flag, text: str, default: str) -> str:

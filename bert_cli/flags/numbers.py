@@ -24,7 +24,15 @@ def comma_advice(text: str) -> str:
 class Number(absl_flags.ArgumentParser):
     """Parser for a single number, with special errors for numbers that contain a comma."""
 
-    def __init__(self, number_type: type, lower: float | None, upper: float | None):
+    def __init__(self, number_type: type, lower: float | None, upper: float | None, above: float | None = None):
+        """Set the bounds.
+
+        Args:
+            number_type: int or float.
+            lower, upper: inclusive bounds, or None.
+            above: exclusive lower bound, or None.
+        """
+        self._above = above
         self._name = "a whole number" if number_type is int else "a number"
         self._number: absl_flags.ArgumentParser = (
             absl_flags.IntegerParser(lower, upper) if number_type is int else absl_flags.FloatParser(lower, upper)
@@ -32,11 +40,15 @@ class Number(absl_flags.ArgumentParser):
 
     def parse(self, argument: Any) -> Any:
         try:
-            return self._number.parse(argument)
+            number = self._number.parse(argument)
         except ValueError:
             if advice := comma_advice(str(argument)):
                 raise ValueError(f"{self._name} is needed{advice}") from None
             raise
+        # Not a number (NaN) is refused later, with infinite numbers.
+        if self._above is not None and number <= self._above:
+            raise ValueError(f"a number above {self._above:g} is needed")
+        return number
 
 
 class NumberOrList(absl_flags.ArgumentParser):

@@ -13,7 +13,8 @@ If Settings have `essential: ClassVar[tuple[str, ...]]`, it names the flags that
 each flag can also be set by an environment variable with this prefix.
 
 The parser, --help, flags.txt, the manifest and the values that later runs remember all use these
-fields.
+fields. A field also declares which flags it needs or excludes, see bert_cli/flags/rules.py. If
+Settings have `modes: ClassVar[tuple[str, ...]]`, exactly one of these conditions must hold.
 """
 
 import dataclasses
@@ -22,6 +23,8 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
+
+from bert_cli.flags.rules import Conditions, Rule, make_rules
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Option:
         help: the help text. --help shows its first clause, up to "; ", and --helpfull shows all of
             it.
         lower, upper: inclusive bounds for a number.
+        above: exclusive lower bound.
         choices: all allowed values, or None.
         decides: whether the value changes the result of training, so that it belongs in the
             manifest.
@@ -56,11 +60,17 @@ class Option:
             value wins.
         repeated: whether the flag may be given several times; `read` gets all values as lines.
         csv_quotes: whether quotes belong to names in the value, as in CSV.
+        needs: conditions on other flags that must hold if the flag is set, see flags.rules.
+        excludes: conditions on other flags that must not hold if the flag is set.
+        because: reasons of these rules, for error messages.
+        required: whether the flag must be given. A text such as "unless show_attention" names an
+            exception.
     """
 
     help: str
     lower: float | None = None
     upper: float | None = None
+    above: float | None = None
     choices: tuple[str, ...] | None = None
     decides: bool = False
     remembered: bool = False
@@ -79,6 +89,10 @@ class Option:
     repeat_advice: str = ""
     repeated: bool = False
     csv_quotes: bool = False
+    needs: Conditions = ()
+    excludes: Conditions = ()
+    because: str | Mapping[str, str] = ""
+    required: bool | str = False
 
 
 def option(default: Any, help: str, **properties: Any) -> Any:
@@ -115,7 +129,6 @@ def group(
     *,
     only: Collection[str] | None = None,
     without: Collection[str] = (),
-    after: str | None = None,
     **defaults: Any,
 ) -> Any:
     """Return a field for a command's Settings that holds a group with the command's defaults.
@@ -126,8 +139,6 @@ def group(
             {"lower": 1}.
         only: fields that the command has as flags; None for all fields.
         without: fields that the command does not have as flags; they keep their defaults.
-        after: name of an earlier flag that these flags follow in --help; None to put them at the
-            end.
         defaults: the command's defaults by field.
     """
     options = {field.name: field.metadata["option"] for field in dataclasses.fields(group_class)}
@@ -138,9 +149,7 @@ def group(
             options[name], **({"help": override} if isinstance(override, str) else override)
         )
     flags = {name: options[name] for name in options if name not in without and (only is None or name in only)}
-    return dataclasses.field(
-        default_factory=lambda: group_class(**defaults), metadata={"options": flags, "after": after}
-    )
+    return dataclasses.field(default_factory=lambda: group_class(**defaults), metadata={"options": flags})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +164,7 @@ class Flag:
         value_type: bool, int, float or str.
         default: the command's default.
         option: all other properties.
+        rules: rules of the flag about other flags of the command.
     """
 
     name: str
@@ -164,6 +174,7 @@ class Flag:
     value_type: type
     default: Any
     option: Option
+    rules: tuple[Rule, ...] = ()
 
     @property
     def is_file(self) -> bool:
@@ -190,25 +201,15 @@ def flag_named(argument: str, flags: Mapping[str, Flag]) -> Flag | None:
 
 
 def every_flag(settings_class: type) -> list[Flag]:
-    """Return a command's flags in the order of flags.txt: inherited groups come last."""
+    """Return a command's flags in the order of its groups, which is the order of flags.txt."""
     flags: list[Flag] = []
     defaults = settings_class()
     group_classes = typing.get_type_hints(settings_class)
-    base = settings_class.__base__
-    inherited = {field.name for field in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
-    # Dataclasses put inherited fields first, but --help begins with the flags that are specific to
-    # a command. Groups with `after` come last because the flag that they follow must already be
-    # listed.
-    groups = dataclasses.fields(settings_class)
-    for field in sorted(groups, key=lambda field: (field.metadata["after"] is not None, field.name in inherited)):
+    for field in dataclasses.fields(settings_class):
         group_class = group_classes[field.name]
         values = getattr(defaults, field.name)
-        after = field.metadata["after"]
         field_types = typing.get_type_hints(group_class)
-        # Insert a group inside another one if needed: groups are organized by topic, but the order
-        # of flags.txt must not change.
-        end = [flag.name for flag in flags].index(after) + 1 if after else len(flags)
-        flags[end:end] = [
+        flags += [
             Flag(
                 flag_option.flag or name,
                 group_class.heading,
@@ -220,7 +221,13 @@ def every_flag(settings_class: type) -> list[Flag]:
             )
             for name, flag_option in field.metadata["options"].items()
         ]
-    return flags
+    names = {flag.name for flag in flags}
+    return [dataclasses.replace(flag, rules=_rules(flag, names)) for flag in flags]
+
+
+def _rules(flag: Flag, names: Collection[str]) -> tuple[Rule, ...]:
+    option = flag.option
+    return tuple(make_rules(flag.name, option.needs, option.excludes, option.because, names))
 
 
 def essential_flags(settings_class: type) -> list[Flag]:

@@ -168,7 +168,7 @@ def _define_flags(flags: Mapping[str, Flag]) -> absl_flags.FlagValues:
         elif flag.value_type is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
         elif flag.value_type in (int, float):
-            number = Number(flag.value_type, option.lower, option.upper)
+            number = Number(flag.value_type, option.lower, option.upper, option.above)
             parser = NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
         elif option.repeated:

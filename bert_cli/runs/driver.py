@@ -27,7 +27,8 @@ from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
-from bert_cli.settings.checks import check_early_stopping, has_several_runs
+from bert_cli.settings.checks import has_several_runs
+from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
@@ -70,7 +71,7 @@ def run_once(
     strategy = settings.devices.distribution_strategy
     folder = phases.output_dir
     is_dry = phases.dry_run
-    check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
+    check_cluster(settings.devices)
     last_run: tuple = ()
     # A dry run writes nothing, so it needs no directory.
     if not is_dry:
@@ -81,7 +82,7 @@ def run_once(
         recipe = None
         if phases.do_train:
             recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
-            controls.check(settings, model.config, task.freezes_encoder)
+            controls.check(settings, model.config)
         data = task.read(model, stack) if data is None else data
         _check_texts(model, data, settings.model)
         plan = plan_training(task, model, data, recipe, rerun) if recipe else None

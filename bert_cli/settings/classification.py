@@ -6,12 +6,35 @@ from typing import ClassVar
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Choices, Columns, DataFiles, DevSplit, LabelKind, MissingLabels, TextForm
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
-from bert_cli.settings.training import FineTuning, Training, TrainingSettings
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import (
+    OF_INPUT_FILE,
+    Encoding,
+    Files,
+    Hub,
+    Inference,
+    Log,
+    ModelFiles,
+    NewText,
+    Phases,
+    TextFiles,
+)
+from bert_cli.settings.training import (
+    EarlyStoppingFlags,
+    FineTuning,
+    Page,
+    Saving,
+    Seed,
+    Sweep,
+    Training,
+    TrainingSettings,
+)
 
 # Compared in lower case.
 TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
+SUBMITTED = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax")  # with a leaderboard
 LANGUAGES = (
     "ar",
     "bg",
@@ -49,16 +72,26 @@ class Distillation(FlagGroup, heading="Training"):
     """Flags for training a classifier on another one's probabilities (Hinton et al., 2015)."""
 
     distill_from: str = option(
-        "", "distillation: directory of a trained classifier with the same labels, the teacher", path=True
+        "",
+        "distillation: directory of a trained classifier with the same labels, the teacher",
+        path=True,
+        needs="do_train",
     )
     unlabeled_file: str = option(
         "",
         "distillation: unlabelled texts for --distill_from, one per line or a table",
         path=True,
+        needs="distill_from",
     )
-    distill_temperature: float = deciding_option(2.0, "distillation temperature of --distill_from", lower=0.0)
+    distill_temperature: float = deciding_option(
+        2.0, "distillation temperature of --distill_from", above=0.0, needs="distill_from"
+    )
     distill_share: float = deciding_option(
-        0.5, "weight of the distillation loss; the rest is the loss of the labels", lower=0.0, upper=1.0
+        0.5,
+        "weight of the distillation loss; the rest is the loss of the labels",
+        lower=0.0,
+        upper=1.0,
+        needs="distill_from",
     )
 
 
@@ -83,6 +116,8 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         "calibrate the probabilities; with --do_eval on the dev set, with --cross_validation on the out-of-fold "
         "predictions; fits a temperature, of multi-label models one per label, and writes "
         "calibration.json, which every later prediction and export applies",
+        needs="do_eval or cross_validation",
+        because="it is measured on held-out data",
     )
     abstain_error: str = option(
         "",
@@ -90,6 +125,8 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         "for people; the error among the others stays below it on fresh data, with 95 % confidence",
         read=read_abstain_error,
         suggestions=("1%", "2%", "5%"),
+        needs="calibrate",
+        because="its probabilities rank the texts",
     )
 
     @property
@@ -108,6 +145,7 @@ class ClassifySettings(TrainingSettings):
         "output_dir", "overwrite_output_dir", "dry_run", "text", "input_file", "train_batch_size",
         "learning_rate", "num_train_epochs", "random_seed", "eval_every",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("do_train or do_eval or do_predict", "text or explain", "input_file")
 
     task: Classification = group(Classification)
     data: DataFiles = group(
@@ -135,7 +173,17 @@ class ClassifySettings(TrainingSettings):
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
-    inference: Inference = group(Inference, without=("decoding",))
+    inference: Inference = group(
+        Inference,
+        {
+            "glue_submission": {
+                "needs": f"task_name={'|'.join(SUBMITTED)}",
+                "excludes": "predict_file",
+                "because": {"predict_file": "a submission is about the test file of the task"},
+            }
+        },
+        without=("decoding",),
+    )
     calibration: CalibrationFlags = group(CalibrationFlags)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
@@ -145,14 +193,29 @@ class ClassifySettings(TrainingSettings):
             "input_file": "classify this file with a trained model: one text per line, or a pair separated by ' ||| "
             "'; tables (.tsv, .csv, .jsonl) as for --predict_file; - for standard input; a "
             "pattern such as 'part-*.txt' for several files; the result is JSON lines",
-            "output_file": "file for the JSON lines of --input_file, - for standard output; for "
-            "several input files the prefix of the names, as in NAME-00000-of-00003",
+            "output_file": {
+                "help": "file for the JSON lines of --input_file, - for standard output; for "
+                "several input files the prefix of the names, as in NAME-00000-of-00003",
+                **OF_INPUT_FILE,
+            },
         },
         output_file="-",
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
+    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
+    page: Page = group(Page)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head: Head = group(Head)
+    loss: Loss = group(Loss)
+    sweep: Sweep = group(Sweep)
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices, without=("batch_size",))
+    log: Log = group(Log)
 
     @property
     def text_form(self) -> TextForm:

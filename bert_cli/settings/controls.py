@@ -14,10 +14,19 @@ NO_RECOMPUTATION, LAYERS = "none", "layers"  # values of --recompute
 _MOST_DROPOUT = 0.99
 
 
+_WHOLE = "the whole encoder is frozen"
+_NO_GRADIENT = "an encoder that is not trained needs no gradient"
+
+
 class LayerRates(FlagGroup, heading="Controls"):
     """Flags that freeze layers or change their learning rates."""
 
-    freeze_encoder: bool = deciding_option(False, "train only the head; the encoder is frozen")
+    freeze_encoder: bool = deciding_option(
+        False,
+        "train only the head; the encoder is frozen",
+        excludes=("freeze_layers", "layerwise_lr_decay", "hidden_dropout_prob", "attention_dropout_prob"),
+        because=_WHOLE,
+    )
     freeze_layers: int | None = deciding_option(
         None, "freeze the embeddings and the lowest N layers; 0: only the embeddings", lower=0,
     )  # fmt: skip
@@ -25,7 +34,7 @@ class LayerRates(FlagGroup, heading="Controls"):
         1.0,
         "layer-wise learning-rate decay d; of L layers, layer i from 0 has d^(L-i) times the "
         "learning rate, the embeddings d^(L+1), pooler and head 1",
-        lower=0.0,
+        above=0.0,
         upper=1.0,
     )
 
@@ -43,6 +52,8 @@ class Optimization(FlagGroup, heading="Controls"):
         "optimizer; adamw: Google's; adam: with bias correction and without weight decay, as in "
         "Keras; lamb: for large batches; nadam: Adam with Nesterov momentum",
         choices=("adamw", ADAM, "lamb", "nadam"),
+        excludes={f"={ADAM}": "weight_decay!=0.0"},
+        because="adam has none; --optimizer=adamw --bias_correction has",
     )
     bias_correction: bool = deciding_option(False, "Adam's bias correction in adamw; Google's scripts have none")
     weight_decay: float = deciding_option(
@@ -67,6 +78,8 @@ class Optimization(FlagGroup, heading="Controls"):
         "in memory; layers: the inside of each layer, with the same weights to the bit in less "
         "memory and more time",
         choices=(NO_RECOMPUTATION, LAYERS),
+        excludes={f"={LAYERS}": ("freeze_encoder", "hub_trainable=false")},
+        because=_NO_GRADIENT,
     )
 
 
@@ -139,7 +152,9 @@ class Loss(FlagGroup, heading="Controls"):
         "loss function; focal: focal loss, examples that are predicted well count less",
         choices=LOSSES,
     )
-    focal_gamma: float = deciding_option(2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0)
+    focal_gamma: float = deciding_option(
+        2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0, needs="loss=focal"
+    )
     label_smoothing: float = deciding_option(
         0.0,
         "label smoothing: fraction of the target spread evenly over all labels",

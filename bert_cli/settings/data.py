@@ -9,8 +9,8 @@ from bert_cli.base.formats import parse_number
 from bert_cli.base.names import read_name, split_names, write_name
 from bert_cli.base.recoding import UTF_8
 from bert_cli.flags.option import FlagGroup, option, remembered_option, transient_option
+from bert_cli.flags.paths import file_list_reader, name_list_properties
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import file_list_reader, name_list_properties
 
 LITERAL, CSV_QUOTES = "none", "csv"  # values of --quoting
 QUOTING_HELP = (
@@ -25,7 +25,9 @@ class DataFiles(FlagGroup, heading="Data"):
     data_dir: str = remembered_option("", "directory with the data files", path=True)
     train_file: str = option("", "training file", path=True)
     dev_file: str | None = remembered_option(None, "dev file, instead of data_dir's", path=True)
-    test_file: str | None = remembered_option(None, "test file to predict, instead of data_dir's", path=True)
+    test_file: str | None = remembered_option(
+        None, "test file to predict, instead of data_dir's", path=True, excludes="predict_file"
+    )
     predict_file: str = option("", "file to predict", path=True, read=file_list_reader("predict_file"))
     header: str = remembered_option(
         "auto",
@@ -161,6 +163,8 @@ class Choices(FlagGroup, heading="Your own files"):
     choice_columns: tuple[str, ...] | None = remembered_option(
         None,
         "multiple choice: columns of the endings, two or more, separated by commas",
+        excludes=("cross_validation", "text_b_column", "label_separator", "labels"),
+        because="a row has endings of a text, of which one is right",
         **name_list_properties("choice_columns", 2),
     )
     choice_labels: str = remembered_option(
@@ -169,6 +173,7 @@ class Choices(FlagGroup, heading="Your own files"):
         "counted from 0 or from 1; letter: A, B, …; name: the name of its column; auto: detected "
         "in the first file with labels",
         choices=("auto", "0", "1", "letter", "name"),
+        needs="choice_columns or task_name=swag",
     )
 
 
@@ -184,6 +189,7 @@ class LabelKind(FlagGroup, heading="Your own files"):
         + "; ".join(f"{label_type.name}: {label_type.summary}" for label_type in PROBLEM_TYPES.values())
         + "; default: detected in the data",
         choices=tuple(PROBLEM_TYPES),
+        needs={"=multiple_choice": "choice_columns or task_name=swag"},
     )
 
 
@@ -256,5 +262,6 @@ class DevSplit(FlagGroup, heading="Your own files"):
         f"stratified by label; {_FIRST}200: the first 200 rows",
         read=read_held_out,
         write=str,
+        excludes="dev_file",
     )
     dev_split_seed: int | None = remembered_option(None, "seed of --dev_split; default: random_seed", lower=0)

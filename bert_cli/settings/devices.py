@@ -1,14 +1,34 @@
-"""Flags for devices, precision and inference engine, and checks of commands that allow no engine."""
+"""Flags for devices, precision and inference engine."""
 
 import dataclasses
 from typing import Any, Self
 
-from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.engines.engine import FLOAT32, INT8, Inference
-from bert_cli.engines.table import ANSWERING, AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
+from bert_cli.base.errors import InputError
+from bert_cli.engines.engine import FLOAT32, Inference
+from bert_cli.engines.table import ANSWERING, AUTO, ENGINES, OF_TENSORFLOW, PRECISIONS, TENSORFLOW, chosen_inference
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.runtime.gpus import has_gpu
+
+# Inference engines only predict. TensorFlow's strategies would reserve devices that they do not use.
+_NOT_WITH_ENGINE = ("do_train", "distribution_strategy=mirrored|multi_worker|tpu", "use_tpu")
+_WITH_ENGINE = {
+    "do_train": "it is for predictions; train without it, then predict with it in a second command",
+    **dict.fromkeys(_NOT_WITH_ENGINE[1:], "it computes on the CPU, alone"),
+}
+
+# --precision and --engine in commands for masked words, which engines do not compute in int8 or do not train.
+WITHOUT_INT8: dict[str, Any] = {
+    "help": "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32",
+    "choices": (AUTO, *OF_TENSORFLOW),
+    "excludes": (),
+}
+WITHOUT_ENGINES: dict[str, Any] = {
+    "help": "accepted as in other commands; TensorFlow trains",
+    "choices": (AUTO, TENSORFLOW),
+    "needs": (),
+    "excludes": (),
+}
 
 
 class Devices(FlagGroup, heading="Devices"):
@@ -32,6 +52,8 @@ class Devices(FlagGroup, heading="Devices"):
         "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32; "
         "int8: for predictions and features on the CPU",
         choices=(AUTO, *PRECISIONS),
+        excludes={"=int8": (f"engine={TENSORFLOW}", *_NOT_WITH_ENGINE)},
+        because=_WITH_ENGINE | {f"engine={TENSORFLOW}": "it is computed by onnxruntime"},
     )
     engine: str = option(
         "auto",
@@ -39,6 +61,9 @@ class Devices(FlagGroup, heading="Devices"):
         "answers to new texts (--text, --input_file, --question, masked words, models loaded in "
         "Python), else TensorFlow; " + "; ".join(engine.description for engine in ENGINES.values()),
         choices=(AUTO, TENSORFLOW, *ENGINES),
+        needs={f"={name}": f"precision={'|'.join((AUTO, *engine.precisions))}" for name, engine in ENGINES.items()},
+        excludes={f"={'|'.join(ENGINES)}": _NOT_WITH_ENGINE},
+        because=_WITH_ENGINE,
     )
     # The following flags exist in Google's scripts; old command lines continue to work.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
@@ -79,31 +104,8 @@ class Devices(FlagGroup, heading="Devices"):
         return dataclasses.replace(self, distribution_strategy="mirrored")
 
 
-def check_engine(values: dict[str, Any]) -> None:
-    """Raise InputError if an inference engine conflicts with other flags."""
-    inference = chosen_inference(values["engine"], values["precision"]) if "precision" in values else None
-    if not inference:
-        return
-    flag = inference.flag
-    strategy = values["distribution_strategy"]
-    refuse_if(
-        values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
-    )
-    # TensorFlow's strategy would reserve devices that the engine does not use.
-    refuse_if(
-        strategy not in ("auto", "one_device") or values["use_tpu"] or is_multi_worker(strategy),
-        f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out",
-    )
-
-
-def refuse_int8(engine: str, precision: str) -> None:
-    """Raise InputError for int8, which cannot predict masked words."""
-    inference = chosen_inference(engine, precision)
-    if inference and inference.precision == INT8:
-        raise InputError(f"{inference.flag} is for predictions and features, not for masked words; leave it out")
-
-
-def refuse_inference(values: dict[str, Any]) -> None:
-    """Raise InputError for an inference engine if masked words are trained or evaluated."""
-    if inference := chosen_inference(values["engine"], values["precision"]):
-        raise InputError(f"{inference.flag} is for predictions and features, not for pre-training; leave it out")
+def check_cluster(devices: Devices) -> None:
+    """Raise InputError for an inference engine in a process that TF_CONFIG names."""
+    inference = devices.inference
+    if inference and is_multi_worker(devices.distribution_strategy):
+        raise InputError(f"{inference.flag} computes on the CPU, alone: leave TF_CONFIG out")

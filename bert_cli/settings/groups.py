@@ -1,15 +1,14 @@
 """Flag groups that many commands share: files, model, phases, evaluation and prediction."""
 
-from collections.abc import Callable
 from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.files import exists
 from bert_cli.base.formats import parse_number
 from bert_cli.base.log import JSON, LEVELS, TEXT
-from bert_cli.base.names import RANDOM, join_names, split_names
+from bert_cli.base.names import RANDOM
 from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option, transient_option
+from bert_cli.flags.paths import file_list_reader, name_list_properties
 
 # Predictions compute at least this many tokens together: fewer make matrix products slower by a
 # third (measured), and this number needs little memory.
@@ -26,45 +25,6 @@ _ONCE = "give it once; several texts are lines of --input_file"
 DECODINGS = ("argmax", "viterbi")
 
 
-def name_list_properties(flag: str, least: int) -> dict[str, Any]:
-    """Return Option properties for a comma-separated list of names, see `split_names`.
-
-    Args:
-        flag: the flag's name, for messages.
-        least: minimum number of names. They must all differ.
-    """
-
-    def read(text: str) -> tuple[str, ...]:
-        names = split_names(text)
-        expected = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}={text}: different names"
-        are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
-        refuse_if(are_wrong, f"{expected} with commas between are needed")
-        return names
-
-    return {"read": read, "write": join_names, "csv_quotes": True}
-
-
-def file_list_reader(flag: str) -> Callable[[str], str]:
-    """Return a function that reads a comma-separated list of files from a flag.
-
-    It removes empty names, because shell loops leave a comma at the end. A file with a name that
-    ends in a comma is kept.
-    """
-
-    def read(text: str) -> str:
-        names = [name for name in text.split(",") if name.strip()]
-        refuse_if(not names, f"--{flag}={text}: names no file")
-        is_complete = len(names) == text.count(",") + 1
-        return text if is_complete or exists(text) else ",".join(names)
-
-    return read
-
-
-def check_share(flag: str, value: float) -> None:
-    """Raise InputError unless 0 < value <= 1; an option's bounds would include 0."""
-    refuse_if(not 0 < value <= 1, f"--{flag}={value}: a number above 0 and up to 1 is needed")
-
-
 def read_shard(text: str) -> tuple[int, int] | None:
     """Return (i, n) for the text i/n, or None for ALL; raise InputError for other texts."""
     if text == ALL:
@@ -76,6 +36,13 @@ def read_shard(text: str) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
+# Properties of --output_file in commands that can train.
+OF_INPUT_FILE: dict[str, Any] = {
+    "needs": "input_file",
+    "because": "--output_dir takes the results of --do_predict",
+}
+
+
 class Files(FlagGroup, heading="Files"):
     """Input and output files, and which input files this process handles."""
 
@@ -84,6 +51,7 @@ class Files(FlagGroup, heading="Files"):
     line_buffered: bool = transient_option(
         False,
         "answer each line of --input_file by itself; not needed for a pipe, whose lines are answered as they come",
+        needs="input_file",
     )
     shard: tuple[int, int] | None = transient_option(
         None,
@@ -118,8 +86,18 @@ class NewText(FlagGroup, heading="Mode"):
         "--text; colours on a terminal, else JSON",
         implicit_value=EXPLAIN_TEXT,
         repeat_advice=_ONCE,
+        needs={f"={EXPLAIN_TEXT}": "text"},
+        excludes={f"!={EXPLAIN_TEXT}": "text"},
+        because={"text": "it is the text to explain"},
     )
-    text_b: str = transient_option("", "second text of a pair, with --text as the first", repeat_advice=_ONCE)
+    text_b: str = transient_option(
+        "", "second text of a pair, with --text as the first", repeat_advice=_ONCE, needs="text or explain"
+    )
+
+    @property
+    def text_to_explain(self) -> str:
+        """Return the text in --explain, or in --text if --explain has no value."""
+        return self.text if self.explain == EXPLAIN_TEXT else self.explain
 
 
 class Encoding(FlagGroup, heading="Data"):
@@ -182,6 +160,9 @@ class ModelFiles(FlagGroup, heading="Model"):
     )
 
 
+_OF_TRAINED_ENCODER = ("freeze_layers", "layerwise_lr_decay", "hidden_dropout_prob", "attention_dropout_prob")
+
+
 class Hub(FlagGroup, heading="Model"):
     """A tensorflow-hub encoder instead of --init_checkpoint."""
 
@@ -190,13 +171,22 @@ class Hub(FlagGroup, heading="Model"):
         "tensorflow-hub encoder instead of --init_checkpoint: a directory, a .tar.gz, or a URL "
         "that tensorflow-hub downloads and caches; an encoder other than BERT is used unchanged",
         path=True,
+        # Without training, both may be given: a model that was trained on a module, and this module.
+        excludes="init_checkpoint with do_train",
+        because="both name a model to start from",
     )
     hub_preprocess: str | None = option(
         None,
         "tensorflow-hub preprocessor for vocabulary and casing; default: the preprocessor that --hub_module names",
         path=True,
     )
-    hub_trainable: bool = deciding_option(True, "train the module too; false: train only the head")
+    hub_trainable: bool = deciding_option(
+        True,
+        "train the module too; false: train only the head",
+        needs={"=false": "hub_module"},
+        excludes={"=false": _OF_TRAINED_ENCODER},
+        because=dict.fromkeys(_OF_TRAINED_ENCODER, "the whole encoder is frozen"),
+    )
 
 
 class Phases(FlagGroup, heading="Mode"):
@@ -206,6 +196,7 @@ class Phases(FlagGroup, heading="Mode"):
         False,
         "estimate time and memory of --do_train from a few steps, and write nothing; also reports "
         "statistics of the data: lengths, unknown words, duplicates, leaks, conflicting labels",
+        needs="do_train",
     )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the dev data")
@@ -270,8 +261,12 @@ _OF_ABSL = "accepted for scripts with flags of absl, without effect"
 class Log(FlagGroup, heading="Log"):
     """Flags for the log, and flags of absl's log that Google's scripts have."""
 
-    quiet: bool = transient_option(False, "log only warnings and results, without progress")
-    verbose: bool = transient_option(False, "also log five examples of each file, with ids, mask and segments")
+    quiet: bool = transient_option(
+        False, "log only warnings and results, without progress", excludes=("verbose", "log_level")
+    )
+    verbose: bool = transient_option(
+        False, "also log five examples of each file, with ids, mask and segments", excludes="log_level"
+    )
     log_format: str = transient_option(
         TEXT,
         "format of the log; text: plain lines; json: one object per line, with time and level",

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, HeldOut, MissingLabels, read_held_out
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
@@ -22,6 +23,15 @@ def _split_option(flag: str, default: HeldOut) -> Any:
     )
     read = functools.partial(read_held_out, flag=flag, allows_first=False)
     return option(default, f"rows of {table}: {amount}", read=read, write=str)
+
+
+def read_reserved_tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens in a comma-separated list; raise InputError for one with white space."""
+    tokens = tuple(text.split(","))
+    for token in tokens:
+        is_wrong = not token or token != "".join(token.split())
+        refuse_if(is_wrong, f"--reserved_tokens={text}: {token!r} is empty or holds white space")
+    return tokens
 
 
 class Paths(FlagGroup, heading="Input and output"):
@@ -72,24 +82,31 @@ class VocabularySize(FlagGroup, heading="Vocabulary"):
         choices=(WORDPIECE, WORDS),
     )
     extend: str | None = option(
-        None, "existing vocabulary to extend: new words replace its [unusedN] entries", file=True
+        None,
+        "existing vocabulary to extend: new words replace its [unusedN] entries",
+        file=True,
+        excludes=("algorithm", "reserved_tokens"),
+        because={"algorithm": "whole words are added", "reserved_tokens": "its tokens stay as they are"},
     )
     add_special_tokens: bool = option(
         False,
         "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so "
         "that its ids stay; without --input_file nothing else is added",
+        needs="extend",
     )
     vocab_size: int | None = option(
         None,
         f"maximum size of the vocabulary; smaller for a small text; default: {VOCAB_SIZE}. With "
         "--extend: words are appended up to this size; without this flag none are appended",
         lower=1,
+        needs="input_file",
+        because="its words are added",
     )
     do_lower_case: bool = option(True, CASING)
     reserved_tokens: tuple[str, ...] = option(
         (),
         "further tokens, separated by commas, after [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
-        read=lambda text: tuple(text.split(",")),
+        read=read_reserved_tokens,
         write=",".join,
     )
     min_count: int = option(2, "minimum number of occurrences of a word or word piece", lower=1)
@@ -103,8 +120,11 @@ class BuildVocabSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "text files: names or patterns such as 'text/*.txt', separated by "
-            "commas; - for standard input; gzip is recognized",
+            "input_file": {
+                "help": "text files: names or patterns such as 'text/*.txt', separated by "
+                "commas; - for standard input; gzip is recognized",
+                "required": "unless add_special_tokens",
+            },
             "output_file": "vocabulary file to write",
         },
         without=("shard", "line_buffered"),

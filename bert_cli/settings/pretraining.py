@@ -2,13 +2,14 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
-from bert_cli.settings.controls import Head, Loss
+from bert_cli.flags.paths import file_list_reader
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.devices import WITHOUT_ENGINES, WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
     Encoding,
     Files,
@@ -19,9 +20,8 @@ from bert_cli.settings.groups import (
     Phases,
     Processes,
     TextFiles,
-    file_list_reader,
 )
-from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.training import EarlyStoppingFlags, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
 CASING = "lower-case the text and strip accents; false for a cased model"  # help of --do_lower_case
@@ -33,31 +33,24 @@ class MaskedLM(FlagGroup, heading="Masked words"):
     max_predictions_per_seq: int = deciding_option(
         20, "maximum number of masked tokens in a sequence", lower=1, remembered=True
     )
-    masked_lm_prob: float = remembered_option(0.15, "fraction of the tokens that are masked")
+    masked_lm_prob: float = remembered_option(0.15, "fraction of the tokens that are masked", above=0.0, upper=1.0)
     do_whole_word_mask: bool = remembered_option(False, "whole-word masking: mask all pieces of a word or none")
     whole_words_from: str = remembered_option(
         PIECES,
         f"words of --do_whole_word_mask; {PIECES}: word pieces with ## belong to the word before them, as in Google's "
         f"script; {SPACES}: also what spaces divide in the text, such as Chinese text that is cut into words",
         choices=(PIECES, SPACES),
+        needs={f"={SPACES}": "do_whole_word_mask"},
     )
     short_seq_prob: float = remembered_option(
         0.1, "fraction of the documents that become shorter sequences", lower=0.0, upper=1.0
     )
 
 
-def check_whole_words(values: Mapping[str, Any]) -> None:
-    """Raise InputError for --whole_words_from if whole words are not masked."""
-    refuse_if(
-        values["whole_words_from"] == SPACES and not values["do_whole_word_mask"],
-        f"--whole_words_from={SPACES} needs --do_whole_word_mask",
-    )
-
-
 class TextVocabulary(FlagGroup, heading="Files"):
     """Vocabulary for tokenizing the text."""
 
-    vocab_file: str = option("", "vocab.txt or tokenizer.json of the model")
+    vocab_file: str = option("", "vocab.txt or tokenizer.json of the model", required=True)
     do_lower_case: bool | None = option(None, f"{CASING}; default: as tokenizer.json has it, else true")
 
 
@@ -70,6 +63,8 @@ class Instances(FlagGroup, heading="Instances"):
         "number of shards of the work with --num_workers or --runner, each with its own seed; 0: "
         "16, or more for a large corpus; shard s goes to output file s modulo their number",
         lower=0,
+        needs="num_workers or runner",
+        because="without them, there is one stream of records, as Google's",
     )
 
 
@@ -94,12 +89,15 @@ class Beam(FlagGroup, heading="Apache Beam"):
         "this process; dataflow, flink or spark: on many machines; for the same --random_seed and "
         "--num_shards the records equal the records of --num_workers",
         choices=("direct", "dataflow", "flink", "spark"),
+        excludes="num_workers",
+        because="a runner has workers of its own; leave --num_workers out, or give Beam's in --beam_options",
     )
     beam_options: tuple[str, ...] = option(
         (),
         "options of Beam, in quotes, such as '--project=P --region=R --temp_location=gs://B/tmp'",
         read=read_beam_options,
         write=shlex.join,
+        needs="runner",
     )
 
 
@@ -111,9 +109,13 @@ class CreateDataSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "text files with one sentence per line and empty lines between documents; names or "
-            "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
+            "input_file": {
+                "help": "text files with one sentence per line and empty lines between documents; names or "
+                "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
+                "required": True,
+            },
             "output_file": {
+                "required": True,
                 "help": "TFRecord files to write, separated by commas; name@8 means "
                 "name-00000-of-00008 to name-00007-of-00008",
                 "read": file_list_reader("output_file"),
@@ -179,6 +181,7 @@ class PretrainSettings(TrainingSettings):
         "learning_rate", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",
         "eval_every",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("do_train or do_eval",)
 
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
@@ -210,8 +213,16 @@ class PretrainSettings(TrainingSettings):
         init_checkpoint=RANDOM,
     )
     hub: Hub = group(Hub, only=())  # a module cannot be pre-trained
-    head: Head = group(Head, only=())  # pre-training heads have no dropout
-    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
+    phases: Phases = group(
+        Phases,
+        {
+            "do_train": {"help": "train", "needs": "input_file"},
+            # An evaluation may use another text than the training.
+            "do_eval": {"help": "evaluate", "needs": "input_file or eval_file"},
+            "output_dir": {"required": True},
+        },
+        output_dir="",
+    )
     # There is no prediction phase.
     inference: Inference = group(
         Inference, {"eval_batch_size": "batch size of the evaluation"}, only=("eval_batch_size",)
@@ -225,6 +236,12 @@ class PretrainSettings(TrainingSettings):
         learning_rate=5e-5,
     )
     steps: Steps = group(Steps)
+    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
+    page: Page = group(Page)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head: Head = group(Head, only=())  # pre-training heads have no dropout
     loss: Loss = group(
         Loss,
         {
@@ -235,3 +252,6 @@ class PretrainSettings(TrainingSettings):
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices, {"precision": WITHOUT_INT8, "engine": WITHOUT_ENGINES}, without=("batch_size",))
+    log: Log = group(Log)

@@ -160,6 +160,7 @@ class ServeSettings:
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine",
         "quiet", "log_format", "access_log",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("output_dir or model",)
 
     phases: Phases = group(
         Phases,

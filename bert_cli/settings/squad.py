@@ -4,10 +4,20 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option
-from bert_cli.settings.controls import Head, Loss
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles
-from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, Phases
-from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import AT_LEAST, OF_INPUT_FILE, Encoding, Files, Hub, Inference, Log, ModelFiles, Phases
+from bert_cli.settings.training import (
+    EarlyStoppingFlags,
+    FineTuning,
+    Page,
+    Saving,
+    Seed,
+    Sweep,
+    Training,
+    TrainingSettings,
+)
 
 MULTIPLE_ANSWERS = ("first", "all")
 
@@ -30,19 +40,22 @@ class Squad(FlagGroup, heading="Data"):
 class Questions(FlagGroup, heading="Single questions"):
     """A single question to answer with a trained model."""
 
-    question: str = option("", "question about --context or --context_file")
-    context: str = option("", "context of --question")
-    context_file: str = option("", "file with the context of --question")
+    question: str = option("", "question about --context or --context_file", needs="context or context_file")
+    context: str = option("", "context of --question", needs="question", excludes="context_file")
+    context_file: str = option("", "file with the context of --question", needs="question")
 
 
 class Scoring(FlagGroup, heading="Scores of any predictions"):
     """Flags for scoring predictions by any program."""
 
-    score_only: bool = option(False, "only score predictions_file against predict_file")
-    predictions_file: str = option("", 'predictions to score: {"id": "answer"}')
+    score_only: bool = option(
+        False, "only score predictions_file against predict_file", needs=("predictions_file", "predict_file")
+    )
+    predictions_file: str = option("", 'predictions to score: {"id": "answer"}', needs="score_only")
     null_odds_file: str | None = option(
         None,
         'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds',
+        needs=("score_only", "version_2_with_negative"),
     )
 
 
@@ -80,6 +93,7 @@ class SquadSettings(TrainingSettings):
         "dry_run", "question", "context", "input_file", "null_score_diff_threshold", "train_batch_size",
         "learning_rate", "num_train_epochs", "skip_padding", "random_seed",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("do_train or do_predict or do_eval", "question", "input_file", "score_only")
 
     data: DataFiles = group(
         DataFiles,
@@ -94,24 +108,25 @@ class SquadSettings(TrainingSettings):
         Encoding,
         {"max_seq_length": "maximum window length in tokens"},
         only=("max_seq_length",),
-        after="max_query_length",
         max_seq_length=384,
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
-    head: Head = group(Head, only=())  # the question-answering head has no dropout
     phases: Phases = group(
         Phases,
         {
-            "do_train": "train on train_file",
-            "do_eval": "evaluate on predict_file: exact match and F1",
+            "do_train": {"help": "train on train_file", "needs": ("train_file", "output_dir")},
+            "do_eval": {
+                "help": "evaluate on predict_file: exact match and F1",
+                "needs": ("predict_file", "output_dir"),
+            },
         },
         output_dir="",
     )
     inference: Inference = group(
         Inference,
         {
-            "do_predict": "answer the questions of predict_file",
+            "do_predict": {"help": "answer the questions of predict_file", "needs": ("predict_file", "output_dir")},
             "predict_batch_size": f"batch size of the prediction, in windows; {AT_LEAST}",
         },
         only=("do_predict", "predict_batch_size"),
@@ -121,7 +136,10 @@ class SquadSettings(TrainingSettings):
         Files,
         {
             "input_file": 'answer JSON lines {"id", "question", "context"}, - for standard input',
-            "output_file": "file for the answers to input_file as JSON lines; default: standard output",
+            "output_file": {
+                "help": "file for the answers to input_file as JSON lines; default: standard output",
+                **OF_INPUT_FILE,
+            },
         },
         without=("shard",),
     )
@@ -130,9 +148,19 @@ class SquadSettings(TrainingSettings):
     training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SpanLoss = group(SpanLoss)
+    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
+    page: Page = group(Page)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head: Head = group(Head, only=())  # the question-answering head has no dropout
     loss: Loss = group(
         Loss,
         {"label_smoothing": "label smoothing: fraction of start and end spread evenly over all tokens of the window"},
         without=("class_weights",),
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices, without=("batch_size",))
+    log: Log = group(Log)

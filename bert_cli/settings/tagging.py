@@ -5,24 +5,36 @@ import re
 from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
-from bert_cli.settings.controls import Head, Optimization
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option, replace_values
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     AT_LEAST,
     LAST_LAYER,
     LAST_LAYERS,
     LAYERS,
+    OF_INPUT_FILE,
     Encoding,
     Files,
     Hub,
     Inference,
+    Log,
     ModelFiles,
     NewText,
     Phases,
     TextFiles,
 )
-from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
+from bert_cli.settings.training import (
+    EarlyStoppingFlags,
+    FineTuning,
+    Page,
+    Saving,
+    Seed,
+    Sweep,
+    Training,
+    TrainingSettings,
+)
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
 # Tag for a person's first word. The letter may be lowercase, and the separator may be any sign or
@@ -119,6 +131,7 @@ class TagSettings(TrainingSettings):
         "dry_run", "text", "input_file", "train_batch_size", "learning_rate", "num_train_epochs",
         "random_seed", "eval_every", "num_runs",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("do_train or do_eval or do_predict", "text", "input_file")
 
     data: DataFiles = group(
         DataFiles,
@@ -132,12 +145,6 @@ class TagSettings(TrainingSettings):
         data_dir="data/tagging",
     )
     task: Tagging = group(Tagging)
-    missing_labels: MissingLabels = group(
-        MissingLabels,
-        {
-            "skip_unlabeled": "leave out sentences with a word without a tag from training and dev data",
-        },
-    )
     encoding: Encoding = group(
         Encoding,
         {
@@ -148,7 +155,12 @@ class TagSettings(TrainingSettings):
             "max_seq_length": "maximum window length in tokens; longer sentences are split into windows",
         },
         only=("labels", "max_seq_length"),
-        after="label_all_pieces",
+    )
+    missing_labels: MissingLabels = group(
+        MissingLabels,
+        {
+            "skip_unlabeled": "leave out sentences with a word without a tag from training and dev data",
+        },
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # --freeze_encoder decides instead
@@ -176,16 +188,24 @@ class TagSettings(TrainingSettings):
         {
             "input_file": "tag a file of plain text, line by line, or the texts of a table (.csv, .jsonl, .xlsx, …), "
             "with a trained model; - for standard input; the result is JSON lines",
-            "output_file": "file for the JSON lines of --input_file, - for standard output",
+            "output_file": {
+                "help": "file for the JSON lines of --input_file, - for standard output",
+                **OF_INPUT_FILE,
+            },
         },
         without=("shard",),
         output_file="-",
     )
     training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
+    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
+    page: Page = group(Page)
+    rates: LayerRates = group(LayerRates)
     # Google's scripts do not use bias correction, but without it Adam learns tags too slowly.
     optimization: Optimization = group(Optimization, bias_correction=True)
+    dropout: Dropout = group(Dropout)
     head: Head = group(Head, only=("classifier_dropout",))
+    loss: Loss = group(Loss)
     sweep: Sweep = group(
         Sweep,
         {
@@ -193,8 +213,18 @@ class TagSettings(TrainingSettings):
             "out_of_fold.tsv has the tags of every sentence, suspects.tsv the words with a suspected wrong tag"
         },
     )
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices, without=("batch_size",))
+    log: Log = group(Log)
 
     @property
     def text_form(self) -> TextForm:
         """Return the form that table files have."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)
+
+
+def with_stride(settings: TagSettings) -> TagSettings:
+    """Return the settings with a number as --doc_stride, which flags.txt and the manifest contain."""
+    stride = window_stride(settings.task.doc_stride, settings.encoding.max_seq_length)
+    return replace_values(settings, {"doc_stride": stride})

@@ -3,9 +3,10 @@
 import dataclasses
 from typing import ClassVar
 
+from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
-from bert_cli.settings.devices import Devices
+from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, TextFiles
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
@@ -20,9 +21,21 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         "jsonl",
         "format of output_file; npy: one vector per line; parquet: needs the package pyarrow",
         choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
+        needs={"=npy": "pooling"},
+        because="npy holds one vector per line; npz takes vectors of tokens",
     )
-    float16: bool = option(False, "store float16 in npz, npy and parquet")
-    resume: bool = option(False, "resume the partial output of an interrupted run (JSON lines)")
+    float16: bool = option(
+        False,
+        "store float16 in npz, npy and parquet",
+        needs="output_format=npz|npy|parquet",
+        because="other formats have no such numbers",
+    )
+    resume: bool = option(
+        False,
+        "resume the partial output of an interrupted run (JSON lines)",
+        needs="output_format=jsonl",
+        excludes=("attentions", f"output_file={STANDARD}"),
+    )
     layers: str | None = option(
         None,
         f"encoder layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
@@ -32,13 +45,18 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         "one vector per line: of [CLS], the mean or maximum over all tokens, or the pooler's "
         "output; none: vectors of tokens",
         choices=POOLINGS,
+        excludes={"=pooler": "layers"},
+        because="the pooler reads the last layer; leave --layers out",
     )
     combine: str = option(
         "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
     )
     normalize: bool = option(False, "scale each vector to length 1")
     words: bool = option(
-        False, "vectors of words, the mean over their word pieces, with their character offsets in the line"
+        False,
+        "vectors of words, the mean over their word pieces, with their character offsets in the line",
+        excludes="pooling",
+        because="pooling gives one vector per line",
     )
     long_text: bool = option(
         False,
@@ -51,12 +69,21 @@ class Attention(FlagGroup, heading="Attention"):
     """Output of attention probabilities, to a file or to the terminal."""
 
     attentions: str | None = option(
-        None, ".npz file for the attention probabilities of all layers and heads, line by line", file=True
+        None,
+        ".npz file for the attention probabilities of all layers and heads, line by line",
+        file=True,
+        excludes="long_text",
+        because="attention is of whole lines",
     )
     show_attention: str = option("", "print the strongest attention links of this text, and do nothing else")
-    attention_of: str = option("", "print a table of the words that this word of --show_attention attends to most")
+    attention_of: str = option(
+        "", "print a table of the words that this word of --show_attention attends to most", needs="show_attention"
+    )
     attention_map: str = option(
-        "", "write heat maps of the attention of --show_attention in each layer and head to this .html file", file=True
+        "",
+        "write heat maps of the attention of --show_attention in each layer and head to this .html file",
+        file=True,
+        needs="show_attention",
     )
     layer: int = option(-1, "layer of --show_attention, from 0, or from -1 back")
     head: int | None = option(None, "attention head of --show_attention, from 0; default: the mean over all heads")
@@ -77,11 +104,19 @@ class ExtractSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "file with one text per line, or a pair separated by ' ||| '; - for standard input; or a "
-            "table (.csv, .tsv, .jsonl, .xlsx, .parquet, …); a "
-            "pattern such as 'part-*.txt', or names separated by commas, for several files",
-            "output_file": "file to write; - for standard output (JSON lines); for several input "
-            "files the prefix of the names, as in NAME-00000-of-00003",
+            "input_file": {
+                "help": "file with one text per line, or a pair separated by ' ||| '; - for standard input; or a "
+                "table (.csv, .tsv, .jsonl, .xlsx, .parquet, …); a "
+                "pattern such as 'part-*.txt', or names separated by commas, for several files",
+                "required": "unless show_attention",
+            },
+            "output_file": {
+                "help": "file to write; - for standard output (JSON lines); for several input "
+                "files the prefix of the names, as in NAME-00000-of-00003",
+                "required": "unless show_attention",
+                "needs": {f"={STANDARD}": "output_format=jsonl"},
+                "because": "other formats need a file",
+            },
         },
         without=("line_buffered",),
     )
@@ -102,7 +137,7 @@ class ExtractSettings:
     )
     attention: Attention = group(Attention)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT)
-    hub: Hub = group(Hub, without=("hub_trainable",), after="init_checkpoint")
+    hub: Hub = group(Hub, without=("hub_trainable",))
     log: Log = group(Log)
 
     @property
@@ -126,6 +161,7 @@ class FillMaskSettings:
         "texts", "top_k", "input_file", "output_file", "init_checkpoint", "vocab_file", "bert_config_file",
         "do_lower_case", "strict", "batch_size", "precision", "quiet", "verbose",
     )  # fmt: skip
+    modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
 
     candidates: Candidates = group(
         Candidates, {"texts": "texts with [MASK], or pairs separated by ' ||| ', each in quotes"}
@@ -135,7 +171,7 @@ class FillMaskSettings:
         Files,
         {
             "input_file": "file with one text per line, - for standard input; the answers are JSON lines",
-            "output_file": "file for the JSON lines, - for standard output",
+            "output_file": {"help": "file for the JSON lines, - for standard output", "needs": "input_file"},
         },
         without=("shard",),
         output_file="-",
@@ -150,7 +186,7 @@ class FillMaskSettings:
         },
         without=("allow_unknown",),
     )
-    devices: Devices = group(Devices)
+    devices: Devices = group(Devices, {"precision": WITHOUT_INT8})
     log: Log = group(Log)
 
 
@@ -163,6 +199,8 @@ class TokenOutput(FlagGroup, heading="Output"):
 @dataclasses.dataclass(frozen=True)
 class TokenizeSettings:
     """Flags of bert-tokenize."""
+
+    modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
 
     texts: Candidates = group(Candidates, only=("texts",))
     text_files: TextFiles = group(TextFiles)

@@ -4,7 +4,8 @@ import dataclasses
 
 from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
-from bert_cli.settings.groups import Files, Log, ModelFiles, name_list_properties
+from bert_cli.flags.paths import name_list_properties
+from bert_cli.settings.groups import Files, Log, ModelFiles
 from bert_cli.settings.training import Seed
 
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
@@ -23,12 +24,14 @@ class Conversion(FlagGroup, heading="Input and output"):
         "a .weights.h5 file, or a tensorflow-hub module (a directory, a .tar.gz, or a URL)",
         flag="from",
         file=True,
+        required=True,
     )
     target: str = option(
         "",
         "target: NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face directory",
         flag="to",
         file=True,
+        required=True,
     )
     to_format: str = option("auto", "format of the directory --to; auto: hf", choices=("auto", *MODEL_FORMATS))
     overwrite: bool = option(False, "replace existing files with the names of the new ones")
@@ -43,7 +46,9 @@ class Changes(FlagGroup, heading="Changes"):
         "assumes if labels.txt has the tag O",
         choices=("auto", *HEAD_TYPES),
     )
-    float16: bool = option(False, "store float16, in Hugging Face directories only; other formats are float32")
+    float16: bool = option(
+        False, "store float16, in Hugging Face directories only; other formats are float32", excludes="bfloat16"
+    )
     bfloat16: bool = option(False, "store bfloat16, in Hugging Face directories only")
     average_last: int = option(1, "average the last N checkpoints of a training run up to --from", lower=1)
     resize_vocab: int | None = option(None, "vocabulary size of the new model; new rows are random", lower=1)
@@ -77,18 +82,24 @@ class Export(FlagGroup, heading="Input and output"):
         "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an "
         "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
+        excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs"},
+        because=dict.fromkeys(("labels", "pairs"), "only saved_model has a choice"),
     )
-    export_dir: str = option("", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1")
+    export_dir: str = option(
+        "", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1", required=True
+    )
     names: str = option(
         "google",
         "names in the ONNX file, and files next to it; google: input_word_ids, probabilities, labels.txt; "
         "hugging_face: input_ids, logits, config.json, tokenizer.json, for Optimum and transformers.js",
         choices=("google", "hugging_face"),
+        needs="format=onnx",
     )
     quantize: str = option(
         "none",
         "quantization; int8: also write model_int8.onnx, about a quarter as large, and print the loss of accuracy",
         choices=("none", "int8"),
+        needs="format=onnx",
     )
     pairs: str = option(
         "auto",
@@ -105,6 +116,8 @@ class ExportData(FlagGroup, heading="Data"):
         "",
         "directory with the dev file on which --quantize compares accuracies; default: the training run's",
         path=True,
+        needs="quantize",
+        because="nothing else reads data here",
     )
     labels: tuple[str, ...] | None = option(
         None,
@@ -138,7 +151,9 @@ class ExportSettings:
 class Runs(FlagGroup, heading="Runs"):
     """Arguments of bert-report that are not flags."""
 
-    runs: tuple[str, ...] = option((), "directories of training runs (their --output_dir)", words=True, file=True)
+    runs: tuple[str, ...] = option(
+        (), "directories of training runs (their --output_dir)", words=True, file=True, required=True
+    )
 
 
 class DoctorModel(FlagGroup, heading="Model"):
@@ -155,8 +170,11 @@ class DoctorSettings:
     files: ModelFiles = group(
         ModelFiles,
         {
-            "init_checkpoint": "model to describe, as without a flag",
-            "bert_config_file": "model config to count the parameters of an encoder, where there are no weights",
+            "init_checkpoint": {"help": "model to describe, as without a flag", "excludes": "model"},
+            "bert_config_file": {
+                "help": "model config to count the parameters of an encoder, where there are no weights",
+                "excludes": ("model", "init_checkpoint"),
+            },
         },
         only=("init_checkpoint", "bert_config_file"),
     )

@@ -1,9 +1,12 @@
 """Flag groups that every training command has: batch, learning rate, seed, checkpoints and report."""
 
 import dataclasses
+import functools
+from typing import Any, ClassVar
 
-from bert_cli.base.errors import InputError
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.flags.option import FlagGroup, deciding_option, option, transient_option
+from bert_cli.flags.rules import LIST
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
@@ -11,27 +14,40 @@ from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, 
 EPOCH = "epoch"  # value of --eval_every
 NEWEST = "newest"  # value of --keep_moments
 _BY_SIZE = "by the size of the model (docs/training.md)"
+# Rules for several runs by one command.
+_COMPARED = "the runs are compared on held-out data"
+_HELD_OUT = "do_eval or cross_validation"
+_SEVERAL_RUNS = {
+    "needs": ("do_train", _HELD_OUT),
+    "excludes": "dry_run",
+    "because": {_HELD_OUT: _COMPARED, "dry_run": "a dry run looks at one run"},
+}
+# A flag for a number, or for a list of numbers.
+_grid_option = functools.partial(
+    deciding_option,
+    grid=True,
+    needs={f"={LIST}": _SEVERAL_RUNS["needs"]},
+    excludes={f"={LIST}": _SEVERAL_RUNS["excludes"]},
+    because=_SEVERAL_RUNS["because"],
+)
 
 
 class Training(FlagGroup, heading="Training"):
     """Batch size and learning rate."""
 
     # Examples per update, for any number of devices and accumulation steps.
-    train_batch_size: int = deciding_option(32, "training batch size, over all devices", lower=1, grid=True)
+    train_batch_size: int = _grid_option(32, "training batch size, over all devices", lower=1)
     # None: runs.size_defaults resolves it. Commands other than fine-tuning have a default.
-    learning_rate: float | None = deciding_option(
-        None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
+    learning_rate: float | None = _grid_option(
+        None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0
     )
 
 
 class FineTuning(FlagGroup, heading="Training"):
     """Number of epochs, and warm-up."""
 
-    num_train_epochs: float | None = deciding_option(
-        None,
-        f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base",
-        lower=0.0,
-        grid=True,
+    num_train_epochs: float | None = _grid_option(
+        None, f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base", lower=0.0
     )
     warmup_proportion: float = deciding_option(0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0)
 
@@ -78,6 +94,8 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
         "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in "
         "best/ of output_dir, and used for evaluation and prediction",
         read=read_eval_every,
+        needs=("do_train", "do_eval"),
+        because={"do_eval": "it reads the held-out data"},
     )
     metric_for_best: str = deciding_option(
         "",
@@ -88,6 +106,8 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
         0,
         "early stopping: stop after N evaluations without improvement; 0: train to the end",
         lower=0,
+        needs="eval_every",
+        because="it counts evaluations during training",
     )
 
 
@@ -100,6 +120,12 @@ class Page(FlagGroup, heading="Report"):
     )
 
 
+def read_folds(number: int) -> int:
+    """Return the value of --cross_validation; raise InputError for a single fold."""
+    refuse_if(number == 1, "--cross_validation=1: two folds or more are needed")
+    return number
+
+
 class Sweep(FlagGroup, heading="Sweeps"):
     """Flags for several runs by one command: seeds, or folds of cross-validation."""
 
@@ -109,42 +135,45 @@ class Sweep(FlagGroup, heading="Sweeps"):
         "of output_dir; runs.tsv has mean and standard deviation of the metrics, and the best run "
         "predicts",
         lower=1,
+        **_SEVERAL_RUNS,
     )
     cross_validation: int = option(
         0,
         "stratified k-fold cross-validation with this k; out_of_fold.tsv has a prediction for "
         "every row, suspects.tsv the suspected label errors",
         lower=0,
+        read=read_folds,
+        needs="do_train",
+        excludes=("dry_run", "dev_split", "num_runs", "do_predict", "eval_every"),
+        because={
+            "dry_run": "a dry run looks at one run",
+            "dev_split": "each fold is held out once",
+            "do_predict": "no model remains that predicts the test file; leave --do_predict out, and train on all rows "
+            "for it without --cross_validation",
+            "eval_every": "the best checkpoint would be chosen by the rows that it is measured on",
+        },
     )
 
 
-class _CommandGroups:
-    """Groups that each training command declares itself, with its own defaults."""
+class TrainingSettings:
+    """Base class for the Settings of training commands: groups that each of them declares."""
 
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     phases: Phases
     model: ModelFiles
     hub: Hub
     inference: Inference
     encoding: Encoding
     training: Training
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingSettings(_CommandGroups):
-    """Base class for the Settings of training commands.
-
-    Its groups follow the command's own groups in --help, see every_flag.
-    """
-
-    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
-    page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
-    optimization: Optimization = group(Optimization)
-    dropout: Dropout = group(Dropout)
-    head: Head = group(Head)
-    loss: Loss = group(Loss)
-    sweep: Sweep = group(Sweep)
-    seed: Seed = group(Seed)
-    saving: Saving = group(Saving)
-    devices: Devices = group(Devices, without=("batch_size",))
-    log: Log = group(Log)
+    early_stopping: EarlyStoppingFlags
+    page: Page
+    rates: LayerRates
+    optimization: Optimization
+    dropout: Dropout
+    head: Head
+    loss: Loss
+    sweep: Sweep
+    seed: Seed
+    saving: Saving
+    devices: Devices
+    log: Log

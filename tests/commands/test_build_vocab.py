@@ -184,7 +184,6 @@ def test_extend_adds_at_the_end(build):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"input_file": None}, "--input_file is needed; --help describes it"),
         ({"input_file": "none*.txt"}, "'none*.txt': no file matches; check --input_file"),
         ({"input_file": "blank.txt"}, "nothing to learn from: the input has no word; check --input_file"),
         (
@@ -211,10 +210,6 @@ def test_extend_adds_at_the_end(build):
         (
             {"extend": "old.txt", "vocab_size": 9},
             f"--vocab_size=9 is below the {len(OLD)} tokens of old.txt; none is ever removed: give more, or leave it out",
-        ),
-        (
-            {"extend": "old.txt", "reserved_tokens": "<br>"},
-            "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out",
         ),
         ({"reserved_tokens": "a,,b"}, "--reserved_tokens=a,,b: '' is empty or holds white space"),
         (

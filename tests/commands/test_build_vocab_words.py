@@ -202,15 +202,6 @@ def test_other_commands_use_a_list_with_appended_special_tokens(build, model, ca
             "own.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, one "
             "token a line, or add what is missing: bert-build-vocab --extend=own.txt --add_special_tokens",
         ),
-        ({"extend": "own.txt"}, "--input_file is needed; --help describes it"),
-        (
-            {"input_file": "text.txt", "add_special_tokens": "true"},
-            "--add_special_tokens needs --extend",
-        ),
-        (
-            {"extend": "own.txt", "add_special_tokens": "true", "vocab_size": 20},
-            "--vocab_size needs --input_file, whose words are added",
-        ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt"},
             'own.txt: has no [unusedN] for 4 new words of the text (. " , …); give --vocab_size above its 9 to add '
@@ -228,10 +219,6 @@ def test_other_commands_use_a_list_with_appended_special_tokens(build, model, ca
         (
             {"extend": "empty.txt", "add_special_tokens": "true"},
             "empty.txt: is empty; give a BERT vocabulary, one token a line",
-        ),
-        (
-            {"extend": "own.txt", "algorithm": "words", "input_file": "text.txt"},
-            "--algorithm cannot be used with --extend, which adds whole words; leave it out",
         ),
         (
             {"input_file": "text.txt", "algorithm": "words", "min_count": 9},

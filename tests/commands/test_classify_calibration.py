@@ -176,8 +176,6 @@ def test_refused(trained, classify, data_dir, tmp_path):
     table.write_text("text\tlabel\n" + "".join(f"{text}\t{row % 2}\n" for row, text in enumerate(TEXTS)), "utf-8")
     dev_flags = (f"--dev_file={table}", "--text_column=text", "--label_column=label")
     for refused_flags, *fragments in (
-        (["--do_predict", "--calibrate", data_dir, f"--output_dir={trained}"], "--calibrate needs held-out data"),
-        (["--do_eval", "--abstain_error=2%", data_dir, f"--output_dir={trained}"], "--abstain_error needs --calibrate"),
         ([*CALIBRATE, "--abstain_error=200%", f"--output_dir={trained}"], "--abstain_error=200%: a share"),
         ([*CALIBRATE, "--abstain_error=few", f"--output_dir={trained}"], "--abstain_error=few: a share"),
         (

@@ -137,25 +137,17 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
     [
         ([*TRAIN, "--choice_columns=first"], ["--choice_columns=first: two or more different names"]),
         ([*TRAIN, "--choice_columns=first,fourth"], ["own.csv:1: --choice_columns=fourth: there is no such column"]),
-        (
-            [*TRAIN, *ENDINGS, "--text_b_column=third"],
-            ["--choice_columns has endings", "--text_b_column does not go with it"],
-        ),
-        ([*TRAIN, *ENDINGS, "--label_separator=;"], ["--label_separator does not go with it"]),
-        ([*TRAIN, *ENDINGS, "--labels=0,1"], ["--labels does not go with it"]),
         ([*TRAIN, *ENDINGS, "--label_column=answer,first"], ["several columns does not go with it"]),
         ([*TRAIN, *ENDINGS, "--problem_type=multi_label"], ["--choice_columns: --problem_type, ", "is multi_label"]),
         ([*TRAIN, *ENDINGS, "--threshold=0.3"], ["--threshold=0.3", "multiple_choice"]),
         ([*TRAIN, *ENDINGS, "--choice_labels=0"], ["own.csv:4: label '3' is none of the endings, 0 to 2"]),
         ([*TRAIN, *ENDINGS, "--max_seq_length=4"], ["--max_seq_length: 4 is too short for pairs"]),
-        ([*TRAIN, "--problem_type=multiple_choice"], ["--choice_columns is needed"]),
         (["--do_train", "--task_name=cola", *ENDINGS], ["--task_name=cola is single_label, not multiple_choice"]),
         (["--do_train", "--task_name=swag", "--data_dir={folder}"], ["train.csv: no such file"]),
         (["--do_train", "--task_name=swag", "--problem_type=regression"], ["--task_name=swag is multiple_choice"]),
         (["--do_train", "--task_name=swag", "--glue_submission"], ["--glue_submission"]),
         (["--do_train", "--task_name=swag", "--labels=0,1"], ["--task_name=swag has endings", "--labels does not go"]),
         (["--do_train", "--task_name=swag", "--header=no"], ["--task_name=swag has its columns by name; --header=no"]),
-        ([*TRAIN, "--choice_labels=name"], ["--choice_labels needs --choice_columns"]),
     ],
 )
 def test_refused(refused, model_flags, tmp_path, choice_flags, fragments):

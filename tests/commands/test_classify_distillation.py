@@ -57,8 +57,7 @@ def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
     [
         (["--labels=0,1,2"], "its labels are 0, 1, and those to be trained 0, 1, 2"),
         (["--distill_from=/none/there"], "check --distill_from"),
-        (["--distill_temperature=0"], "--distill_temperature=0.0: a number above 0 is needed"),
-        (["--nodo_train", "--do_eval"], "--distill_from needs --do_train"),
+        (["--distill_temperature=0"], "--distill_temperature=0: a number above 0 is needed"),
         (["--task_name=sts-b"], "--distill_from: learns the probabilities of labels, and here numbers are predicted"),
     ],
 )
@@ -74,7 +73,6 @@ def test_refused(student, classify, tmp_path, flags, message):
 
 @pytest.mark.slow
 def test_flags_without_a_teacher(classify, flags, tagger):
-    classify(*flags, "--do_train", "--distill_share=0.9").assert_refused("--distill_share needs --distill_from")
     classify(*flags, "--do_train", f"--distill_from={tagger}").assert_refused("holds a model of bert-tag")
 
 

@@ -91,16 +91,11 @@ def test_standard_input(trained, classify, texts, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--text=a", "--do_eval"], "--text goes with no --do_eval"),
-        (["--text=a", "--input_file=-"], "--input_file goes with no --text"),
         (
             ["--text=a", "--text=b"],
             "--text is given 2 times; give it once; several texts are lines of --input_file",
         ),
-        (["--text_b=a", "--do_eval"], "--text_b is the second text of a pair"),
-        (["--text=a", "--output_file=x"], "--output_file is for --input_file"),
         (["--input_file=none.txt"], "none.txt: no such file; check --input_file"),
-        ([], "nothing to do: give --do_train, --do_eval or --do_predict, or --text, or --input_file"),
     ],
 )
 def test_contradictory_flags(flags, message, trained, classify):

@@ -168,9 +168,7 @@ def test_hugging_face_format_cannot_hold_the_head_input(runs, tmp_path, capfd):
         (("--class_weights=x",), ("--class_weights=x", "balanced")),
         (("--freeze_layers=3",), ("--freeze_layers=3: the model has 2 layers",)),
         (("--gradient_accumulation_steps=3",), ("--gradient_accumulation_steps=3", "--train_batch_size=4")),
-        (("--focal_gamma=1",), ("--loss=focal",)),
         (("--optimizer=sgd",), ("--optimizer", "adamw")),
-        (("--optimizer=adam", "--weight_decay=0.1"), ("--optimizer=adam has no --weight_decay",)),
     ],
 )
 def test_refusals(refused, flags, cola, two_layer_flags, fragments):

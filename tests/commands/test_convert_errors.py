@@ -100,14 +100,11 @@ def test_labels_that_do_not_fit(source, tmp_path, capfd):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--to=x"], "--from is needed"),
-        (["--from=x"], "--to is needed"),
         (["--from=none", "--to=x"], "none: no checkpoint there"),
         (["--form=x"], "did you mean --from?"),
         (["--from={0}", "--to=x.h5"], "ends in .weights.h5"),
         (["--from={0}", "--to=x.weights.h5", "--to_format=tf1"], "a name for --to_format=h5, not for --to_format=tf1"),
         (["--from={0}", "--to=x.ckpt.index"], "give the prefix, x.ckpt"),
-        (["--from={0}", "--to=x", "--float16", "--bfloat16"], "give one of them"),
         (["--from={0}", "--to={0}/vocab.txt"], "is a file, a folder is needed"),
         (["--from={0}", "--to=x", "--head=spans"], "the checkpoint has no spans; it has no head"),
         (["--from={0}", "--to=x", "--resize_vocab=0"], "--resize_vocab"),

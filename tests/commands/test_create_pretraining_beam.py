@@ -117,12 +117,9 @@ def test_mistake_in_the_text_is_one_line(create, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ({"runner": "direct", "num_workers": 2}, "--num_workers: --runner has workers of its own"),
-        ({"beam_options": "--region=r"}, "--beam_options needs --runner"),
         ({"runner": "direct", "beam_options": "--runner=x"}, "--beam_options: give the runner as --runner itself"),
         ({"runner": "direct", "beam_options": "'--a"}, "--beam_options='--a: No closing quotation"),
         ({"runner": "direct", "input_file": "-"}, "--runner reads files, not standard input"),
-        ({"num_shards": 4}, "--num_shards needs --num_workers or --runner"),
     ],
 )
 def test_contradictory_flags(create, flags, message):

@@ -171,8 +171,6 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
     ("useless_flags", "message"),
     [
         (["--eval_every=0"], "--eval_every=0: epoch is needed, or a number of steps"),
-        (["--eval_every=epoch", "--nodo_eval"], "--eval_every needs --do_eval, which reads the held-out data"),
-        (["--early_stopping_patience=1"], "give --eval_every too"),
         (
             ["--eval_every=3", "--metric_for_best=rmse"],
             "--metric_for_best=rmse: this run has eval_mcc, eval_accuracy, ",

@@ -147,7 +147,9 @@ def test_unsupported_uses_are_refused(trained, classify, cola, capfd, tmp_path, 
     (flag,) = FLAGS[name]
     base = [f"--init_checkpoint={trained}", flag, f"--output_dir={tmp_path / 'out'}"]
     task_flags = [*base, "--task_name=cola", f"--data_dir={cola}"]
-    classify(*task_flags, "--do_train").assert_refused(f"{flag} is for predictions: train without it")
+    classify(*task_flags, "--do_train").assert_refused(
+        f"{flag} and --do_train cannot be combined: it is for predictions"
+    )
     classify(*task_flags, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
     with pytest.MonkeyPatch.context() as patch:
         workers = {"worker": ["localhost:1", "localhost:2"]}
@@ -193,9 +195,9 @@ def test_attention(trained, tmp_path):
 
 def test_an_engine_has_its_precisions(trained, classify):
     text = [f"--output_dir={trained}", "--text=a dog"]
-    classify(*text, "--engine=tensorflow", "--precision=int8").assert_refused("int8 is computed by onnxruntime")
+    classify(*text, "--engine=tensorflow", "--precision=int8").assert_refused("it is computed by onnxruntime")
     classify(*text, "--engine=onnxruntime", "--precision=bfloat16").assert_refused(
-        "in float32 or int8, not in bfloat16"
+        "--engine=onnxruntime needs --precision=auto|float32|int8"
     )
     with pytest.raises(InputError, match="not in float16"):
         Classifier.load(str(trained), precision="float16", engine="onnxruntime")

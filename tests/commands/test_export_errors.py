@@ -41,12 +41,10 @@ def test_overwrite(exported, trained, tmp_path, refused):
 def test_refusals(trained, model, tmp_path, refused):
     there = [f"--init_checkpoint={trained}"]
     to = [f"--export_dir={tmp_path / 'model'}"]
-    refused(there, "--export_dir is needed")
     refused([*to, f"--init_checkpoint={tmp_path / 'no'}"], "no checkpoint there", "--init_checkpoint")
     refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
     refused([*there, *to, "--labels=1,0"], "was trained with 0,1, in this order")
     refused([*there, *to, "--labels=1,1"], "--labels=1,1: different names")
-    refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
     refused([*there, *to, "--format=tflite"], "--format")
     refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
     refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")

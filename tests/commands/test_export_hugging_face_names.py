@@ -170,10 +170,3 @@ def test_answers_and_a_network_without_token_types(tmp_path):
     export(source, tmp_path / "distilled", "--max_seq_length=12")
     inputs = inputs_of(tmp_path / "distilled", TEXTS, INPUTS[:2])
     assert list(outputs_of(tmp_path / "distilled" / "model.onnx", inputs)) == ["last_hidden_state"]
-
-
-@pytest.mark.parametrize("name", ["saved_model", "hub"])
-def test_another_format_is_refused(tmp_path, capfd, name):
-    flags = [f"--format={name}", "--names=hugging_face", f"--export_dir={tmp_path / 'out'}"]
-    assert main(flags) == 1
-    assert f"--names is for --format=onnx, not for --format={name}\n" in capfd.readouterr().err

@@ -140,7 +140,7 @@ def test_bad_input_is_one_line(fill, tmp_path, trained):
     assert texts.read_bytes() == b"a [MASK]\nno mask here\n"
     refused(["no/such: no such folder"], input_file=texts, output_file="no/such/out.jsonl")
     refused(["text 2: is too long for the model, which has 64 positions"], "a [MASK]", "a [MASK] " * 70)
-    refused(["give texts"])
+    refused(["nothing to do: give TEXTS"])
     refused(["a text is empty"], "a [MASK] |||  ")
     refused(["no such file"], input_file=tmp_path / "none")
     refused(["has no masked-LM head"], "a [MASK]", init_checkpoint=trained)

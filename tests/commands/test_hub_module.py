@@ -332,8 +332,6 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
 @pytest.mark.slow
 def test_refusals(refused, start, modules, model, tmp_path):
     module = f"--hub_module={modules}"
-    refused([*start, module, f"--init_checkpoint={modules}"], "--hub_module and --init_checkpoint")
-    refused([*start, "--hub_trainable=false"], "--hub_trainable=false needs --hub_module")
     refused([*start, f"--hub_module={tmp_path / 'no'}"], f"{tmp_path / 'no'}: no such module", "--hub_module")
     refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: cannot be downloaded")
     refused([*start, module, f"--hub_preprocess={model}"], "holds no module for tensorflow-hub", "--hub_preprocess")

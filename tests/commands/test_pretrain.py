@@ -345,8 +345,6 @@ def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
     pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is not a TFRecord file, but", "--input_file")
     pretrain("--do_train", input_file=tmp_path / "none").assert_refused("no file matches", "--input_file")
     pretrain("--do_train", "--do_eval", input_file=text, eval_file=tmp_path / "none").assert_refused("--eval_file")
-    pretrain("--do_train").assert_refused("--input_file is needed")
-    pretrain(input_file=text).assert_refused("nothing to do")
     pretrain("--do_train", input_file=text, max_seq_length=100).assert_refused("--max_seq_length=100 is above")
     pretrain("--do_train", input_file=text, do_lower="true").assert_refused("the flag is --do_lower_case")
     pretrain("--do_eval", input_file=text).assert_refused("holds no trained model")

@@ -184,13 +184,6 @@ def test_word_contributions_are_logit_differences(trained, classify, run_folder,
     assert snapshot(trained) == before
 
 
-def test_flags_with_explain(trained, classify):
-    classify(f"--output_dir={trained}", "--explain=a", "--text=b").assert_refused("--explain goes with no --text")
-    classify(f"--output_dir={trained}", "--explain=a", "--do_eval").assert_refused("--explain goes with no --do_eval")
-    message = "--explain: there is no text to explain; give it with --text"
-    classify(f"--output_dir={trained}", "--explain").assert_refused(message)
-
-
 def test_explain_uses_the_text_flag(trained, classify):
     text_flags = [f"--output_dir={trained}", *FLAGS]
     whole = classify(*text_flags, "--explain=a dog")

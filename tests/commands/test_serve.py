@@ -487,7 +487,6 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--output_dir or --model=NAME=DIRECTORY is needed"),
         (["--model=a"], "--model=a: NAME=DIRECTORY is needed"),
         (["--model=a=x", "--model=a=y"], "the name a is given twice"),
         (["--model=a/b=x"], "a name has letters"),

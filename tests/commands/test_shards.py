@@ -52,7 +52,7 @@ def test_texts(trained, text_folder, classify, snapshot):
     classify(*sharded, "--max_seq_length=16").assert_refused("made with --max_seq_length=32, not 16; give the same")
     assert {path.name for path in outputs[0].parent.iterdir()} == {"x.jsonl.shards.json", *(p.name for p in outputs)}
     assert snapshot(trained) == before
-    classify(*sharded, "--do_predict").assert_refused("--input_file goes with no --do_predict")
+    classify(*sharded, "--do_predict").assert_refused("--do_predict and --input_file cannot be combined")
 
 
 def test_tables_from_independent_processes(trained, cola, text_folder, classify, monkeypatch):

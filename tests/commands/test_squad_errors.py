@@ -47,22 +47,13 @@ def refused(model, tmp_path, capfd, snapshot):
 
 def test_flags_that_do_not_fit(refused, good):
     train, predict = {"train_file": good}, {"predict_file": good}
-    refused([], "nothing to do", "--do_train", "--question", "--score_only")
-    refused(["--do_train"], "--do_train needs --train_file")
-    refused(["--do_predict"], "--do_predict needs --predict_file")
-    refused(["--do_eval"], "--do_eval needs --predict_file")
-    refused(["--do_train"], "--do_train needs --output_dir", output_dir=None, **train)
-    refused(["--do_train"], "do_train and --question do not go together", question="who", context="x", **train)
-    refused(["--do_train"], "--focal_gamma needs --loss=focal", focal_gamma=1.0, **train)
-    refused(["--score_only"], "--input_file and --score_only do not go together", input_file="-")
-    refused(["--score_only"], "--score_only needs --predictions_file", **predict)
-    refused(["--score_only"], "--score_only needs --predict_file", predictions_file=good)
-    refused(["--score_only"], "give --version_2_with_negative", predictions_file=good, null_odds_file=good, **predict)
-    refused([], "give --context or --context_file", question="who")
-    refused([], "give --context or --context_file", question="who", context="x", context_file=good)
-    refused(["--do_train"], "--context needs --question", context="x", **train)
-    refused(["--do_train"], "--output_file needs --input_file", output_file="x", **train)
-    refused(["--do_train"], "--predictions_file needs --score_only", predictions_file="x", **train)
+    refused(
+        ["--score_only"],
+        "--null_odds_file needs --version_2_with_negative",
+        predictions_file=good,
+        null_odds_file=good,
+        **predict,
+    )
     refused([], "--output_dir or --init_checkpoint is needed", question="who", context="x", output_dir=None)
     refused(["--do_predict"], "holds no trained model", **predict)
     refused(["--do_train"], "--max_seq_length: 11 has no room", max_seq_length=11, **train)

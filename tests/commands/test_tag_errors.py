@@ -99,10 +99,6 @@ def test_missing_files(refused, base, data, tmp_path):
 
 
 BAD_FLAGS = {
-    "nothing to do": ([], ["nothing to do", "--do_train", "--text", "--input_file"]),
-    "text and more": (["--do_train", "--text=a dog"], ["--text goes with no --do_train"]),
-    "text and file": (["--input_file=x", "--text=a dog"], ["--input_file goes with no --text"]),
-    "output_file alone": (["--do_train", "--output_file=x"], ["--output_file is for --input_file"]),
     "untrained": (["--do_predict"], ["holds no trained model", "--do_train"]),
     "text without model": (["--text=a dog"], ["holds no trained model", "--init_checkpoint"]),
     "no such flag": (["--do_train", "--label_all"], ["unknown flag --label_all; did you mean --label_all_pieces?"]),

@@ -3,13 +3,10 @@
 import pickle
 import random
 
-import pytest
-
-from bert_cli.base.errors import InputError
 from bert_cli.corpus.instances import Sampling, mask_tokens
 from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of, remove_marks
 from bert_cli.corpus.text import Block, tokenize_block
-from bert_cli.settings.pretraining import SPACES, MaskedLM, check_whole_words
+from bert_cli.settings.pretraining import SPACES, MaskedLM
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"我爱北京天安门。a3", "sun", "##light"]
@@ -72,9 +69,3 @@ def test_predictions_are_whole_words():
 
 def test_words_longer_than_max_predictions_are_not_masked():
     assert mask("我爱北京天安门", SPACES, 1) == ([], "")
-
-
-def test_spaces_need_do_whole_word_mask():
-    with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
-        check_whole_words({"whole_words_from": "spaces", "do_whole_word_mask": False})
-    check_whole_words({"whole_words_from": "pieces", "do_whole_word_mask": False})

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.groups import name_list_properties
+from bert_cli.flags.paths import name_list_properties
 
 
 class Data(FlagGroup, heading="Data"):

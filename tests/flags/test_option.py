@@ -41,7 +41,7 @@ class Rest(FlagGroup, heading="Rates"):
 @dataclasses.dataclass(frozen=True)
 class Placed:
     rates: Rates = group(Rates, without=("fast",))
-    rest: Rest = group(Rest, only=("workers",), after="rate")
+    rest: Rest = group(Rest, only=("workers",))
     source: Source = group(Source, only=())
 
 
@@ -59,9 +59,9 @@ def test_flags_of_a_command():
     assert (steps.help, steps.lower) == ("how many", 2)
 
 
-def test_arguments_only_without_and_after():
-    """Flags that a command lacks keep their defaults; a group may be inside another one."""
-    assert [flag.name for flag in every_flag(Placed)] == ["rate", "workers", "steps"]
+def test_arguments_only_and_without():
+    """Flags that a command lacks keep their defaults."""
+    assert [flag.name for flag in every_flag(Placed)] == ["rate", "steps", "workers"]
     assert Placed() == Placed(Rates(), Rest(), Source())
     with pytest.raises(KeyError, match="fast"):
         build(Placed, {"fast": True})

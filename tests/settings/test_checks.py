@@ -1,4 +1,4 @@
-"""Lists of numbers in flags, the runs for them, and flags that cannot be combined."""
+"""Lists of numbers in flags, the runs for them, checks of flags with files, and derived values."""
 
 import pytest
 
@@ -7,11 +7,12 @@ from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, grid_values, replace_values
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import plan_trials
-from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, has_several_runs
+from bert_cli.settings.checks import check_filled_data, check_shards, has_several_runs, with_frozen_encoder
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.texts import ExtractSettings
 
 
 def settings_of(*arguments, settings_class=ClassifySettings):
@@ -83,35 +84,10 @@ def test_nearly_equal_numbers_have_different_folders():
 
 def test_help_mentions_lists():
     text = " ".join(full_help_text(ClassifySettings, "bert-classify", "").split())
-    assert "5e-5 for BERT-Base; a list makes a grid of runs" in text
-    assert "--train_batch_size: training batch size, over all devices; a list makes a grid of runs (def" in text
-
-
-@pytest.mark.parametrize(
-    ("flags", "phases", "message"),
-    [
-        (["--num_runs=2"], (False, True, True), "--num_runs: training several times needs --do_train"),
-        (
-            ["--num_runs=2"],
-            (True, False, False),
-            "--num_runs: the runs are compared on held-out data; add",
-        ),
-        (["--learning_rate=1,2"], (True, False, True), "--learning_rate: the runs are compared on held-out data"),
-        (["--cross_validation=1"], (True, True, False), "--cross_validation=1: two folds or more"),
-        (["--cross_validation=3", "--num_runs=2"], (True, True, False), "--cross_validation and --num_runs do not go"),
-        (["--cross_validation=3"], (True, True, True), "--cross_validation leaves no model that predicts"),
-        (["--cross_validation=3", "--eval_every=9"], (True, True, False), "--cross_validation and --eval_every do not"),
-        (["--cross_validation=3", "--dev_split=0.1"], (True, True, False), "--cross_validation and --dev_split do not"),
-    ],
-)
-def test_conflicting_flags_are_refused(flags, phases, message):
-    with pytest.raises(InputError) as caught:
-        check_sweep(settings_of(*flags), *phases)
-    assert str(caught.value).startswith(message)
-
-
-def test_cross_validation_needs_no_dev_file():
-    check_sweep(settings_of("--cross_validation=3"), True, False, False)
+    assert "5e-5 for BERT-Base; a list makes a grid of runs; a list needs --do_train" in text
+    assert (
+        "--train_batch_size: training batch size, over all devices; a list makes a grid of runs; a list needs" in text
+    )
 
 
 def test_check_shards(tmp_path):
@@ -121,7 +97,7 @@ def test_check_shards(tmp_path):
     flags = {"input_file": "output_file", "predict_file": "output_dir"}
 
     def check(given_names=(), **values):
-        return check_shards({"predict_file": "", "output_file": "x", "output_dir": "out"} | values, given_names, flags)
+        return check_shards(build(ClassifySettings, {"output_file": "x"} | values), given_names, flags)
 
     assert check(input_file=pattern)
     assert check(input_file="a.txt,b.txt")
@@ -132,8 +108,11 @@ def test_check_shards(tmp_path):
         check(("shard",), input_file=single_file)
     with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
         check(input_file=pattern, output_file="-")
+    settings = build(ExtractSettings, {"input_file": pattern, "output_file": "x", "resume": True})
     with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
-        check(input_file=pattern, resume=True)
+        check_shards(settings, (), {"input_file": "output_file"})
+    with pytest.raises(InputError, match=r"^--do_eval takes one file, but --predict_file names several"):
+        check(predict_file=pattern, do_eval=True)
     odd_path = tmp_path / "what?.txt"  # a file with a wildcard in its name is a single file
     odd_path.write_text("")
     assert not check(input_file=str(odd_path))
@@ -150,3 +129,10 @@ def test_an_empty_data_file_is_refused_by_the_name_of_its_flag(tmp_path, flag, p
     with pytest.raises(InputError) as caught:
         check_filled_data(build(ClassifySettings, {flag: str(path), phase: True}))
     assert str(caught.value) == f"{path}: is empty; check --{flag}"
+
+
+def test_a_module_that_is_not_trained_freezes_the_encoder():
+    settings = settings_of("--hub_module=m", "--hub_trainable=false")
+    assert not settings.rates.freeze_encoder
+    assert with_frozen_encoder(settings).rates.freeze_encoder
+    assert with_frozen_encoder(settings_of("--hub_module=m")) == settings_of("--hub_module=m")

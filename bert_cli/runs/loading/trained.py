@@ -10,7 +10,7 @@ from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.flags.option import build
+from bert_cli.flags.option import build, replace_values
 from bert_cli.flags.saved import read_flags, read_remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
@@ -19,7 +19,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
-from bert_cli.settings.checks import check_and_derive
+from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
 from bert_cli.weights.path import CheckpointPath
 
@@ -32,27 +32,24 @@ _COMMANDS = {
 }
 
 
-def complete_values(
-    settings_class: type, values: dict[str, Any], given_flags: Collection[str], kept: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return all flag values for a command that can train.
+def complete(settings: Any, given_names: Collection[str], kept: Collection[str] = (), folder: str | None = None) -> Any:
+    """Return the settings of a command that can train, with remembered and derived values.
 
     If it does not train, values come from the training run's flags.txt.
 
     Args:
-        settings_class: the command's settings class.
-        values: flag name -> value.
-        given_flags: flags on the command line, which are not replaced.
+        settings: flag values on the command line.
+        given_names: flags on the command line, which are not replaced.
         kept: more flags that are not replaced.
+        folder: the trained model's directory; None if the flags name it.
 
     Raises:
-        InputError: if flags contradict each other, or if there is no trained model.
+        InputError: if there is no trained model.
     """
-    check_and_derive(values)
-    if not values["do_train"]:
-        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
-        values |= read_remembered(settings_class, folder, {*given_flags, *kept})
-    return values
+    if not settings.phases.do_train:
+        folder = folder or trained_folder(settings.model.init_checkpoint, settings.phases.output_dir)
+        settings = replace_values(settings, read_remembered(type(settings), folder, {*given_names, *kept}))
+    return with_frozen_encoder(settings)
 
 
 def load_with_settings(

@@ -29,23 +29,19 @@ _RUNNERS = {
 }
 
 
-def check_beam(values: dict[str, Any]) -> None:
-    """Raise InputError for flags that need --runner, or are not allowed with it."""
-    runner = values["runner"]
-    if not runner:
-        refuse_if(values["beam_options"], "--beam_options needs --runner")
-        return
-    refuse_if(
-        values["num_workers"],
-        "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options",
-    )
-    encoding = values["encoding"]
+def check_beam(runner: str, encoding: str, input_file: str) -> None:
+    """Raise InputError if a runner cannot read the input, or if Beam is missing.
+
+    Args:
+        runner: value of --runner.
+        encoding: value of --encoding.
+        input_file: value of --input_file.
+    """
     is_utf8 = codecs.lookup(encoding).name == UTF_8
     refuse_if(
         not is_utf8, f"--encoding={encoding}: --runner reads UTF-8; leave --runner out, or save the files as UTF-8"
     )
-    source = values["input_file"]
-    refuse_if(STANDARD in source.split(","), f"--input_file={source}: --runner reads files, not standard input")
+    refuse_if(STANDARD in input_file.split(","), f"--input_file={input_file}: --runner reads files, not standard input")
     refuse_if(
         importlib.util.find_spec("apache_beam") is None,
         f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'",

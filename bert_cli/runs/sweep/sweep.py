@@ -27,7 +27,7 @@ from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
-from bert_cli.settings.checks import check_sweep, has_several_runs
+from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
@@ -122,8 +122,6 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> di
     Returns:
         The report, which is also in run_report.json.
     """
-    values = flag_values(settings)
-    check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
     folder = settings.phases.output_dir
     start_time = time.monotonic()
     with _silence_retracing():

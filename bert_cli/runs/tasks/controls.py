@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_names
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import is_multi_worker
-from bert_cli.settings.checks import check_controls
 from bert_cli.settings.controls import (
     ADAM,
     BALANCED,
@@ -29,48 +28,48 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import TrainingRule
 
 
-def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
-    """Raise InputError for controls that contradict each other or the model.
-
-    Args:
-        settings: the run's flags.
-        config: the model's config.
-        freezes_encoder: whether training leaves all encoder weights unchanged.
-    """
-    rates = settings.rates
-    num_layers = config.num_hidden_layers
-    check_controls(settings)
-    if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
-        raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")
-    recompute = settings.optimization.recompute
-    if recompute != NO_RECOMPUTATION and (freezes_encoder or isinstance(config, ModuleConfig)):
-        reason = "an encoder that is not trained needs none" if freezes_encoder else "this module computes its own"
-        raise InputError(
-            f"--recompute={recompute} saves memory of the gradient of a BERT's layers, and {reason}; leave it out"
-        )
+def check(settings: TrainingSettings, config: BertConfig | ModuleConfig) -> None:
+    """Raise InputError for controls that do not fit the batch size or the model."""
+    flags, batch_size = settings.optimization, settings.training.train_batch_size
+    steps, frozen, num_layers = (
+        flags.gradient_accumulation_steps,
+        settings.rates.freeze_layers,
+        config.num_hidden_layers,
+    )
+    refuse_if(
+        batch_size % steps,
+        f"--gradient_accumulation_steps={steps}: --train_batch_size={batch_size}, the examples of "
+        f"an update, is no multiple of it; {max(1, batch_size // steps) * steps} would be",
+    )
+    has_workers = is_multi_worker(settings.devices.distribution_strategy)
+    advice = "give --gradient_accumulation_steps"
+    refuse_if(flags.auto_batch and has_workers, f"--auto_batch works in one process only; {advice}")
     if isinstance(config, ModuleConfig):
-        if not rates.is_default:
-            raise InputError(
-                "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this "
-                "module is none; --freeze_encoder leaves all of it as it is"
-            )
-        if settings.dropout != Dropout():
-            raise InputError(
-                "--hidden_dropout_prob and --attention_dropout_prob apply to a BERT; this module has its own dropout"
-            )
-    elif freezes_encoder and not rates.is_default:
-        raise InputError(
-            "--hub_trainable=false cannot be combined with --freeze_layers or "
-            "--layerwise_lr_decay: the whole encoder is frozen"
-        )
-    elif freezes_encoder and settings.dropout != Dropout():
-        raise InputError(
-            "--hidden_dropout_prob and --attention_dropout_prob: an encoder that is not trained has no dropout"
-        )
-    if rates.freeze_layers is not None and rates.freeze_layers > num_layers:
-        raise InputError(
-            f"--freeze_layers={rates.freeze_layers}: the model has {num_layers} layers; give at most {num_layers}"
-        )
+        _check_module(settings)
+    is_too_large = frozen is not None and frozen > num_layers
+    refuse_if(is_too_large, f"--freeze_layers={frozen}: the model has {num_layers} layers; give at most {num_layers}")
+
+
+def _check_module(settings: TrainingSettings) -> None:
+    """Raise InputError for controls of a BERT if the encoder is a tensorflow-hub module."""
+    recompute = settings.optimization.recompute
+    for is_wrong, message in (
+        (
+            recompute != NO_RECOMPUTATION,
+            f"--recompute={recompute} saves memory of the gradient of a BERT's layers, and this module computes its "
+            "own; leave it out",
+        ),
+        (
+            not settings.rates.is_default,
+            "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this "
+            "module is none; --freeze_encoder leaves all of it as it is",
+        ),
+        (
+            settings.dropout != Dropout(),
+            "--hidden_dropout_prob and --attention_dropout_prob apply to a BERT; this module has its own dropout",
+        ),
+    ):
+        refuse_if(is_wrong, message)
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:

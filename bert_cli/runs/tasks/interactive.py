@@ -20,42 +20,10 @@ from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 
-_TEXT_FLAGS = ("text", "input_file", "explain")
 CHUNK = 512  # lines that are read and computed at a time
 # Lines that come within this time are computed together. A program that writes many lines needs less.
 _GATHER_SECONDS = 0.02
 Item = TypeVar("Item")
-
-
-def check_interactive_flags(values: dict, given_flags: frozenset[str], phases: tuple[str, ...]) -> bool:
-    """Return whether the run predicts new texts: --text, --input_file or --explain.
-
-    Args:
-        values: flag values by name.
-        given_flags: flag names on the command line.
-        phases: flags that turn on the command's phases, such as do_train.
-
-    Raises:
-        InputError: the flags ask for nothing, or for two things that need separate commands.
-    """
-    chosen_flags = [name for name in (*phases, *_TEXT_FLAGS) if values.get(name)]
-    if not chosen_flags:
-        raise InputError(
-            f"nothing to do: give --{', --'.join(phases[:-1])} or --{phases[-1]}, or --text, or --input_file"
-        )
-    is_for_text = bool(set(_TEXT_FLAGS) & set(chosen_flags))
-    if is_for_text and len(chosen_flags) > 1:
-        raise InputError(f"--{chosen_flags[-1]} goes with no --{chosen_flags[0]}: give one command for each")
-    if "output_file" in given_flags and not values["input_file"]:
-        raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
-    check_line_buffered(values)
-    return is_for_text
-
-
-def check_line_buffered(values: dict) -> None:
-    """Raise InputError for --line_buffered without --input_file."""
-    if values["line_buffered"] and not values["input_file"]:
-        raise InputError("--line_buffered is for --input_file; leave it out")
 
 
 def check_files(source: str | None, target: str | None) -> None:

@@ -172,7 +172,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
 
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
         """Evaluate losses and accuracies of masked words and next sentences."""
-        session = cast("Session", predictor)  # refuse_inference allows no engine
+        session = cast("Session", predictor)  # --engine allows none
         batch_size = self.settings.inference.eval_batch_size
         max_steps = self.settings.steps.max_eval_steps
         num_sequences, is_cut, chunks = data.splits["held_out"].evaluation(max_steps * batch_size or None)

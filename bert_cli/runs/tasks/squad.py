@@ -19,7 +19,6 @@ from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.cuts import describe_cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
-from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
@@ -46,14 +45,11 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
-def check_values(values: dict[str, Any]) -> None:
-    """Raise InputError if flag values leave no windows or no answers.
-
-    Args:
-        values: values of bert-squad's flags by name.
-    """
-    check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
-    check_search(build(SquadSettings, values).answers)
+def check_answers(settings: SquadSettings) -> SquadSettings:
+    """Return the settings; raise InputError if they allow no windows or no answers."""
+    check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
+    check_search(settings.answers)
+    return settings
 
 
 def find_trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:

@@ -18,8 +18,7 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedule_warmup
-from bert_cli.settings.checks import check_early_stopping
-from bert_cli.settings.training import EarlyStoppingFlags, read_eval_every
+from bert_cli.settings.training import read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 
@@ -203,24 +202,6 @@ def test_intervals():
     for text in ("0", "-1", "2.5", "epochs", "1e3"):
         with pytest.raises(InputError, match=f"--eval_every={text}: epoch is needed, or a number of steps"):
             read_eval_every(text)
-
-
-@pytest.mark.parametrize(
-    ("early_stopping", "train", "evaluate", "message"),
-    [
-        (
-            EarlyStoppingFlags("", "", 2),
-            True,
-            True,
-            "--early_stopping_patience counts evaluations during training; give --eval_every",
-        ),
-        (EarlyStoppingFlags("epoch"), True, False, "--eval_every needs --do_eval, which reads the held-out data"),
-        (EarlyStoppingFlags("5"), False, True, "--eval_every needs --do_train"),
-    ],
-)
-def test_contradicting_flags_are_refused(early_stopping, train, evaluate, message):
-    with pytest.raises(InputError, match=message):
-        check_early_stopping(early_stopping, train, evaluate)
 
 
 @pytest.mark.parametrize(

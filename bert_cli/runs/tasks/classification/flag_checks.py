@@ -1,8 +1,8 @@
 """Checks for flags of bert-classify that contradict each other, the task, or the problem type."""
 
-from bert_cli.base.errors import InputError
-from bert_cli.examples.choice import AUTO
-from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.examples.glue import find_task
+from bert_cli.flags.refusals import first_excluded
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
@@ -30,35 +30,20 @@ def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
     if choices or (resolved_type and resolved_type.has_choices):
         _check_choice(settings)
         return MULTIPLE_CHOICE
-    if settings.choices.choice_labels != AUTO:
-        raise InputError("--choice_labels needs --choice_columns")
     return resolved_type
 
 
 def _check_choice(settings: ClassifySettings) -> None:
-    """Raise InputError for flags that have no meaning for multiple choice."""
-    if settings.sweep.cross_validation:
-        raise InputError("--cross_validation is not available for multiple choice")
+    """Raise InputError for flags that have no meaning for multiple choice.
+
+    The training run or the task may have chosen it, so a rule of --choice_columns is not enough.
+    """
     task = settings.task.task_name
-    columns = settings.columns
-    for flag, is_given in (
-        ("text_b_column", columns.text_b_column),
-        ("label_separator", settings.label_kind.label_separator),
-        ("label_column with several columns", len(columns.label_columns) > 1),
-        ("labels", settings.encoding.labels),
-        ("header=no", task and settings.data.header == "no"),
-    ):
-        if is_given:
-            source = f"--task_name={task}" if task else "--choice_columns"
-            fact = "has its columns by name" if flag == "header=no" else "has endings of a text, of which one is right"
-            raise InputError(f"{source} {fact}; --{flag} does not go with it")
-
-
-def check_submission(settings: ClassifySettings) -> None:
-    """Raise InputError for --glue_submission if there is no leaderboard for the predicted file."""
-    if not settings.inference.glue_submission:
-        return
-    name = settings.task.task_name
-    if settings.data.predict_file or not (name and find_task(name).submission):
-        tasks = ", ".join(task_name for task_name, task in TASKS.items() if task.submission)
-        raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {tasks}")
+    source = f"--task_name={task}" if task else "--choice_columns"
+    refuse_if(
+        task and settings.data.header == "no", f"{source} has its columns by name; --header=no does not go with it"
+    )
+    excluded = first_excluded(settings, "choice_columns")
+    if len(settings.columns.label_columns) > 1:
+        excluded = "--label_column with several columns"
+    refuse_if(excluded, f"{source} has endings of a text, of which one is right; {excluded} does not go with it")

@@ -15,7 +15,6 @@ from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.flag_checks import check_submission
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
@@ -66,7 +65,6 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     There is no report and no lock, because other processes write shards to the same output_dir.
     """
     folder = settings.phases.output_dir
-    check_submission(settings)
     files.check_can_write(folder, "output_dir")
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)

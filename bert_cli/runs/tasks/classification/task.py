@@ -31,7 +31,7 @@ from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
-from bert_cli.runs.tasks.classification.flag_checks import check_submission, problem_type_from_flags
+from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
 from bert_cli.runs.tasks.classification.teacher import load_teacher
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
 from bert_cli.settings.checks import check_filled_data
@@ -94,7 +94,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         settings, phases = self.settings, self.settings.phases
         problem_type = self._flag_problem_type
         # Check flags before reading files, so that a wrong combination is reported immediately.
-        check_submission(settings)
         check_filled_data(settings)
         labels = settings.encoding.labels or ()
         folders = []

@@ -1,0 +1,142 @@
+"""Rules between flags as data: the `needs`, `excludes`, `because` and `required` of an Option.
+
+A condition is a text:
+
+    do_train                  the flag has another value than its default
+    loss=focal                the flag has this value
+    output_format=npz|npy     the flag has one of these values
+    weight_decay!=0.0         the flag is set, and to none of these values
+    rate=LIST                 the flag has a list of numbers, see Option.grid
+    a or b                    one of two conditions is enough, in `needs`
+    a with b                  both conditions hold
+
+`needs` and `excludes` are a condition, a tuple of them, or a mapping from the flag's own values to
+these, such as {"=npy": "pooling"}. `because` is the reason in the error message, or a mapping from
+conditions to reasons.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+Conditions = str | tuple[str, ...] | Mapping[str, str | tuple[str, ...]]
+LIST = "LIST"  # value in a condition
+_CONDITION = re.compile(r"(\w+)(?:(!?=)(.*))?")
+
+
+class Condition(NamedTuple):
+    """Condition on a flag's value.
+
+    Attributes:
+        name: the flag's name.
+        values: accepted values as users write them; empty for any value but the default.
+        is_negated: whether `values` are the values that do not count.
+    """
+
+    name: str
+    values: tuple[str, ...] = ()
+    is_negated: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Condition":
+        """Return the condition in a text without "or" and "with"; raise TypeError for a wrong text."""
+        match = _CONDITION.fullmatch(text)
+        if match is None:
+            raise TypeError(f"{text!r} is no condition on a flag")
+        name, sign, values = match.groups()
+        return cls(name, tuple(values.split("|")) if sign else (), sign == "!=")
+
+    @property
+    def shown_values(self) -> tuple[str, ...]:
+        """Return the values to show after the flag's name."""
+        return () if self.is_negated else self.values
+
+    def __str__(self) -> str:
+        """Return the flag with its values, such as --output_format=npz|npy."""
+        if self.shown_values == (LIST,):
+            return f"a list in --{self.name}"
+        return f"--{self.name}" + (f"={'|'.join(self.shown_values)}" if self.shown_values else "")
+
+
+class Rule(NamedTuple):
+    """A flag that needs or excludes others.
+
+    Attributes:
+        owner: condition on the flag that has the rule.
+        alternatives: conditions on other flags. One alternative is enough, and all of its
+            conditions must hold.
+        is_need: whether the owner needs the alternatives; otherwise it excludes them.
+        because: reason, or "".
+        text: the alternatives as declared.
+    """
+
+    owner: Condition
+    alternatives: tuple[tuple[Condition, ...], ...]
+    is_need: bool
+    because: str
+    text: str
+
+    @property
+    def others(self) -> str:
+        """Return the alternatives as users write them, such as --do_eval or --cross_validation."""
+        return join_or([" and ".join(map(str, conditions)) for conditions in self.alternatives])
+
+
+def join_or(texts: Collection[str]) -> str:
+    """Return texts joined by commas and a last "or"."""
+    *first, last = texts
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def make_rules(
+    name: str, needs: Conditions, excludes: Conditions, because: str | Mapping[str, str], names: Collection[str]
+) -> Iterator[Rule]:
+    """Yield a flag's rules, without conditions on flags that the command does not have.
+
+    Args:
+        name: the flag's name.
+        needs, excludes, because: see Option.
+        names: names of the command's flags.
+    """
+    for is_need, declared in ((True, needs), (False, excludes)):
+        for own_values, texts in declared.items() if isinstance(declared, Mapping) else (("", declared),):
+            for text in (texts,) if isinstance(texts, str) else texts:
+                alternatives = alternatives_of(text, names)
+                reason = because if isinstance(because, str) else because.get(text, "")
+                if alternatives:
+                    yield Rule(Condition.parse(name + own_values), alternatives, is_need, reason, text)
+
+
+def alternatives_of(text: str, names: Collection[str]) -> tuple[tuple[Condition, ...], ...]:
+    """Return the alternatives in a text that only use the named flags."""
+    parsed = [tuple(map(Condition.parse, alternative.split(" with "))) for alternative in text.split(" or ")]
+    return tuple(conditions for conditions in parsed if all(condition.name in names for condition in conditions))
+
+
+def describe_rules(rules: Collection[Rule], required: bool | str = False) -> list[str]:
+    """Return clauses for help texts, such as "needs --do_train" or "npy: needs --pooling".
+
+    Args:
+        rules: a flag's rules.
+        required: see Option.
+    """
+    clauses: dict[str, list[str]] = {}
+    for rule in rules:
+        start = _subject(rule.owner) + ("needs " if rule.is_need else "not with ")
+        clauses.setdefault(start, []).append(rule.others)
+    texts = [start + (", and " if "needs" in start else " or ").join(others) for start, others in clauses.items()]
+    if not required:
+        return texts
+    return [
+        f"required unless --{str(required).removeprefix('unless ')}" if required is not True else "required",
+        *texts,
+    ]
+
+
+def _subject(owner: Condition) -> str:
+    """Return the values of the flag that a rule is about, for the start of a clause."""
+    if owner.is_negated:
+        return "other values: "
+    if owner.values == (LIST,):
+        return "a list "
+    return f"{', '.join(owner.values)}: " if owner.values else ""
