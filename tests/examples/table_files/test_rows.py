@@ -1,0 +1,28 @@
+"""Table rows, and the errors that all readers share."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.table_files.rows import Row, refuse_rows, skip_blank_lines
+
+
+@pytest.mark.parametrize(("column", "expected"), [(0, "a"), (1, "b"), (-1, "b"), (2, ""), (-3, ""), (None, "")])
+def test_missing_cells_are_empty(column, expected):
+    assert Row(3, ["a", "b"]).cell(column) == expected
+
+
+def test_the_first_invalid_row_is_named():
+    refuse_rows("a.tsv", [], str, "correct it")
+    with pytest.raises(InputError, match=r"^a\.tsv:2: is x \(and 2 more such rows\); correct it$"):
+        refuse_rows("a.tsv", [(2, "x"), (3, "y"), (9, "z")], lambda cell: f"is {cell}", "correct it")
+
+
+def test_blank_lines_between_rows_are_counted(caplog):
+    rows = [Row(1, ["a"]), Row(4, ["b"])]
+    assert list(skip_blank_lines("a.tsv", [rows[0], 2, 3, rows[1], 5])) == rows
+    assert caplog.messages == ["a.tsv: skipped 2 blank line(s), the first is line 2"]
+
+
+def test_blank_lines_at_the_end_are_normal(caplog):
+    assert list(skip_blank_lines("a.tsv", [Row(1, ["a"]), 2])) == [Row(1, ["a"])]
+    assert not caplog.messages

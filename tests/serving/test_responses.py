@@ -1,0 +1,67 @@
+"""JSON responses, and responses before the body has been read."""
+
+import asyncio
+import json
+
+import pytest
+
+from bert_cli.serving.responses import UnreadBodyResponse, error_response, json_response
+
+
+def test_values_are_unescaped_json():
+    response = json_response({"text": "é"}, 201, {"x-a": "b"})
+    assert (response.status_code, response.body) == (201, '{"text": "é"}'.encode())
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["x-a"] == "b"
+
+
+def test_errors_have_the_form_of_openai():
+    body = json.loads(error_response(404, "no such model").body)
+    assert body == {"error": {"message": "no such model", "type": "invalid_request_error", "code": 404}}
+
+
+def test_errors_have_the_form_of_tensorflow_serving():
+    assert json.loads(error_response(404, "no such model", is_plain=True).body) == {"error": "no such model"}
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "headers"),
+    [
+        (429, 3, {"retry-after": "3"}),
+        (401, 0, {"www-authenticate": "Bearer"}),
+        (413, 0, {"connection": "close"}),
+        (400, 0, {}),
+    ],
+)
+def test_headers_of_errors(status, retry_after, headers):
+    actual = error_response(status, "a", retry_after).headers
+    assert {name: actual[name] for name in actual if not name.startswith("content")} == headers
+
+
+def exchange(response, headers=()) -> tuple[list[dict], int]:
+    """Return the messages that a response sends, and the number of body parts that it reads."""
+    parts = [{"more_body": True}, {"more_body": True}, {"more_body": False}]
+    sent = []
+
+    async def receive() -> dict:
+        return parts.pop(0)
+
+    async def send(message: dict) -> None:
+        sent.append(message | {"parts_left": len(parts)})
+
+    asyncio.run(response({"headers": headers}, receive, send))
+    return sent, 3 - len(parts)
+
+
+def test_the_body_is_discarded_after_the_response():
+    response = UnreadBodyResponse.from_response(error_response(413, "too large"))
+    sent, parts_read = exchange(response)
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body", "http.response.body"]
+    assert sent[0]["status"] == 413
+    assert (sent[1]["body"], sent[1]["more_body"], sent[1]["parts_left"]) == (response.body, True, 3)
+    assert (sent[2]["more_body"], parts_read) == (False, 3)
+
+
+def test_a_client_that_waits_for_100_continue_sends_no_body():
+    response = UnreadBodyResponse.from_response(error_response(413, "too large"))
+    assert exchange(response, [(b"expect", b"100-continue")])[1] == 0
