@@ -29,7 +29,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -57,8 +57,8 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
     _columns = UNKNOWN_COLUMNS
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
-        self.labels = data.labels
-        self.problem_type = data.problem_type.name
+        self.labels = data.decoder.labels.names
+        self.problem_type = data.decoder.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
         self._session = session
         self._data = data
@@ -224,7 +224,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         """
         read = self._read(texts)
         outputs = self._infer(read, batch_size, "predicting") if len(read) else None
-        return make_predictions(read, self._data.problem_type, self._data.decoder.labels, outputs)
+        return make_predictions(read, self._data.decoder.problem_type, self._data.decoder.labels, outputs)
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
@@ -237,7 +237,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         if not len(read):
             return []
         outputs = self._infer(read, BATCH_SIZE, None)
-        problem_type = self._data.problem_type
+        problem_type = self._data.decoder.problem_type
         labels = self._data.decoder.labels
         return [
             text_record(*pair) | problem_type.columns.record(outputs, row, labels)
@@ -276,6 +276,6 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
     def _infer(self, texts: Texts, batch_size: int, title: str | None) -> dict[str, np.ndarray]:
         """Return the model's outputs for texts."""
         examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(texts.pairs)]
-        features = self._data.features(examples)
+        features = encode_texts(self._data, examples)
         self.on_cut(features.cuts, self.max_seq_length)
         return self._data.decoder.infer(self._session, features, batch_size, title)

@@ -3,11 +3,12 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import ArrivingLines, bounded_lines, decode_lines, input_name, open_lines, warn_of_controls
+from bert_cli.base.log import LOG
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
@@ -101,6 +102,33 @@ class TextLine(NamedTuple):
     start_a: int = 0
     start_b: int = 0
     identifier: str | None = None
+
+
+# Warning about a row, by the number of texts per row in the training data.
+_PAIR_WARNINGS = {
+    1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",
+    2: "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
+}
+
+
+def make_pair_check(name: str, num_texts: int | None) -> Callable[[Sequence[TextLine]], None]:
+    """Return a check of consecutive rows, which warns once about an unexpected pair or single text.
+
+    Args:
+        name: file name, for the warning.
+        num_texts: texts per row in the model's training data, None if unknown.
+    """
+    numbers = itertools.count(1)
+    is_reported = num_texts is None
+
+    def check(lines: Sequence[TextLine]) -> None:
+        nonlocal is_reported
+        for line, number in zip(lines, numbers, strict=False):
+            if not is_reported and line.text_a and num_texts != 1 + (line.text_b is not None):
+                is_reported = True
+                LOG.warning(_PAIR_WARNINGS[num_texts or 0], name, number)
+
+    return check
 
 
 class LineWord(NamedTuple):

@@ -23,7 +23,7 @@ from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.size_defaults import resolve_recipe
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
@@ -112,7 +112,7 @@ def run_once(
         report |= evaluation.report if evaluation else {}
         if settings.inference.do_predict:
             report |= task.predict(predictor, data, evaluation)
-        report |= run_facts(predictor, data.sequences()) | {"total_seconds": round(time.monotonic() - start, 3)}
+        report |= run_facts(predictor, token_sequences(data)) | {"total_seconds": round(time.monotonic() - start, 3)}
         if predictor.is_chief:
             run_folder.write_report(folder, report, results)
             if should_finish:
@@ -135,7 +135,7 @@ def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
 
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
     check_pairs = PairCheck(model.config, model.config_name, flags.strict)
-    for split, sequences in data.sequences().items():
+    for split, sequences in token_sequences(data).items():
         if model.optional_vocabulary:
             check_unknown(split, sequences, model.vocabulary, flags)
         check_pairs(sequences)

@@ -20,7 +20,7 @@ from bert_cli.outputs.dry_run import (
 )
 from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runs.training import TrainingPlan
@@ -41,8 +41,8 @@ def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
         max_seq_length: flag value.
     """
     LOG.log(RESULT, "***** Dry run *****")
-    sequences = data.sequences()
-    statistics = data.statistics()
+    sequences = token_sequences(data)
+    statistics = {name: split.statistics() for name, split in data.memory_splits.items()}
     for split, split_stats in statistics.items():
         lines = [
             f"{len(split_stats.texts)} rows",
@@ -125,7 +125,7 @@ def try_out(
     probe_result = probe(session, task.training_input(data, None, False, False), updates, factors)
     start_seconds = time.monotonic() - ready_time - sum(probe_result.seconds) - probe_result.saving
     steps = max(0, updates.steps - plan.done_steps)
-    sequences = data.sequences()
+    sequences = token_sequences(data)
     epochs = updates.steps * updates.batch_size / max(1, len(sequences["train"]) if "train" in sequences else 1)
     inference_tokens = count_inference_tokens(sequences, plan.best.count(steps) if plan.best else 0)
     saves = -(-steps // settings.saving.save_checkpoints_steps)

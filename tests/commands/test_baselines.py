@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli import Classifier
-from bert_cli.runs.tasks.classification import baselines
+from bert_cli.runs.tasks.classification import results
 from tests.commands.conftest import SENTENCES, write_table
 from tests.commands.helpers import RunFolder, words
 
@@ -112,7 +112,7 @@ def test_report_from_python(model, tmp_path):
     labels = ["person" if of_people else "animal" for _, of_people in SENTENCES]
     reports = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(baselines, "_MAX_CHARACTERS", 300)
+        patch.setattr(results, "_MAX_CHARACTERS", 300)
         for folder in ("one", "two"):
             made = Classifier.fit(
                 TEXTS, labels, dev_texts=TEXTS, dev_labels=labels, output_dir=tmp_path / folder, **options

@@ -47,18 +47,15 @@ class Dataset:
         """Return the training rows' features, for datasets in memory."""
         raise NotImplementedError
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        """Return the tokens of each split in memory."""
-        return {}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        """Return statistics for --dry_run about each split in memory."""
+    @property
+    def memory_splits(self) -> Mapping[str, "InMemorySplit"]:
+        """Return the splits that are in memory, by name."""
         return {}
 
     def digest(self, names: Sequence[str]) -> str:
         """Return a digest of texts and labels in these splits, "" if they are not in memory."""
-        statistics = self.statistics()
-        return data_digest(statistics[name] for name in names if name in statistics)
+        splits = self.memory_splits
+        return data_digest(splits[name].statistics() for name in names if name in splits)
 
     def example_lines(self, is_verbose: bool) -> Iterable[str]:
         """Return lines for the log about the first example, as tokens and label.
@@ -99,18 +96,16 @@ class InMemoryDataset(Dataset):
     def training_features(self) -> Features:
         return self.splits["train"].features
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        return {name: split.features.sequences for name, split in self.splits.items()}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        return {name: split.statistics() for name, split in self.splits.items()}
+    @property
+    def memory_splits(self) -> Mapping[str, InMemorySplit]:
+        return self.splits
 
     def example_lines(self, is_verbose: bool) -> Iterator[str]:
         count = EXAMPLES if is_verbose else 1
         for split in list(self.splits.values())[: None if is_verbose else 1]:
-            yield from self.split_lines(split, count, is_verbose)
+            yield from self._split_lines(split, count, is_verbose)
 
-    def split_lines(self, split: Any, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: Any, count: int, has_ids: bool) -> list[str]:
         """Return lines for the log about the first `count` examples of `split`.
 
         `has_ids` adds token ids.
@@ -133,7 +128,7 @@ class DivisibleDataset(InMemoryDataset):
         """
         raise NotImplementedError
 
-    def divide(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
+    def _divide(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
         """Return the splits for `subset`, and log their sizes.
 
         Args:
@@ -157,3 +152,8 @@ class DivisibleDataset(InMemoryDataset):
             details: Evaluation.details per fold.
         """
         raise NotImplementedError
+
+
+def token_sequences(data: Dataset) -> dict[str, RaggedFeatures]:
+    """Return the tokens of each split in memory."""
+    return {name: split.features.sequences for name, split in data.memory_splits.items()}

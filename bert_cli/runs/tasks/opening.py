@@ -67,7 +67,7 @@ def open_session(
 
 def _pair_check(model: Model, data: Data, settings: TrainingSettings) -> PairCheck | None:
     # Data in memory is checked when it is read, new texts when they are predicted.
-    if data.sequences():
+    if data.memory_splits:
         return None
     return PairCheck(model.config, model.config_name, settings.model.strict)
 

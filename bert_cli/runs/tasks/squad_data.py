@@ -81,6 +81,6 @@ class SquadDataset(InMemoryDataset):
     def example_lines(self, is_verbose: bool) -> Iterator[str]:
         return super().example_lines(is_verbose or self.settings.answers.verbose_logging)
 
-    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         count = _NUM_SHOWN if self.settings.answers.verbose_logging else count
         return format_features(split.features, split.examples, self.tokenizer, count, has_ids)

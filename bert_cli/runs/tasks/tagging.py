@@ -50,7 +50,7 @@ from bert_cli.runs.tasks.tagging_data import (
     read_data,
 )
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.tagging import SPAN_FORMATS, TagSettings
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "tag_form": data.notation.form,
         }
         resolved_flags = {"do_lower_case": do_lower_case, **notation, "layers": ",".join(map(str, data.layers))}
-        resolved_flags |= {"span_format": data.span_format} if data.span_format else {}
+        file_format = data.splits["train"].file.format
+        if file_format in SPAN_FORMATS:
+            resolved_flags["span_format"] = file_format
         weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, label_ids)
         values = {
             "deciding_values": deciding_values,

@@ -80,14 +80,8 @@ class TaggingDataset(DivisibleDataset):
     def metrics(self) -> tuple[str, ...]:
         return known_results(self.labels)
 
-    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         return format_features(split.features, self.labels, self.tokenizer, count)
-
-    @property
-    def span_format(self) -> str | None:
-        """Return the training file's format if it has spans in JSON lines, None otherwise."""
-        name = self.splits["train"].file.format
-        return name if name in SPAN_FORMATS else None
 
     def facts(self) -> dict[str, Any]:
         return {"labels": list(self.labels), **self.notation.facts}
@@ -98,7 +92,7 @@ class TaggingDataset(DivisibleDataset):
         return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        return dataclasses.replace(self, splits=self.divide(held_out, "sentences"))
+        return dataclasses.replace(self, splits=self._divide(held_out, "sentences"))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         file = self.splits["train"].file

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,25 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, with_teacher
+from bert_cli.features.classification import (
+    ClassificationFeatures,
+    DistillationFeatures,
+    classification_features,
+    with_teacher,
+)
+from bert_cli.flags.option import flag_values
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.trained import check_command, load_with_settings
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
+from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
+from bert_cli.runs.tasks.interface import Task
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import Inference
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.weights.path import find_checkpoint
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,3 +103,61 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
     if not isinstance(logits, np.ndarray) or logits.dtype != np.float32 or logits.shape != shape:
         raise InputError(f"{path}: is not what this run has kept of its teacher; remove it, and it is computed again")
     return logits
+
+
+def load_teacher(
+    task_type: type[Task[AnyModel, Any]],
+    dataset_type: Callable[[ClassifySettings, Decoder, FullTokenizer], Any],
+    settings: ClassifySettings,
+    labels: tuple[str, ...],
+    problem_type: ProblemType,
+) -> Teacher:
+    """Return the teacher of --distill_from; it imports TensorFlow when it predicts.
+
+    Args:
+        task_type: ClassificationTask, which this module cannot import.
+        dataset_type: ClassificationDataset, which this module cannot import.
+        settings: flags of the student's run.
+        labels: the student's labels.
+        problem_type: the student's problem type.
+
+    Raises:
+        InputError: there is no such model, or it has another problem type or other labels.
+    """
+    path = settings.distillation.distill_from
+    if problem_type.decoder.distillation_refusal:
+        raise InputError(f"--distill_from: {problem_type.decoder.distillation_refusal}")
+    checkpoint = find_checkpoint(path, "distill_from")
+    check_command(checkpoint, task_type.command)
+    # Take only this command's flags: the group's other flags would be refused.
+    device_fields = {field.name for field in dataclasses.fields(settings.devices)}
+    devices = {name: value for name, value in flag_values(settings).items() if name in device_fields}
+    teacher_settings, model = load_with_settings(checkpoint, ClassifySettings, devices)
+    task = task_type(teacher_settings)
+    teacher_type = problem_type_from_flags(teacher_settings) or model.problem_type or SINGLE_LABEL
+    teacher_labels = model.labels or ()
+    # The student learns probabilities, so thresholds.json is not needed; a copied model may lack it.
+    decoder = make_decoder(teacher_type, teacher_labels, Inference(), False, ())
+    data = dataset_type(teacher_settings, decoder, model.tokenizer)
+    if teacher_type is not problem_type:
+        raise InputError(
+            f"--distill_from={path}: is a model of {teacher_type.name}, and {problem_type.name} is to be trained"
+        )
+    # The order may differ: Teacher.columns maps the teacher's outputs to the student's labels.
+    if set(teacher_labels) != set(labels):
+        raise InputError(
+            f"--distill_from={path}: its labels are {', '.join(teacher_labels) or 'not known'}, and those to be trained "
+            f"{', '.join(labels)}; give a model of the same labels, or --labels"
+        )
+
+    def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
+        length, long_text = teacher_settings.encoding.max_seq_length, teacher_settings.encoding.long_text
+        features = classification_features(examples, teacher_labels, model.tokenizer, length, teacher_type, long_text)
+        # Use TensorFlow even if --engine asks for onnxruntime: the student is trained with
+        # TensorFlow in the same process.
+        session = opening.open_session(task, model, data, teacher_settings)
+        session.load_trained(checkpoint)
+        batch_size = teacher_settings.inference.predict_batch_size
+        return session.infer(features, batch_size, "asking the teacher")["probabilities"]
+
+    return Teacher(checkpoint.identity, predict, [teacher_labels.index(label) for label in labels], problem_type)

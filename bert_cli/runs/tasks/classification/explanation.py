@@ -1,16 +1,21 @@
 """Explanations for a classifier's predictions: each word's share in a text's score."""
 
+import json
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
+from bert_cli.runtime.streams import print_text
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
@@ -67,7 +72,7 @@ def explain(
         batch_size: rows per batch.
         budget: approximate number of masked copies to predict.
     """
-    problem_type = data.problem_type
+    problem_type = data.decoder.problem_type
     labels = data.decoder.labels
     tokenizer = data.tokenizer
     # Use a fixed seed: the same text must have the same shares in every call.
@@ -111,7 +116,7 @@ def explain_eval_examples(
         predictions: predictions for these rows.
         batch_size: rows per batch.
     """
-    problem_type = data.problem_type
+    problem_type = data.decoder.problem_type
     calibration = data.decoder.calibration
     temperature = calibration.temperatures[0] if calibration and problem_type.decoder.is_exclusive else None
     examples = classification_examples(
@@ -171,3 +176,26 @@ def format_colored(record: Mapping[str, Any]) -> Any:
     for word in sorted(record["words"], key=lambda word: -abs(word["share"]))[:8]:
         text.append(f"  {word['share']:+8.3f}  ").append(f"{word['word']}\n")
     return text
+
+
+def print_explanation(predictor: "Predictor", data: ClassificationDataset, line: TextLine, batch_size: int) -> None:
+    """Print the prediction with each word's share: in color at a terminal, as JSON otherwise.
+
+    Args:
+        predictor: the opened model.
+        data: dataset with decoder and tokenizer.
+        line: the text or pair.
+        batch_size: rows per batch.
+    """
+    tokens = tokenize_for_explanation(predictor, data, line.text_a, line.text_b)
+    warn_cuts(tokens.cuts, data.settings.encoding.max_seq_length, place="--explain")
+    record = explain(predictor, data, tokens, batch_size)
+    if not predictor.is_chief:
+        return
+    record = text_record(line.text_a, line.text_b) | record
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(format_colored(record))
+    else:
+        print_text(json.dumps(record | {"method": METHOD}, ensure_ascii=False))

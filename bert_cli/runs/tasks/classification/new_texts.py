@@ -1,47 +1,42 @@
-"""Predictions for new texts: --text, --explain, and the files of --input_file."""
+"""Predictions for new texts: --text, --explain, --input_file, and several files of --predict_file."""
 
-import itertools
+import contextlib
+import dataclasses
 import json
-import sys
+import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
-from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.table_files.formats import is_table
-from bert_cli.examples.text_lines import TextLine, split_line
+from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
-from bert_cli.flags.option import replace_values
+from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.loading.trained import num_trained_texts, trained_columns
+from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import (
-    METHOD,
-    explain,
-    format_colored,
-    text_record,
-    tokenize_for_explanation,
-)
-from bert_cli.runs.tasks.classification.prediction import TABLE_FLAGS, TEXT_FLAGS, plan_shards, without_workers
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
+from bert_cli.runs.tasks.classification.explanation import print_explanation, text_record
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
 
-# Warning about a row, by the number of texts per row in the training data.
-_PAIR_WARNINGS = {
-    1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",
-    2: "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
-}
+# Flags that change the predictions, besides the model's files.
+TEXT_FLAGS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
+TABLE_FLAGS = (
+    *TEXT_FLAGS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
+    "id_column", "choice_columns", "label_separator",
+)  # fmt: skip
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 
@@ -68,7 +63,9 @@ def classify_texts(settings: ClassifySettings) -> dict:
         return data.facts()
     # Encode the first texts for their errors, before TensorFlow takes seconds to import.
     _features(lines[: interactive.CHUNK], data)
-    predictor = opening.open_for_new_texts(task, model, data, without_workers(settings) if plan else settings)
+    if plan:
+        settings = dataclasses.replace(settings, devices=settings.devices.without_workers())
+    predictor = opening.open_for_new_texts(task, model, data, settings)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if plan:
         for shard in plan.iterate(shards_to_do):
@@ -78,7 +75,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     elif source:
         classifier.classify_file(source, target)
     elif settings.new.explain:
-        classifier.explain(lines[0])
+        print_explanation(predictor, data, lines[0], settings.inference.predict_batch_size)
     elif predictor.is_chief:
         # Do not check typed texts for unknown words, see interactive.make_unknown_check.
         chunk_cuts: list[Cuts] = []
@@ -120,8 +117,8 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
     """
     table = replace_values(settings, {"do_predict": True, "predict_file": path})
     columns = trained_columns(model, settings.columns)
-    reader = DataReader(table, data.labels or None, data.problem_type, trained_columns=columns)
-    examples = [example for example in reader.read_all().splits["test"] if isinstance(example, ClassificationExample)]
+    reader = DataReader(table, data.decoder.labels.names or None, data.decoder.problem_type, trained_columns=columns)
+    examples = cast(Sequence[ClassificationExample], reader.read_all().splits["test"])
     has_ids = "test" in reader.splits_with_ids
     return [
         TextLine(number, example.text_a, example.text_b, identifier=example.guid if has_ids else None)
@@ -146,14 +143,14 @@ def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int |
         num_texts == 1 and new.text_b,
         f"--text_b: the model in {folder} was trained on single texts; leave it out",
     )
-    if num_texts == 2 and not new.text_b:
-        raise InputError(
-            f"--text: the model in {folder} was trained on pairs of texts; give the second one with --text_b"
-        )
+    refuse_if(
+        num_texts == 2 and not new.text_b,
+        f"--text: the model in {folder} was trained on pairs of texts; give the second one with --text_b",
+    )
     return TextLine(0, new.text or new.explain, new.text_b or None)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class _TextClassifier:
     """An opened classifier that writes predictions for new texts.
 
@@ -178,15 +175,10 @@ class _TextClassifier:
         predictions = self.data.decoder.infer(
             self.predictor, features, self.settings.inference.predict_batch_size, None
         )
-        problem_type = self.data.problem_type
-        labels = self.data.decoder.labels
+        columns, labels = self.data.decoder.problem_type.columns, self.data.decoder.labels
         for row, line in enumerate(lines):
             identifier = {} if line.identifier is None else {"id": line.identifier}
-            yield (
-                identifier
-                | text_record(line.text_a, line.text_b)
-                | problem_type.columns.record(predictions, row, labels)
-            )
+            yield (identifier | text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels))
 
     def classify_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write predictions for lines in a text file, or for rows in a table.
@@ -222,42 +214,79 @@ class _TextClassifier:
         warn_cuts(cuts, self.settings.encoding.max_seq_length, place=place)
 
     def _check(self, source: str, chunk_cuts: list[Cuts], reader: interactive.ChunkReader | None = None) -> _Check:
-        """Return a check that is called with each chunk, and appends to `chunk_cuts`.
-
-        It warns once about unknown words, and once about a pair if the model was trained on single
-        texts, or the other way round.
-        """
+        """Return a check of each chunk, which warns once per problem, and extends `chunk_cuts`."""
         check_unknown = interactive.make_unknown_check(source, self.model.vocabulary, self.settings.model, reader)
-        numbers = itertools.count(1)
-        is_reported = self.num_texts is None
+        check_pairs = make_pair_check(input_name(source), self.num_texts)
 
         def check(lines: Sequence[TextLine], features: ClassificationFeatures) -> None:
             check_unknown(features.sequences)
             chunk_cuts.append(features.cuts)
-            nonlocal is_reported
-            for line, number in zip(lines, numbers, strict=False):
-                if not is_reported and line.text_a and self.num_texts != 1 + (line.text_b is not None):
-                    is_reported = True
-                    LOG.warning(_PAIR_WARNINGS[self.num_texts or 0], input_name(source), number)
+            check_pairs(lines)
 
         return check
-
-    def explain(self, line: TextLine) -> None:
-        """Print the prediction with each word's share: in color at a terminal, as JSON otherwise."""
-        tokens = tokenize_for_explanation(self.predictor, self.data, line.text_a, line.text_b)
-        self.warn_cuts(tokens.cuts, "--explain")
-        record = explain(self.predictor, self.data, tokens, self.settings.inference.predict_batch_size)
-        if not self.predictor.is_chief:
-            return
-        record = text_record(line.text_a, line.text_b) | record
-        if sys.stdout.isatty():
-            from rich.console import Console
-
-            Console().print(format_colored(record))
-        else:
-            print_text(json.dumps(record | {"method": METHOD}, ensure_ascii=False))
 
 
 def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:
     examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
-    return data.features(examples)
+    return encode_texts(data, examples)
+
+
+def plan_shards(
+    settings: ClassifySettings,
+    model: AnyModel,
+    data: ClassificationDataset,
+    file_flags: tuple[str, str],
+    output_names: Sequence[str],
+    deciding_flags: Sequence[str],
+) -> shards.ShardPlan:
+    """Return the plan for several input files; see shards.ShardPlan.
+
+    Args:
+        settings: the run's flags.
+        model: the trained model.
+        data: dataset with the decoder.
+        file_flags: the flags for input files and for outputs.
+        output_names: output paths without shards; each shard gets paths derived from them.
+        deciding_flags: flags that change the predictions.
+    """
+    values = flag_values(settings)
+    facts = {name: values[name] for name in deciding_flags} | model.fingerprint
+    facts |= {"problem_type": data.decoder.problem_type.name, "labels": ",".join(data.decoder.labels.names) or None}
+    if data.decoder.labels.thresholds is not None:
+        facts["threshold"] = ",".join(map(str, data.decoder.labels.thresholds))
+    if data.decoder.calibration:
+        facts["calibration"] = json.dumps(data.decoder.calibration.facts(data.decoder.temperature_names))
+    return shards.ShardPlan(values, file_flags, output_names, facts, model.required_checkpoint.file)
+
+
+def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
+    """Write the tables of --do_predict for each file of --predict_file; return the number of files.
+
+    There is no report and no lock, because other processes write shards to the same output_dir.
+    """
+    folder = settings.phases.output_dir
+    files.check_can_write(folder, "output_dir")
+    task = ClassificationTask(settings)
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
+    empty_data = task.make_empty_dataset(model, task.trained_labels(model), [folder, *run_folders(checkpoint)])
+    files.make_directory(folder)
+    # From these paths for a single file, the plan derives the paths for each shard.
+    output_names = [os.path.join(folder, name) for name in empty_data.tables.names("test")]
+    plan = plan_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
+    shards_to_do = plan.find_unfinished()
+    check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
+    one_process = dataclasses.replace(settings, devices=settings.devices.without_workers())
+    session = None
+    for shard in plan.iterate(shards_to_do):
+        shard_task = ClassificationTask(replace_values(settings, {"predict_file": shard.source}))
+        with contextlib.ExitStack() as stack:
+            data = shard_task.read(model, stack)
+        split = data.splits["test"]
+        check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
+        check_pairs(split.features.sequences)
+        # The session needs a dataset, so open it after reading the first shard.
+        session = session or opening.open_trained(shard_task, model, data, one_process)
+        predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
+        data.tables.write(shard.targets, split.ids, split.text_columns, predictions, data.decoder)
+    return {"shards": len(shards_to_do)}

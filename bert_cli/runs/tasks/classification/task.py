@@ -14,8 +14,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.features.choice import ChoiceFeatures
-from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.classification import SLOW_PACKAGES, main_metrics
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
@@ -25,14 +23,13 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.classification.baselines import score_baselines
-from bert_cli.runs.tasks.classification.calibration import check_calibration, remove_calibration
 from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split
-from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split, split_names
+from bert_cli.runs.tasks.classification.decoder import Decoder, check_calibration, make_decoder, remove_calibration
+from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
-from bert_cli.runs.tasks.classification.teacher import load_teacher
+from bert_cli.runs.tasks.classification.results import score_baselines
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
 from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
@@ -124,18 +121,18 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # Load the teacher last, because that takes time: errors in the data are reported first.
         teacher = None
         if settings.distillation.distill_from:
-            teacher = load_teacher(ClassificationTask, settings, data.labels, data.problem_type)
+            teacher = load_teacher(ClassificationTask, ClassificationDataset, settings, data.labels, data.problem_type)
         return ClassificationDataset(
             settings, decoder, model.tokenizer, splits, data.task, data.resolved_flags, data.guesses, teacher
         )
 
     def plan(self, model: AnyModel, data: ClassificationDataset, recipe: Recipe) -> Plan:
-        features, problem_type = data.training_features(), data.problem_type
+        features, problem_type = data.training_features(), data.decoder.problem_type
         sequences = features.sequences
         do_lower_case = model.tokenizer.do_lower_case
-        labels = data.labels or None
+        labels = data.decoder.labels.names or None
         # A flag cannot hold a label with a comma. Later runs read such labels from the data again.
-        has_comma = any("," in label for label in data.labels)
+        has_comma = any("," in label for label in labels or ())
         deciding_values = {
             "labels": list(labels) if labels else None,
             "do_lower_case": do_lower_case,
@@ -147,7 +144,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         }
         resolved_flags = {**data.resolved_flags, "problem_type": problem_type.name, "do_lower_case": do_lower_case}
         resolved_flags["labels"] = None if has_comma else labels
-        weights = controls.class_weights(self.settings.loss, problem_type, data.labels, features.label_ids)
+        weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
         values = {
             "deciding_values": deciding_values,
             "resolved_flags": resolved_flags,
@@ -166,16 +163,17 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         has_windows = self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
         model_class = BertWindowsClassifier if has_windows else BertClassifier
-        if data.problem_type.has_choices:
+        problem_type = data.decoder.problem_type
+        if problem_type.has_choices:
             model_class = BertChoice
-        num_outputs = data.problem_type.reader.output_count(data.labels)
+        num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
         return model_class(
-            model.config, num_outputs, data.problem_type.name, self.settings.head.text_input, distillation, **options
+            model.config, num_outputs, problem_type.name, self.settings.head.text_input, distillation, **options
         )
 
     def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
-        problem_type = data.problem_type
-        num_outputs = problem_type.reader.output_count(data.labels)
+        problem_type = data.decoder.problem_type
+        num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
         spec = HeadSpec(
             CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.decoder.activation
         )
@@ -200,9 +198,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         if folder and is_chief:
             remove_calibration(folder)
         if data.teacher:
-            assert isinstance(features, ClassificationFeatures), "load_teacher refuses multiple choice"
-            label_count = len(data.splits["train"].examples)
-            features = data.teacher.teach(features, data.training_texts, label_count, folder, resumes, is_chief)
+            texts = [text for name in data.training_splits if name in data.splits for text in data.splits[name].texts]
+            num_labeled = len(data.splits["train"].examples)
+            features = data.teacher.teach(features, texts, num_labeled, folder, resumes, is_chief)
         return RowInput(features, self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
@@ -218,7 +216,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         lines: list[str] = []
         decoder = self._decoder(data)
         computed: list[tuple[Split, dict[str, Any]]] = []
-        for name in data.split_names("dev"):
+        for name in split_names(data, "dev"):
             split, suffix = data.splits[name], name.removeprefix("dev")
             raw_predictions = predictor.infer(split.features, batch_size, "evaluating")
             label_ids = split.features.label_ids
@@ -256,26 +254,29 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
     def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
         """Compare the evaluation with baselines, for MNLI on the matched split."""
-        split, (decoder, predictions) = data.splits[data.split_names("dev")[0]], evaluation.details
-        label_ids = split.features.label_ids
-        problem_type = data.problem_type
-        is_varied = len(np.unique(label_ids, axis=0)) > 1
+        split, (decoder, predictions) = data.splits[split_names(data, "dev")[0]], evaluation.details
+        problem_type = data.decoder.problem_type
+        is_varied = len(np.unique(split.features.label_ids, axis=0)) > 1
         collapse = problem_type.metrics.collapse(predictions, decoder.labels) if is_varied else ""
-        baseline_metrics = score_baselines(data, split, decoder, self.settings.inference.eval_batch_size)
+        baselines = {}
+        if train := data.splits.get("train"):
+            num_outputs = train.num_outputs(decoder.labels.names)
+            seed, batch_size = self.settings.seed.random_seed, self.settings.inference.eval_batch_size
+            baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size)
         advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
-        return Comparison(baseline_metrics, is_varied, collapse, advice)
+        return Comparison(baselines, is_varied, collapse, advice)
 
     def learning_advice(self, data: ClassificationDataset) -> str:
         train = data.splits.get("train")
-        return data.problem_type.reader.learning_advice(train.features.label_ids) if train else ""
+        return data.decoder.problem_type.reader.learning_advice(train.features.label_ids) if train else ""
 
     def guess_loss(self, data: ClassificationDataset) -> float | None:
         # With a teacher, the loss includes a divergence, so its value for a guess is unknown.
         if data.teacher:
             return None
-        features = data.training_features()
-        outputs = features.num_choices if isinstance(features, ChoiceFeatures) else len(data.labels)
-        return data.problem_type.metrics.guess_loss(features.label_ids, outputs)
+        num_outputs = data.splits["train"].num_outputs(data.decoder.labels.names)
+        label_ids = data.training_features().label_ids
+        return data.decoder.problem_type.metrics.guess_loss(label_ids, num_outputs)
 
     def predict(
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
@@ -284,13 +285,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # Use the thresholds that the evaluation in the same run has tuned.
         decoder = evaluation.details[0] if evaluation else self._decoder(data)
         rate = 0.0
-        for name in data.split_names("test"):
+        for name in split_names(data, "test"):
             split = data.splits[name]
             predictions = decoder.infer(
                 predictor, split.features, self.settings.inference.predict_batch_size, "predicting"
             )
             rate = rate or predictions["examples_per_second"]
             if predictor.is_chief:
-                paths = [os.path.join(self.settings.phases.output_dir, table) for table in data.table_names(name)]
-                data.write_predictions(paths, split, predictions, decoder)
+                paths = [os.path.join(self.settings.phases.output_dir, table) for table in data.tables.names(name)]
+                data.tables.write(paths, split.ids, split.text_columns, predictions, decoder)
         return {"predict_examples_per_second": rate}

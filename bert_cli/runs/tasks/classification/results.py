@@ -1,0 +1,249 @@
+"""Results of bert-classify: tables of predictions, --cross_validation, and baselines."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from bert_cli.base.log import LOG, RESULT
+from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS, TO_LABEL
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.glue import GlueTask
+from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
+from bert_cli.outputs import folds as fold_files
+from bert_cli.outputs.classification import (
+    TextPairs,
+    write_glue_submission,
+    write_ranking,
+    write_table,
+    write_test_results,
+)
+from bert_cli.problem_types.columns import Column, Texts
+from bert_cli.runs.tasks.classification.decoder import Decoder
+from bert_cli.settings.classification import CalibrationFlags
+from bert_cli.settings.groups import Inference
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictionTables:
+    """Tables that --do_predict writes per test split.
+
+    Attributes:
+        inference: flags with the tables' format.
+        glue_task: the task of --task_name, None for the user's files.
+        has_ranking: whether to_label.tsv ranks the texts, which needs calibrated probabilities.
+    """
+
+    inference: Inference
+    glue_task: GlueTask | None
+    has_ranking: bool
+
+    def names(self, split: str) -> list[str]:
+        """Return names for a test split's tables, including the submission if flags ask for one."""
+        suffix = split.removeprefix("test")
+        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{suffix}.{self.inference.output_format}"
+        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{suffix}.tsv", table]
+        if self.has_ranking:
+            names.append(f"{TO_LABEL.removesuffix('.tsv')}{suffix}.tsv")
+        if self.inference.glue_submission and self.glue_task:
+            names.append(f"{self.glue_task.submission_name(suffix)}.tsv")
+        return names
+
+    def write(
+        self,
+        paths: Sequence[str],
+        ids: Sequence[str],
+        make_text_columns: Callable[[Sequence[Any]], dict[str, Column]],
+        predictions: dict[str, Any],
+        decoder: Decoder,
+    ) -> None:
+        """Write the tables.
+
+        Args:
+            paths: path per table, in the order of `names`.
+            ids: ids of the predicted rows.
+            make_text_columns: function from the rows' decisions to the columns with their texts.
+            predictions: calibrated predictions for the rows.
+            decoder: the decoder of the predictions.
+        """
+        problem_type, labels = decoder.problem_type, decoder.labels
+        decisions = problem_type.decoder.decisions(predictions, labels)
+        write_test_results(paths[0], predictions[problem_type.decoder.output_name])
+        id_column, texts = Texts(ids), make_text_columns(decisions)
+        columns = {"id": id_column, **problem_type.columns.prediction_columns(predictions, labels), **texts}
+        write_table(paths[1], columns, self.inference.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(ids))
+        submission_paths = paths[2:]
+        if self.has_ranking:
+            uncertainty = problem_type.decoder.uncertainty(predictions, labels)
+            predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
+            write_ranking(paths[2], uncertainty, {"id": id_column, "predicted": predicted}, texts)
+            submission_paths = paths[3:]
+        for path in submission_paths:
+            write_glue_submission(path, ids, decisions)
+            LOG.info("wrote %s", path)
+
+
+def write_folds(
+    paths: tuple[str, str],
+    decoder: Decoder,
+    flags: CalibrationFlags,
+    label_ids: np.ndarray,
+    folds: np.ndarray,
+    details: Sequence[Any],
+    ids: Sequence[str],
+    texts: TextPairs,
+) -> int:
+    """Write out-of-fold predictions, suspects, and with --calibrate calibration.json next to them.
+
+    Return the number of suspected label errors.
+
+    Args:
+        paths: out_of_fold.tsv and suspects.tsv.
+        decoder: problem type and labels.
+        flags: flags with --calibrate.
+        label_ids: labels in the data, see LabelReader.label_array.
+        folds: index of the fold per row, int64 [n].
+        details: decoder and predictions from the evaluation per fold.
+        ids: row ids.
+        texts: text or pair per row.
+    """
+    problem_type = decoder.problem_type
+    labels = decoder.labels
+    thresholds = [fold_decoder.labels.thresholds for fold_decoder, _ in details]
+    if problem_type.decoder.has_thresholds:
+        # Use the mean: each fold may have tuned separate thresholds.
+        labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
+    out_of_fold = {
+        name: _join_folds([predictions[name] for _, predictions in details], folds)
+        for name in (problem_type.decoder.output_name, "logits")
+    }
+    if flags.calibrate:
+        fitted_decoder = dataclasses.replace(decoder, labels=labels, should_tune=False, calibration_flags=flags).fit(
+            label_ids, out_of_fold
+        )
+        fitted_decoder.write(os.path.dirname(paths[0]))
+        for line in fitted_decoder.format_calibration(
+            label_ids, out_of_fold, fitted_decoder.calibrate(out_of_fold, label_ids)
+        ):
+            LOG.log(RESULT, line)
+    columns = problem_type.columns.out_of_fold(label_ids, out_of_fold, labels)
+    suspects = problem_type.columns.suspects(label_ids, out_of_fold, labels)
+    fold_files.write_suspects(paths[1], ids, suspects, texts)
+    fold_files.write_folds(paths[0], ids, folds, columns, texts)
+    return len(suspects.rows)
+
+
+def _join_folds(predictions_by_fold: Sequence[np.ndarray], folds: np.ndarray) -> np.ndarray:
+    """Return predictions for all rows, float32 [n, …], from those per fold."""
+    joined = np.empty((len(folds), *predictions_by_fold[0].shape[1:]), np.float32)
+    for fold, predictions in enumerate(predictions_by_fold):
+        # Held-out rows keep their order within a fold, so a mask is enough to put them back.
+        joined[folds == fold] = predictions
+    return joined
+
+
+# With these limits, the linear model takes seconds at most: it uses a sample of training rows, and
+# only the beginning of long texts.
+_MAX_ROWS, _MAX_LABELED, _MAX_CHARACTERS = 10_000, 100_000, 4_000_000
+_MAX_TEXT_LENGTH = 1_000  # characters
+# A token is a word, a punctuation character, or one character in scripts without spaces.
+_TOKEN = r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]"
+_OMITTED_METRICS = (*LOSSES, "eval_examples")
+
+
+class LabeledRows(Protocol):
+    """Rows of a split: texts, [] for multiple choice, and features with their labels."""
+
+    @property
+    def features(self) -> Any: ...
+
+    @property
+    def texts(self) -> Sequence[ClassificationExample]: ...
+
+
+def score_baselines(
+    decoder: Decoder, train: LabeledRows, dev: LabeledRows, num_outputs: int, seed: int, batch_size: int
+) -> dict[str, dict[str, float]]:
+    """Return each baseline's metrics on the dev rows.
+
+    The baselines are the majority class or mean, and TF-IDF with a linear model. Their
+    metrics are the model's metrics except losses, without the prefix `eval_`. The sample of
+    training rows depends only on the seed.
+
+    Args:
+        decoder: the model's decoder. Tuned thresholds are also tuned for the linear model.
+        train: training rows.
+        dev: rows to evaluate on.
+        num_outputs: number of the model's outputs.
+        seed: value of --random_seed.
+        batch_size: --eval_batch_size.
+    """
+    problem_type, label_ids, dev_label_ids = decoder.problem_type, train.features.label_ids, dev.features.label_ids
+    constant, linear = problem_type.metrics.baseline_names
+    default_decoder = decoder
+    if problem_type.decoder.has_thresholds:
+        # Thresholds that were tuned on the model's probabilities do not fit others.
+        thresholds = np.full(num_outputs, DEFAULT_THRESHOLD)
+        default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
+    outputs = problem_type.metrics.constant_prediction(label_ids, len(dev_label_ids), num_outputs)
+    metrics = {constant: _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, should_tune=False)}
+    features = _tfidf_features(train.texts, dev.texts, num_outputs, seed) if train.texts else None
+    if features:
+        rows, train_features, dev_features = features
+        outputs = problem_type.metrics.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
+        metrics[linear] = _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, should_tune=True)
+    return metrics
+
+
+def _evaluate_baseline(
+    decoder: Decoder, label_ids: np.ndarray, outputs: np.ndarray, batch_size: int, should_tune: bool
+) -> dict[str, float]:
+    problem_type = decoder.problem_type
+    # The losses are not reported, so zeros are enough.
+    predictions = {problem_type.decoder.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
+    labels = decoder.with_tuned_thresholds(label_ids, predictions).labels if should_tune else decoder.labels
+    metrics = problem_type.metrics.evaluate(label_ids, predictions, labels, batch_size).metrics
+    return {name.removeprefix("eval_"): float(metrics[name]) for name in metrics if name not in _OMITTED_METRICS}
+
+
+def _tfidf_features(
+    train: Sequence[ClassificationExample], dev: Sequence[ClassificationExample], num_outputs: int, seed: int
+) -> "tuple[np.ndarray, csr_matrix, csr_matrix] | None":
+    """Return sampled training rows (their indices), their features, and the dev rows' features.
+
+    Features are the TF-IDF of words and word pairs. Return None if no text has a word.
+
+    Args:
+        train: training texts.
+        dev: texts to evaluate on.
+        num_outputs: number of outputs; with more outputs, the sample is smaller.
+        seed: value of --random_seed.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = _texts(train)
+    characters = sum(map(len, texts))
+    max_rows = min(_MAX_ROWS, max(_MAX_ROWS // 10, _MAX_LABELED // num_outputs))
+    max_rows = min(max_rows, int(len(texts) * _MAX_CHARACTERS / max(characters, 1)))
+    rows = np.arange(len(texts))
+    if max_rows < len(texts):
+        drawn_rows = np.random.default_rng(seed).choice(len(texts), max(max_rows, 1), replace=False)
+        rows = np.sort(drawn_rows)
+    sampled_texts = [texts[row] for row in rows.tolist()]
+    if not any(text.strip() for text in sampled_texts):
+        return None
+    vectorizer = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
+    train_features = vectorizer.fit_transform(sampled_texts)
+    return rows, train_features, vectorizer.transform(_texts(dev))
+
+
+def _texts(examples: Sequence[ClassificationExample]) -> list[str]:
+    """Return texts cut to their first characters; a pair is joined by a newline."""
+    return [f"{example.text_a[:_MAX_TEXT_LENGTH]}\n{(example.text_b or '')[:_MAX_TEXT_LENGTH]}" for example in examples]
