@@ -10,9 +10,6 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.training.checkpoints import save_checkpoint
-from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.saved_state import restore_training, training_tensors
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.training_folder import latest_checkpoint
 
@@ -136,65 +133,3 @@ def test_interrupted_save_is_ignored(folder):
     save_checkpoint(folder, 2, tensors_of(2), keep=1)
     assert names_in(folder) == ["checkpoint", *files_of(2)]
     assert tf.train.load_checkpoint(folder).get_tensor("global_step") == 2
-
-
-@pytest.fixture
-def run():
-    """Return variables, one of them without a gradient, and their optimizer after one update."""
-    variables = {"bert/w": tf.Variable([[1.0, 2.0]]), "bert/pooler/bias": tf.Variable([3.0])}
-    optimizer = AdamWeightDecay({"bert/w": variables["bert/w"]}, TrainingHyperparameters(10, 0, 0.1, 1, 0))
-    optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
-    return variables, optimizer
-
-
-def test_names_and_types_in_a_training_checkpoint(run):
-    tensors = training_tensors(*run, None)
-    assert {name: (np.shape(value), value.dtype) for name, value in tensors.items()} == {
-        "bert/w": ((1, 2), np.float32),
-        "bert/w/adam_m": ((1, 2), np.float32),
-        "bert/w/adam_v": ((1, 2), np.float32),
-        "bert/pooler/bias": ((1,), np.float32),
-        "global_step": ((), np.int64),
-    }
-    assert tensors["global_step"] == 1
-
-
-def test_everything_is_restored(run, folder):
-    variables, optimizer = run
-    saved = training_tensors(variables, optimizer, None)
-    prefix = save_checkpoint(folder, 1, saved, keep=1)
-    variables["bert/pooler/bias"].assign([9.0])
-    optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
-    assert restore_training(prefix, variables, optimizer, None) == 1
-    restored = training_tensors(variables, optimizer, None)
-    for name, value in saved.items():
-        np.testing.assert_allclose(restored[name], value, rtol=1e-7, err_msg=name)
-
-
-@pytest.mark.parametrize("name", ["bert/pooler/bias", "bert/w/adam_v", "global_step"])
-def test_incomplete_checkpoint(run, folder, name):
-    tensors = training_tensors(*run, None)
-    prefix = save_checkpoint(folder, 1, {key: tensors[key] for key in tensors if key != name}, keep=1)
-    with pytest.raises(InputError) as caught:
-        restore_training(prefix, *run, None)
-    assert str(caught.value) == (
-        f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
-    )
-
-
-def test_checkpoint_with_another_shape_changes_nothing(run, folder):
-    variables, optimizer = run
-    before = training_tensors(variables, optimizer, None)
-    prefix = save_checkpoint(folder, 1, before | {"bert/w": np.zeros((2, 2), np.float32)}, keep=1)
-    with pytest.raises(InputError) as caught:
-        restore_training(prefix, variables, optimizer, None)
-    assert f"{prefix}: bert/w has the shape [2, 2], this run needs [1, 2]" in str(caught.value)
-    after = training_tensors(variables, optimizer, None)
-    assert all(np.array_equal(after[key], value) for key, value in before.items())
-
-
-def test_damaged_checkpoint(run, folder):
-    prefix = save_checkpoint(folder, 1, training_tensors(*run, None), keep=1)
-    os.truncate(prefix + DATA, 5)
-    with pytest.raises(InputError, match="damaged or cut short"):
-        restore_training(prefix, *run, None)
