@@ -77,7 +77,7 @@ api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad features
     weights outputs outputs.vectors runs.loading runs.engine runs.tasks runs.tasks.classification
-    runs.extraction runs api.inputs api.results
+    runs.extraction runs exports api.inputs api.results
 serving.monitoring:
 serving: settings features weights runs.loading api serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
@@ -105,12 +105,12 @@ MAX_MODULES = 15
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 332,
-    "keras.Encoder": 236,
+    "import bert_cli": 345,
+    "keras.Encoder": 128,
     "text.tokenization": 12,
-    "api.Tokenizer": 109,
-    "bert-tokenize": 134,
-    "bert-serve": 353,
+    "api.Tokenizer": 108,
+    "bert-tokenize": 133,
+    "bert-serve": 366,
 }
 
 

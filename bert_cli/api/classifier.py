@@ -20,6 +20,7 @@ from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.results.predictions import Predictions, make_predictions
+from bert_cli.api.training import TrainableModel
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_files.probe import TableFile
@@ -38,7 +39,7 @@ from bert_cli.settings.groups import read_threshold
 BATCH_SIZE = 32  # texts of maximum length
 
 
-class Classifier(loading.TrainableModel, loading.CuttingModel):
+class Classifier(TrainableModel, loading.CuttingModel):
     """Text classifier, made by `load`, `train` or `fit`.
 
     The model may be trained by bert-classify, or be in any format that bert-convert writes.
@@ -187,14 +188,15 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         checkpoint = loading.find_model(path, ClassificationTask.command)
         # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
         # method allows them.
-        flags |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
-        settings, model = load_with_settings(checkpoint, ClassifySettings, flags)
+        read = {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
+        settings, model = load_with_settings(checkpoint, ClassifySettings, flags | read)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
         if problem_type.has_choices:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a third-party checkpoint.
-        label_names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
+        label_names = tuple(map(str, () if labels is None else list_items("labels", labels, "a list of names")))
+        flags["labels"] = label_names or None  # a generator can be read only once
         if problem_type.reader.is_numeric and label_names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         # config.json may name a regression's output.
@@ -207,7 +209,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         classifier._columns = trained_columns(model)
-        return classifier
+        return classifier.loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
     def predict(self, texts: Iterable[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:

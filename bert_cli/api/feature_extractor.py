@@ -16,6 +16,7 @@ from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
+from bert_cli.api.saving import SavableModel
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.cuts import NOT_CUT
@@ -34,7 +35,7 @@ from bert_cli.settings.groups import LAST_LAYER, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
-class FeatureExtractor(loading.CuttingModel):
+class FeatureExtractor(SavableModel, loading.CuttingModel):
     """Encoder that turns texts into vectors, made by `load` from any checkpoint.
 
     Attributes:
@@ -105,7 +106,7 @@ class FeatureExtractor(loading.CuttingModel):
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         session = open_extractor(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
         session.load(checkpoint)
-        return cls(session, settings, model)
+        return cls(session, settings, model).loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:

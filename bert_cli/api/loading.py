@@ -1,29 +1,15 @@
-"""Base classes of the API's models, and functions to find a model and train it as a command does."""
+"""Functions and a base class for the `load` of the API's models."""
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from bert_cli.api.arguments import parse_arguments
-from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import parameters_line
-from bert_cli.base.log import show_log
 from bert_cli.features.cuts import Cuts, warn_cuts
-from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
-from bert_cli.flags.refusals import check_rules
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
-from bert_cli.runtime.forks import ForkedLock
-from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
-
-_TRAINING = ForkedLock()
 
 
 def find_model(path: str | os.PathLike | None, command: str | None = None) -> CheckpointPath:
@@ -62,87 +48,3 @@ class CuttingModel:
     """
 
     on_cut: Callable[[Cuts, int], None] = staticmethod(warn_cuts)
-
-
-Model = TypeVar("Model", bound="TrainableModel")
-
-
-class TrainableModel:
-    """Base class for models that can be trained.
-
-    Attributes:
-        report: content of run_report.json after training, None after `load`.
-        output_dir: the training run's directory, None after `load`.
-    """
-
-    report: dict[str, Any] | None = None
-    output_dir: str | None = None
-    _session: Predictor
-
-    def summary(self) -> dict[str, int]:
-        """Print the number of parameters, and return it as {"total": …, part: …}.
-
-        See count_parameters for the parts.
-        """
-        counts = self._session.facts()["parameters"]
-        print(parameters_line(counts))
-        return counts
-
-    @classmethod
-    def _run(
-        cls: type[Model],
-        settings_class: type,
-        make_task: Callable[[Any], Any],
-        phases: Mapping[str, Any],
-        output_dir: str | os.PathLike | None,
-        options: Mapping[str, Any],
-        complete: Callable[[Any], Any] = lambda settings: settings,
-    ) -> Model:
-        """Train as the command does, and load the trained model.
-
-        Args:
-            settings_class: dataclass of the command's flag groups.
-            make_task: function from the settings to the command's task.
-            phases: flag values that the method sets, None for those not given.
-            output_dir: the run's directory. With None, it is temporary and deleted together with
-                the model.
-            options: flag values from the caller, which may not include those in `phases`.
-            complete: function that returns the settings with derived values, and may refuse them.
-        """
-        if options.get("cross_validation"):
-            raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
-        model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
-        values = parse_arguments(settings_class, options, phases)
-        given_phases = {name: value for name, value in phases.items() if value is not None}
-        paths = {
-            name: path_text(value, name) for name, value in given_phases.items() if isinstance(value, str | os.PathLike)
-        }
-        values |= given_phases | paths
-        # Set this here, because no method has it as an argument.
-        values["do_train"] = True
-        # The name of a temporary directory breaks no rule.
-        check_rules(build(settings_class, values | {"output_dir": output_dir or "temporary"}))
-        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
-        from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
-
-        rerun = ""  # a temporary directory is deleted after a signal
-        if output_dir is not None:
-            rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
-        try:
-            settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
-            # Train in one thread at a time: trainings would compete for processors, and
-            # TensorFlow's options are global.
-            with _TRAINING, show_log():
-                report = driver.run(make_task, settings, rerun)
-            model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
-        # Ctrl-C must not leave a temporary directory of several hundred megabytes either.
-        except BaseException:
-            if output_dir is None:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
-        if output_dir is None:
-            # Unlike __del__, finalize also runs when the process ends.
-            weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
-        model.report = report
-        model.output_dir = folder
-        return model

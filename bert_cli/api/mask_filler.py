@@ -14,6 +14,7 @@ from bert_cli.api import loading
 from bert_cli.api.arguments import check_text, name_arguments_in_errors, parse_arguments
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
+from bert_cli.api.saving import SavableModel
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
@@ -24,7 +25,7 @@ from bert_cli.settings.texts import FillMaskSettings
 _TOP_K = FillMaskSettings().candidates.top_k
 
 
-class MaskFiller:
+class MaskFiller(SavableModel):
     """Pre-trained model with heads for masked words and next sentences, made by `load`."""
 
     def __init__(self, session: Any, model: AnyModel):
@@ -54,12 +55,14 @@ class MaskFiller:
             InputError: if files are missing, damaged or do not belong together, or if the model has
                 no masked-LM head, for example after fine-tuning.
         """
-        settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, loading.flag_arguments(locals())))
+        flags = loading.flag_arguments(locals())
+        settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, flags))
         checkpoint = loading.find_model(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
         from bert_cli.runs.tasks.fill_mask import open_masked_words
 
-        return cls(open_masked_words(model, checkpoint, settings.devices), model)
+        filler = cls(open_masked_words(model, checkpoint, settings.devices), model)
+        return filler.loaded_from(checkpoint, flags)
 
     @overload
     def fill(self, text: str, top_k: int = _TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]

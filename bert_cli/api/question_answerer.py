@@ -18,6 +18,7 @@ from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.results.answers import Answers, make_answer
+from bert_cli.api.training import TrainableModel
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.squad import check_lengths
@@ -32,7 +33,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
+class QuestionAnswerer(TrainableModel, loading.CuttingModel):
     """Question-answering model, made by `load` or `train`.
 
     The model may be trained by bert-squad, or be a Hugging Face model for question answering.
@@ -110,7 +111,7 @@ class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_search(settings.answers)
         session = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
-        return cls(session, task, model.tokenizer)
+        return cls(session, task, model.tokenizer).loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:

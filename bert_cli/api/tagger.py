@@ -15,6 +15,7 @@ from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
+from bert_cli.api.training import TrainableModel
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
@@ -27,7 +28,7 @@ from bert_cli.runs.tasks.tagging_data import TaggingDataset, make_empty_dataset
 from bert_cli.settings.tagging import TagSettings, with_stride
 
 
-class Tagger(loading.TrainableModel):
+class Tagger(TrainableModel):
     """Token tagger, made by `load` or `train`.
 
     The model may be trained by bert-tag, or be a Hugging Face token classifier with BIO labels.
@@ -112,7 +113,8 @@ class Tagger(loading.TrainableModel):
         settings, model = load_with_settings(checkpoint, TagSettings, flags)
         task = TaggingTask(settings)
         data = make_empty_dataset(settings, model)
-        return cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
+        tagger = cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
+        return tagger.loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str]) -> TaggedTexts:

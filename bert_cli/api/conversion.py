@@ -1,0 +1,34 @@
+"""Conversion of a loaded model to Hugging Face's format."""
+
+from bert_cli.base import files
+from bert_cli.base.writing import staging_folder
+from bert_cli.exports.target import check_free, find_target, publish
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.groups import ModelFiles
+from bert_cli.settings.tools import Changes
+from bert_cli.weights.path import CheckpointPath
+
+
+def write_hugging_face(checkpoint: CheckpointPath, folder: str) -> None:
+    """Write a model to a directory in Hugging Face's format, as bert-convert does.
+
+    Args:
+        checkpoint: the model.
+        folder: the directory, which is made if it is missing.
+
+    Raises:
+        InputError: if Hugging Face's classes cannot compute the model, or the directory has one.
+    """
+    target = find_target(folder.rstrip("/") + "/", "hf")
+    files.check_can_write(target.folder, "to")
+    check_free(target, overwrite=False)
+    model = load_model(ModelFiles(), checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    setup_tensorflow()
+    from bert_cli.exports.converted import convert
+    from bert_cli.exports.converted_files import write
+
+    converted = convert(model, target, Changes(), random_seed=0)
+    with staging_folder(target.folder) as staging_path:
+        names = write(staging_path, converted)
+        publish(staging_path, target, names, overwrite=False, is_source_folder=False)

@@ -1,0 +1,197 @@
+"""Copies of loaded models: in a directory, in a pickle, and in Hugging Face's format."""
+
+import dataclasses
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from typing import Any, Self
+
+from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CALIBRATION, CONFIG, EVAL_RESULTS, REPORT, THRESHOLDS
+from bert_cli.base.writing import atomic_write
+from bert_cli.flags.paths import path_text
+from bert_cli.model.config_files import read_module_config
+from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
+
+# Files that a run writes and a model does not need, although their suffixes are also used by models.
+_OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
+_DESCRIPTIONS = (".json", ".txt")
+_WEIGHTS = (".safetensors", ".h5")
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelSource:
+    """Checkpoint and arguments that a model was loaded with.
+
+    Attributes:
+        checkpoint: the checkpoint.
+        arguments: arguments of `load` except for the path.
+        stamp: time and size of the weights, to notice that another training replaced them.
+    """
+
+    checkpoint: CheckpointPath
+    arguments: Mapping[str, Any]
+    stamp: tuple[int, int]
+
+    @property
+    def is_builtin(self) -> bool:
+        """Return whether this is the built-in model, which needs no copy."""
+        return self.checkpoint.handle == BUILTIN_MODEL
+
+    @property
+    def relative_path(self) -> str:
+        """Return the path for `load` in a directory with the model's files."""
+        return os.path.relpath(self.checkpoint.argument, self.checkpoint.folder)
+
+    def paths(self) -> dict[str, str]:
+        """Return the model's files: name -> path, with the weights at the end.
+
+        Raises:
+            InputError: if the files have changed, or a tensorflow-hub module computes the model.
+        """
+        checkpoint = self.checkpoint
+        if not files.exists(checkpoint.file) or stamp_of(checkpoint) != self.stamp:
+            raise InputError(
+                f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again to copy it"
+            )
+        config = checkpoint.companion(CONFIG)
+        if config and read_module_config(config):
+            raise InputError(
+                f"{checkpoint.folder}: needs a module for tensorflow-hub; copy the directory with its module"
+            )
+        if checkpoint.kind == HUB:
+            return _tree(checkpoint.folder)
+        paths = {
+            name: os.path.join(folder, name)
+            for folder in reversed(run_folders(checkpoint))
+            for name in files.list_directory(folder)
+            if name.endswith(_DESCRIPTIONS) and name not in _OTHER_FILES
+            if folder == checkpoint.folder or name in (THRESHOLDS, CALIBRATION)
+        }
+        for name in sorted(filter(self._is_weights, files.list_directory(checkpoint.folder)), reverse=True):
+            paths[name] = os.path.join(checkpoint.folder, name)
+        return paths
+
+    def _is_weights(self, name: str) -> bool:
+        checkpoint = self.checkpoint
+        if checkpoint.kind == TF1:
+            prefix = os.path.basename(checkpoint.location)
+            return name == f"{prefix}.index" or name.startswith(f"{prefix}.data-")
+        if checkpoint.kind == KERAS:
+            return name == os.path.basename(checkpoint.location)
+        return name.endswith(_WEIGHTS)
+
+
+def stamp_of(checkpoint: CheckpointPath) -> tuple[int, int]:
+    """Return the time in ns and the size of a checkpoint's main file."""
+    return files.mtime_ns(checkpoint.file), files.file_size(checkpoint.file)
+
+
+def _tree(folder: str) -> dict[str, str]:
+    """Return all files below a local directory: relative name -> path."""
+    paths = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    return {os.path.relpath(path, folder): path for path in sorted(paths)}
+
+
+class SavableModel:
+    """Base class for models that can be copied.
+
+    Such a model can be pickled, also by joblib and copy.deepcopy. The pickle has the weights.
+    """
+
+    _source: ModelSource
+
+    def loaded_from(self, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Self:
+        """Remember the checkpoint and the arguments of `load`, and return the model."""
+        self._source = ModelSource(checkpoint, dict(arguments), stamp_of(checkpoint))
+        return self
+
+    @name_arguments_in_errors()
+    def save(self, directory: str | os.PathLike) -> None:
+        """Copy the model's files to a directory, from which `load` loads the same model.
+
+        The directory has no arguments of `load`: pass these to the next `load`, too.
+
+        Args:
+            directory: a new or an empty directory.
+
+        Raises:
+            InputError: if the directory has files, or the model's files have changed.
+        """
+        folder = path_text(directory, "directory")
+        if files.exists(folder) and (not files.is_directory(folder) or files.list_directory(folder)):
+            raise InputError(f"{folder}: exists already and is not empty; give a new directory")
+        paths = self._source.paths()
+        files.check_can_write(folder, "directory")
+        _write_files(folder, {name: files.read_bytes(path) for name, path in paths.items()})
+
+    @name_arguments_in_errors(to="directory")
+    def to_hugging_face(self, directory: str | os.PathLike) -> None:
+        """Write the model to a directory in Hugging Face's format, as bert-convert does.
+
+        This imports TensorFlow.
+
+        Args:
+            directory: a directory without a model.
+
+        Raises:
+            InputError: if Hugging Face's classes cannot compute the model, or the directory has one.
+        """
+        from bert_cli.api.conversion import write_hugging_face
+
+        self._source.paths()  # refuses files that have changed
+        write_hugging_face(self._source.checkpoint, path_text(directory, "directory"))
+
+    def __reduce__(self) -> tuple:
+        source = self._source
+        paths = {} if source.is_builtin else source.paths()
+        contents = {name: files.read_bytes(path) for name, path in paths.items()}
+        state = {name: value for name, value in vars(self).items() if name in ("report", "on_cut")}
+        path = None if source.is_builtin else source.relative_path
+        return _restore, (type(self), path, contents, dict(source.arguments), state)
+
+
+def _restore(
+    model_class: Any, path: str | None, contents: Mapping[str, bytes], arguments: dict[str, Any], state: dict[str, Any]
+) -> Any:
+    """Return a model from a pickle.
+
+    Args:
+        model_class: the model's class.
+        path: path for `load` among the files; None for the built-in model.
+        contents: the model's files.
+        arguments: other arguments of `load`.
+        state: attributes that `load` does not set.
+    """
+    if path is None:
+        model = model_class.load(**arguments)
+    else:
+        folder = tempfile.mkdtemp(prefix="bert_cli-")
+        try:
+            _write_files(folder, contents)
+            model = model_class.load(os.path.normpath(os.path.join(folder, path)), **arguments)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        delete_with(model, folder)
+    vars(model).update(state)
+    return model
+
+
+def delete_with(model: object, folder: str) -> None:
+    """Delete a directory together with a model, or when the process ends."""
+    # Unlike __del__, finalize also runs when the process ends.
+    weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+
+
+def _write_files(folder: str, contents: Mapping[str, bytes]) -> None:
+    for name, content in contents.items():
+        path = os.path.join(folder, name)
+        files.make_directory(os.path.dirname(path))
+        with atomic_write(path, "wb") as file:
+            file.write(content)
