@@ -184,11 +184,20 @@ class Classifier(TrainableModel, loading.CuttingModel):
             InputError: if files are missing, damaged or do not belong together, or if this is a
                 multiple-choice model.
         """
-        flags = loading.flag_arguments(locals())
+        flags: dict[str, Any] = {
+            "labels": None,
+            "max_seq_length": max_seq_length,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "engine": engine,
+            "hub_module": hub_module,
+            "long_text": long_text,
+            "threshold": threshold,
+        }
         checkpoint = loading.find_model(path, ClassificationTask.command)
         # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
         # method allows them.
-        read = {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
+        read = {"threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, flags | read)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)

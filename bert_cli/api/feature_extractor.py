@@ -89,7 +89,18 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
             InputError: if files are missing, damaged or do not belong together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
-        flags = loading.flag_arguments(locals())
+        flags = {
+            "pooling": pooling,
+            "layers": layers,
+            "normalize": normalize,
+            "max_seq_length": max_seq_length,
+            "long_text": long_text,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "engine": engine,
+            "hub_module": hub_module,
+            "hub_preprocess": hub_preprocess,
+        }
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         if path is None:

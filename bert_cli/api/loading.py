@@ -30,15 +30,6 @@ def find_model(path: str | os.PathLike | None, command: str | None = None) -> Ch
     return checkpoint
 
 
-def flag_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a `load` that are flags.
-
-    Args:
-        arguments: locals() at the beginning of `load`.
-    """
-    return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
-
-
 class CuttingModel:
     """Base class for models that cut long texts, and report this once per call.
 

@@ -55,7 +55,7 @@ class MaskFiller(SavableModel):
             InputError: if files are missing, damaged or do not belong together, or if the model has
                 no masked-LM head, for example after fine-tuning.
         """
-        flags = loading.flag_arguments(locals())
+        flags = {"do_lower_case": do_lower_case, "precision": precision, "engine": engine}
         settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, flags))
         checkpoint = loading.find_model(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)

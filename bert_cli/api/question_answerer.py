@@ -103,7 +103,15 @@ class QuestionAnswerer(TrainableModel, loading.CuttingModel):
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        flags = loading.flag_arguments(locals())
+        flags = {
+            "n_best_size": n_best_size,
+            "max_answer_length": max_answer_length,
+            "max_seq_length": max_seq_length,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "engine": engine,
+            "hub_module": hub_module,
+        }
         checkpoint = loading.find_model(path, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, flags)
         task = SquadTask(settings)

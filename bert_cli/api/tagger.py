@@ -108,7 +108,15 @@ class Tagger(TrainableModel):
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        flags = loading.flag_arguments(locals())
+        flags = {
+            "decoding": decoding,
+            "max_seq_length": max_seq_length,
+            "doc_stride": doc_stride,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "engine": engine,
+            "hub_module": hub_module,
+        }
         checkpoint = loading.find_model(path, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, flags)
         task = TaggingTask(settings)
