@@ -13,7 +13,7 @@ import typing
 from collections import defaultdict
 
 from bert_cli.__main__ import COMMANDS
-from bert_cli.flags.help import blocks, default_text, is_verbatim, rule_texts, sections, split_examples
+from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -92,6 +92,7 @@ def page(command: str) -> str:
     for block in blocks(text):
         lines += [*(["```text", *_dedent(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
     lines += ["## Flags", "", "The columns are explained on the page of [shared flags](flags.md).", ""]
+    lines += [_plain(modes), ""] if (modes := modes_text(settings_of(command))) else []
     for title, flags in sections(every_flag(settings_of(command))).items():
         shared_names = [flag.name for flag in flags if _row(flag) in _shared_rows(title)]
         rows = [_row(flag) for flag in flags if flag.name not in shared_names]

@@ -197,7 +197,8 @@ def unknown_flags_message(
     end = "" if all(hints.values()) else ending
     if len(names) == 1:
         hint = hints[names[0]]
-        return f"unknown flag --{names[0]}{('; ' if hint.endswith('?') else ': ') if hint else ''}{hint}{end}"
+        separator = "; " if hint.endswith("?") else ": "
+        return f"unknown flag --{names[0]}{separator + hint if hint else ''}{end}"
     return (
         f"unknown flags {', '.join(f'--{name}' + (f' ({hint})' if hint else '') for name, hint in hints.items())}{end}"
     )

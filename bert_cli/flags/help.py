@@ -7,7 +7,7 @@ from bert_cli.base.version import __version__
 from bert_cli.flags.environment import prefix_of, variable_of
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.parser import format_flag_value
-from bert_cli.flags.rules import describe_rules
+from bert_cli.flags.rules import describe_rules, join_or
 
 WIDTH = 80  # terminal columns
 _WIDEST = 70  # columns for a list of choices on one line
@@ -52,7 +52,7 @@ def full_help_text(settings_class: type, command: str, description: str) -> str:
     for block in blocks(text):
         lines += [*(block.split("\n") if is_verbatim(block) else _wrap(block)), ""]
     lines += _flag_lines(sections(every_flag(settings_class)), _description, separator=("",))
-    lines += [*_CLOSING_LINES, *_environment_lines(settings_class)]
+    lines += [*_CLOSING_LINES, *_wrap(modes_text(settings_class)), *_environment_lines(settings_class)]
     lines += ["", *_example_lines(examples)] if examples else []
     return "\n".join(lines)
 
@@ -107,7 +107,7 @@ def _flag_lines(
     """
     lines = []
     for flag in word_flags(flags_by_title):
-        lines += [*_wrap(f"{flag.name.upper()}: {flag.option.help}"), *separator]
+        lines += [*_wrap(f"{flag.label}: {flag.option.help}"), *separator]
     for title, flags in flags_by_title.items():
         descriptions = [describe(flag) for flag in flags if not flag.option.words]
         if descriptions:
@@ -116,6 +116,13 @@ def _flag_lines(
                 lines += _wrap(text, "  ", "      ")
             lines += separator
     return lines
+
+
+def modes_text(settings_class: type) -> str:
+    """Return a sentence with the flags that choose what the command does; "" without modes."""
+    flags = {flag.name: flag for flag in every_flag(settings_class)}
+    modes = [[flags[name].label for name in mode.split(" or ")] for mode in getattr(settings_class, "modes", ())]
+    return f"Needed: {'; or '.join(map(join_or, modes))}." if modes else ""
 
 
 def _environment_lines(settings_class: type) -> list[str]:

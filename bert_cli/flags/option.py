@@ -177,6 +177,11 @@ class Flag:
     rules: tuple[Rule, ...] = ()
 
     @property
+    def label(self) -> str:
+        """Return the flag in messages and help: --name, or NAME if it takes words."""
+        return self.name.upper() if self.option.words else f"--{self.name}"
+
+    @property
     def is_file(self) -> bool:
         """Return whether the value names a file or directory."""
         is_file = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))

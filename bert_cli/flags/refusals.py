@@ -41,7 +41,7 @@ class FlagValue(NamedTuple):
         """Return the flag, with its value if the condition names values."""
         if len(condition.shown_values) > 1:
             condition = condition._replace(values=(format_flag_value(self.flag, self.value),))
-        return self.flag.name.upper() if self.flag.option.words else str(condition)
+        return self.flag.label if self.flag.option.words else str(condition)
 
 
 FlagValues = Mapping[str, FlagValue]
@@ -76,7 +76,7 @@ def refusals(settings: Any, is_complete: bool = True) -> Iterator[Refusal]:
     yield from _mode_refusals(getattr(settings, "modes", ()), values)
     for name, (flag, value) in values.items():
         if flag.option.required and value in (None, "", ()) and not _is_excepted(flag, values):
-            yield Refusal(f"{_label(flag)} is needed: {flag.option.help.partition('; ')[0]}; see --help")
+            yield Refusal(f"{flag.label} is needed: {flag.option.help.partition('; ')[0]}; see --help")
         for rule in flag.rules:
             may_follow = not is_complete and rule.is_need and _is_remembered(rule, values)
             if values[name].meets(rule.owner) and rule.is_need != _holds(rule.alternatives, values) and not may_follow:
@@ -102,12 +102,12 @@ def _mode_refusals(modes: tuple[str, ...], values: FlagValues) -> Iterator[Refus
     """Yield a refusal unless exactly one mode is chosen; a mode is a text with "or"."""
     alternatives = [alternatives_of(mode, values) for mode in modes]
     chosen = [
-        next(_label(values[condition.name].flag) for (condition,) in mode if values[condition.name].meets(condition))
+        next(values[condition.name].flag.label for (condition,) in mode if values[condition.name].meets(condition))
         for mode in alternatives
         if _holds(mode, values)
     ]
     if modes and not chosen:
-        names = [join_or([_label(values[condition.name].flag) for (condition,) in mode]) for mode in alternatives]
+        names = [join_or([values[condition.name].flag.label for (condition,) in mode]) for mode in alternatives]
         yield Refusal(f"nothing to do: give {', or '.join(names)}; see --help")
     if len(chosen) > 1:
         yield Refusal(f"{chosen[0]} and {chosen[1]} cannot be combined: give one command for each")
@@ -125,10 +125,6 @@ def _is_excepted(flag: Flag, values: FlagValues) -> bool:
 
 def _is_remembered(rule: Rule, values: FlagValues) -> bool:
     return any(values[condition.name].flag.option.remembered for (condition, *_) in rule.alternatives)
-
-
-def _label(flag: Flag) -> str:
-    return flag.name.upper() if flag.option.words else f"--{flag.name}"
 
 
 def _describe(rule: Rule, values: FlagValues) -> str:

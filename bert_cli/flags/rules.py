@@ -124,7 +124,10 @@ def describe_rules(rules: Collection[Rule], required: bool | str = False) -> lis
     for rule in rules:
         start = _subject(rule.owner) + ("needs " if rule.is_need else "not with ")
         clauses.setdefault(start, []).append(rule.others)
-    texts = [start + (", and " if "needs" in start else " or ").join(others) for start, others in clauses.items()]
+    texts = [
+        start + (", and ".join(others) if start.endswith("needs ") else join_or(others))
+        for start, others in clauses.items()
+    ]
     if not required:
         return texts
     return [

@@ -223,7 +223,7 @@ class HeldOut:
         return bool(self.share or self.count)
 
     def __str__(self) -> str:
-        return _FIRST * self.is_first + str(self.count or self.share)
+        return f"{_FIRST if self.is_first else ''}{self.count or self.share}"
 
 
 _FIRST = "first:"

@@ -60,7 +60,9 @@ class Changes(FlagGroup, heading="Changes"):
     @property
     def dtype(self) -> str:
         """Return the dtype for stored weights."""
-        return "float16" if self.float16 else "bfloat16" if self.bfloat16 else "float32"
+        if self.float16:
+            return "float16"
+        return "bfloat16" if self.bfloat16 else "float32"
 
 
 @dataclasses.dataclass(frozen=True)

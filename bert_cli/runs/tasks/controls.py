@@ -29,47 +29,42 @@ if TYPE_CHECKING:
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig) -> None:
-    """Raise InputError for controls that do not fit the batch size or the model."""
+    """Raise InputError for controls that do not fit the batch size, the processes or the model."""
+    _check_updates(settings)
+    if isinstance(config, ModuleConfig):
+        _check_module(settings)
+    frozen, num_layers = settings.rates.freeze_layers, config.num_hidden_layers
+    is_too_large = frozen is not None and frozen > num_layers
+    refuse_if(is_too_large, f"--freeze_layers={frozen}: the model has {num_layers} layers; give at most {num_layers}")
+
+
+def _check_updates(settings: TrainingSettings) -> None:
+    """Raise InputError if the batch cannot be divided into micro-batches."""
     flags, batch_size = settings.optimization, settings.training.train_batch_size
-    steps, frozen, num_layers = (
-        flags.gradient_accumulation_steps,
-        settings.rates.freeze_layers,
-        config.num_hidden_layers,
-    )
+    steps = flags.gradient_accumulation_steps
     refuse_if(
         batch_size % steps,
         f"--gradient_accumulation_steps={steps}: --train_batch_size={batch_size}, the examples of "
         f"an update, is no multiple of it; {max(1, batch_size // steps) * steps} would be",
     )
-    has_workers = is_multi_worker(settings.devices.distribution_strategy)
-    advice = "give --gradient_accumulation_steps"
-    refuse_if(flags.auto_batch and has_workers, f"--auto_batch works in one process only; {advice}")
-    if isinstance(config, ModuleConfig):
-        _check_module(settings)
-    is_too_large = frozen is not None and frozen > num_layers
-    refuse_if(is_too_large, f"--freeze_layers={frozen}: the model has {num_layers} layers; give at most {num_layers}")
+    has_workers = flags.auto_batch and is_multi_worker(settings.devices.distribution_strategy)
+    refuse_if(has_workers, "--auto_batch works in one process only; give --gradient_accumulation_steps")
 
 
 def _check_module(settings: TrainingSettings) -> None:
     """Raise InputError for controls of a BERT if the encoder is a tensorflow-hub module."""
-    recompute = settings.optimization.recompute
-    for is_wrong, message in (
-        (
-            recompute != NO_RECOMPUTATION,
-            f"--recompute={recompute} saves memory of the gradient of a BERT's layers, and this module computes its "
-            "own; leave it out",
-        ),
-        (
-            not settings.rates.is_default,
-            "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this "
-            "module is none; --freeze_encoder leaves all of it as it is",
-        ),
-        (
-            settings.dropout != Dropout(),
-            "--hidden_dropout_prob and --attention_dropout_prob apply to a BERT; this module has its own dropout",
-        ),
-    ):
-        refuse_if(is_wrong, message)
+    recompute, advice = settings.optimization.recompute, "--freeze_encoder leaves all of it as it is"
+    refuse_if(
+        recompute != NO_RECOMPUTATION,
+        f"--recompute={recompute} recomputes the layers of a BERT, and this module computes its own; leave it out",
+    )
+    refuse_if(
+        not settings.rates.is_default,
+        f"--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this module is none; {advice}",
+    )
+    dropouts = "--hidden_dropout_prob and --attention_dropout_prob"
+    is_changed = settings.dropout != Dropout()
+    refuse_if(is_changed, f"{dropouts} apply to a BERT; this module has its own dropout")
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
