@@ -1,8 +1,7 @@
 """Functions and a base class for the `load` of the API's models."""
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.paths import path_text
