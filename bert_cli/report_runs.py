@@ -25,6 +25,7 @@ from bert_cli.report.page import compare, comparison_page, is_our_page, run_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.runs.reporting import make_page
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.tools import ReportSettings
 
 _COMPARISON = "comparison.html"
@@ -69,7 +70,7 @@ def run(settings: ReportSettings) -> dict:
     path = settings.files.output_file
     if len(folders) == 1 and not path:
         files.check_can_write(folders[0], "output_file")
-        make_page(folders[0])
+        make_page(RunDirectory(folders[0]))
         path = os.path.join(folders[0], PAGE)
     else:
         path = path or _COMPARISON

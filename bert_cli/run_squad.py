@@ -30,7 +30,7 @@ Examples:
 
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete
-from bert_cli.runs.output_dir.resuming import resume_advice
+from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_answers, find_trained_model, score_file
 from bert_cli.settings.squad import SquadSettings

@@ -34,8 +34,9 @@ from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
-from bert_cli.runs.output_dir import manifest, owned_files, run_folder
-from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
+from bert_cli.runs.engine.shards import LISTING, ShardPlan
+from bert_cli.runs.resuming import find_state
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
 from bert_cli.text.tokenization import FullTokenizer
@@ -267,12 +268,12 @@ def _corpus(path: str) -> None:
 
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
-    manifest.read_manifest(folder)
-    owned_files.owned_names(folder)
-    manifest.read_report(folder)
+    directory = RunDirectory(folder)
+    directory.owned.names()
+    _ = directory.manifest, directory.report
     newest_undamaged(folder)
     read_remembered(ClassifySettings, folder, ())
-    run_folder.find_state(folder, MANIFEST, False, None)
+    find_state(directory, MANIFEST, False, None)
 
 
 def _shards(folder: pathlib.Path) -> Fuzzed:

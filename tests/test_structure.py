@@ -53,25 +53,25 @@ outputs: metrics problem_types settings text examples examples.annotations examp
     examples.token_files features
 outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
-runs.output_dir: flags model settings corpus weights
-runs.loading: problem_types flags model settings text examples features weights runs.output_dir
-runs.engine: tf_internals model onnx engines settings features weights heads training.optimizers
-    training outputs runs.output_dir runs.loading
+runs.run_directory: flags model weights
+runs.loading: problem_types flags model settings text examples features weights runs.run_directory
+runs.engine: tf_internals flags model onnx engines settings features corpus weights heads
+    training.optimizers training outputs runs.run_directory runs.loading
 runs.preparation: problem_types settings text examples.labels examples.table_files examples records
     corpus outputs runs.loading
 runs.tasks: metrics problem_types flags model settings text examples.labels examples.table_files
     examples examples.annotations examples.squad examples.token_files features records corpus
-    weights heads training.optimizers training outputs runs.output_dir runs.loading runs.engine
+    weights heads training.optimizers training outputs runs.run_directory runs.loading runs.engine
     runs.preparation
 runs.tasks.classification: metrics problem_types flags settings text examples.labels
-    examples.table_files examples features weights heads outputs runs.output_dir runs.loading
+    examples.table_files examples features weights heads outputs runs.run_directory runs.loading
     runs.engine runs.tasks
 runs.extraction: flags model onnx engines settings text examples.table_files examples features
-    weights heads outputs outputs.vectors report runs.output_dir runs.loading runs.engine
-runs.sweep: flags settings examples weights outputs runs.output_dir runs.loading runs.tasks
-runs.callbacks: metrics settings weights training outputs runs.output_dir runs.engine
+    weights heads outputs outputs.vectors report runs.loading runs.engine
+runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
+runs.callbacks: metrics settings weights training outputs runs.run_directory runs.engine
 runs: metrics flags engines settings text features weights training.optimizers training outputs
-    report runs.output_dir runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
+    report runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
 exports: problem_types flags model onnx settings text examples features weights heads runs.loading
 api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types api.inputs
@@ -84,7 +84,7 @@ keras: tf_internals model settings text features weights runs.loading exports ap
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
-    outputs outputs.vectors report runs.output_dir runs.loading runs.preparation runs.tasks
+    outputs outputs.vectors report runs.run_directory runs.loading runs.preparation runs.tasks
     runs.tasks.classification runs.extraction runs exports serving serving.monitoring
 package: api
 """

@@ -17,9 +17,9 @@ from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
-from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.output_dir.inputs import check_inputs
 from bert_cli.runs.reporting import finish, run_facts
+from bert_cli.runs.resuming import check_inputs
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.size_defaults import resolve_recipe
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
@@ -47,7 +47,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = Non
     if not has_several_runs(settings):
         return run_once(make_task(settings), rerun=rerun).report
     report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun))
-    finish(settings.phases.output_dir, settings.page)
+    finish(RunDirectory(settings.phases.output_dir), settings.page)
     return report
 
 
@@ -69,14 +69,13 @@ def run_once(
     settings: TrainingSettings = task.settings
     phases = settings.phases
     strategy = settings.devices.distribution_strategy
-    folder = phases.output_dir
+    directory = RunDirectory(phases.output_dir)
     is_dry = phases.dry_run
     check_cluster(settings.devices)
-    last_run: tuple = ()
     # A dry run writes nothing, so it needs no directory.
     if not is_dry:
-        files.check_can_write(folder, "output_dir")
-        last_run = lock.check_free(folder, strategy)
+        files.check_can_write(directory.path, "output_dir")
+        lock = directory.lock(strategy)
     with contextlib.ExitStack() as stack:
         model = load_task_model(task, settings)
         recipe = None
@@ -88,7 +87,7 @@ def run_once(
         plan = plan_training(task, model, data, recipe, rerun) if recipe else None
         results = _result_files(data, settings)
         if not plan:
-            run_folder.check_results(folder, results)
+            directory.owned.check_results(results)
         for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
             LOG.info(line)
         reading_seconds = time.monotonic() - start
@@ -98,7 +97,7 @@ def run_once(
         # have been reported before.
         ready_time = time.monotonic()
         if not is_dry:
-            stack.enter_context(lock.hold(folder, strategy, task.command, last_run))
+            stack.enter_context(lock.hold(task.command))
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
@@ -106,7 +105,7 @@ def run_once(
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
-        files.make_directory(folder)
+        files.make_directory(directory.path)
         # Evaluate before predicting, which uses results such as thresholds.
         evaluation = evaluate(task, model, data, trained) if phases.do_eval else None
         report |= evaluation.report if evaluation else {}
@@ -114,11 +113,11 @@ def run_once(
             report |= task.predict(predictor, data, evaluation)
         report |= run_facts(predictor, token_sequences(data)) | {"total_seconds": round(time.monotonic() - start, 3)}
         if predictor.is_chief:
-            run_folder.write_report(folder, report, results)
+            directory.write_report(report, results)
             if should_finish:
                 _finish(settings, plan)
             if plan:
-                run_folder.drop_unwritten(folder)
+                directory.owned.drop_unwritten()
     return RunResult(report, evaluation)
 
 
@@ -130,7 +129,7 @@ def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:
 def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
     has_news = settings.phases.do_eval or (plan is not None and plan.finished_checkpoint is None)
     # If a run cannot be resumed, its directory is temporary, so do not suggest a next command.
-    finish(settings.phases.output_dir, settings.page, has_news, names_next=not plan or bool(plan.rerun))
+    finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=not plan or bool(plan.rerun))
 
 
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:

@@ -18,7 +18,8 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
-from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Model, Task
@@ -145,7 +146,7 @@ def try_out(
         checkpoints = CheckpointPlan(
             probe_result.checkpoint_bytes, weights, saves, settings.saving, plan.best is not None
         )
-        check_space(settings.phases.output_dir, checkpoints)
+        check_space(RunDirectory(settings.phases.output_dir), checkpoints)
     except InputError as error:
         LOG.warning("warning: without --dry_run this would be refused: %s", error)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts from the beginning")

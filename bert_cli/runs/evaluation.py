@@ -1,7 +1,6 @@
 """Evaluation of a run: eval_results.txt, log, history, report, and the cost of --precision=int8."""
 
 import dataclasses
-import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from bert_cli.outputs.eval_results import format_eval_results, write_eval_result
 from bert_cli.report.main_metric import display_name, is_per_cent, score
 from bert_cli.runs.learning_checks import log_comparison
 from bert_cli.runs.reporting import describe_error, keep_examples
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
@@ -39,7 +39,7 @@ def evaluate(
         The evaluation. Its `report` also contains the metrics.
     """
     settings: TrainingSettings = task.settings
-    folder = settings.phases.output_dir
+    directory = RunDirectory(settings.phases.output_dir)
     predictor = trained.predictor
     step = trained.figures["global_step"]
     # Do this first: if there is not enough memory for the second model, no results are written.
@@ -49,11 +49,11 @@ def evaluate(
         recorder.on_evaluation(step, evaluation.results)
     results = evaluation.results | {"global_step": step}
     if predictor.is_chief:
-        write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
+        write_eval_results(directory.file(EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *evaluation.lines):
         LOG.log(RESULT, line)
     baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
-    keep_examples(folder, evaluation.examples if settings.page.report else None, predictor.is_chief)
+    keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     entries = {
         "eval": plain_results | evaluation.report.get("eval", {}),

@@ -23,9 +23,8 @@ from bert_cli.report.overview import commands
 from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
-from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest, read_report
-from bert_cli.runs.output_dir.owned_files import owned_names
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import COMMAND
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 
@@ -55,18 +54,18 @@ def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> 
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in lengths_per_split.items()}}
 
 
-def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, writes: bool) -> None:
+def keep_examples(directory: RunDirectory, compute: Callable[[], EvalExamples] | None, writes: bool) -> None:
     """Compute single rows for the report, and write eval_examples.jsonl.
 
     The evaluation's results have been written, so an error here is only a warning. It removes the
     file from an earlier evaluation.
 
     Args:
-        folder: output directory.
+        directory: output directory.
         compute: returns the rows, and is called in all processes; None to write no file.
         writes: whether this process writes files.
     """
-    path = os.path.join(folder, EVAL_EXAMPLES)
+    path = directory.file(EVAL_EXAMPLES)
     try:
         examples = compute() if compute else None
         if writes and examples:
@@ -78,71 +77,71 @@ def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, write
         files.remove(path)
 
 
-def make_page(folder: str) -> list[str]:
+def make_page(directory: RunDirectory) -> list[str]:
     """Write report.html for a run or a sweep, and return lines for the log.
 
     Args:
-        folder: directory of the run or sweep.
+        directory: directory of the run or sweep.
 
     Raises:
         InputError: if there is no run, or a report.html that our runs did not write.
     """
-    sweep = read_sweep(folder)
+    sweep = read_sweep(directory.path)
     if sweep:
-        runs = [read_run(member) for member in member_folders(folder)]
-        return [_write(folder, comparison_page(compare(runs, sweep)))]
-    run = read_run(folder)
-    return summary(run, _write(folder, run_page(run)))
+        runs = [read_run(member) for member in member_folders(directory.path)]
+        return [_write(directory, comparison_page(compare(runs, sweep)))]
+    run = read_run(directory.path)
+    return summary(run, _write(directory, run_page(run)))
 
 
-def _write(folder: str, page: str) -> str:
+def _write(directory: RunDirectory, page: str) -> str:
     """Write the page into a run's directory, and return a log line with its path."""
-    path = os.path.join(folder, PAGE)
-    is_listed = PAGE in owned_names(folder)
+    path = directory.file(PAGE)
+    is_listed = PAGE in directory.owned.names()
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
     write_page(path, page)
     if not is_listed:  # an older version made the run
-        run_folder.write_report(folder, {}, (PAGE,))
+        directory.write_report({}, (PAGE,))
     return f"wrote {path}, a page to look at"
 
 
-def finish(folder: str, page: Page, has_news: bool = True, names_next: bool = True) -> None:
+def finish(directory: RunDirectory, page: Page, has_news: bool = True, names_next: bool = True) -> None:
     """Write a run's page if flags ask for it and there is news, and log the run's result.
 
     Weights and results have been written, so an error here, such as a missing library, is only a
     warning.
 
     Args:
-        folder: directory of the run or sweep.
+        directory: directory of the run or sweep.
         page: flag values.
         has_news: whether the run has trained or evaluated.
         names_next: whether the log ends with a command that uses the model.
     """
-    if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
+    if not has_news or not files.exists(directory.file(MANIFEST)):
         return
     lines: list[str] = []
     try:
-        is_sweep = bool(member_folders(folder))
+        is_sweep = bool(member_folders(directory.path))
         # The runs of a sweep have not been compared yet. The comparison makes the page.
-        if SEVERAL in (read_manifest(folder) or {}) and not is_sweep:
+        if SEVERAL in (directory.manifest or {}) and not is_sweep:
             return
         # A page from an earlier run would show other results.
-        if not page.report and PAGE in owned_names(folder):
-            files.remove(os.path.join(folder, PAGE))
+        if not page.report and PAGE in directory.owned.names():
+            files.remove(directory.file(PAGE))
         if is_sweep:
-            lines = [_comparison_summary(folder)]  # also logged if the page fails
-            lines += make_page(folder) if page.report else []
+            lines = [_comparison_summary(directory)]  # also logged if the page fails
+            lines += make_page(directory) if page.report else []
         else:
-            run = read_run(folder)
+            run = read_run(directory.path)
             lines = summary(run, names_next=names_next)  # also logged if the page fails
             if page.report:
-                lines = summary(run, _write(folder, run_page(run)), names_next=names_next)
+                lines = summary(run, _write(directory, run_page(run)), names_next=names_next)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries "
             "again",
-            os.path.join(folder, PAGE), describe_error(error), folder,
+            directory.file(PAGE), describe_error(error), directory,
         )  # fmt: skip
     for line in lines:
         LOG.info(line)
@@ -156,16 +155,16 @@ def describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
-def _comparison_summary(folder: str) -> str:
+def _comparison_summary(directory: RunDirectory) -> str:
     """Return a line with a sweep's duration, and the metric of its best run, or the mean metric."""
-    report = read_report(folder) or {}
+    report = directory.report or {}
     sweep = report[SEVERAL]
     results = report.get("eval", {})
     metric = report.get("metric", "")
     line = f"done in {clock(report.get('total_seconds'))}"
     if metric not in results:
         return line
-    command = (read_manifest(folder) or {}).get(COMMAND, "")
+    command = (directory.manifest or {}).get(COMMAND, "")
     run_note = f"of the best run, {sweep['best']}" if sweep["best"] else f"mean of {len(sweep['members'])} runs"
     return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {run_note}"
 

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 from bert_cli.base.log import LOG
 from bert_cli.flags.option import flag_values
-from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import COMMAND
 from bert_cli.runs.tasks.interface import Recipe
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.weights.training_folder import latest_checkpoint
 
 # hidden_size -> defaults for models up to this width. Small models need larger steps: Turc et al.
 # (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has the table.
@@ -36,13 +36,13 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     recipe = defaults_of(width)._replace(**given)
     if not missing:
         return recipe
-    folder, is_new = settings.phases.output_dir, settings.phases.overwrite_output_dir
+    directory, is_new = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
     manifest: dict[str, Any] = {}
-    if not is_new and latest_checkpoint(folder) is not None:
-        manifest = read_manifest(folder) or {}
+    if not is_new and directory.newest_checkpoint is not None:
+        manifest = directory.manifest or {}
     source = f"the default{'s' * (len(missing) > 1)} for a model of width {width}"
     if manifest.get(COMMAND) == command and all(isinstance(manifest.get(name), float) for name in missing):
         recipe = recipe._replace(**{name: cast(float, manifest[name]) for name in missing})
-        source = f"as the run in {folder} began"
+        source = f"as the run in {directory} began"
     LOG.info("%s: %s", ", ".join(f"--{name}={getattr(recipe, name):g}" for name in missing), source)
     return recipe

@@ -1,7 +1,6 @@
 """The training phase of a run: the plan, made without TensorFlow, and the training itself."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,18 +22,18 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.learning_checks import loss_warning
-from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import (
+from bert_cli.runs.resuming import same_command, to_resume
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import (
     COMMAND,
     OVERWRITING,
     PLAN_FROM,
     STEPS,
     STOPPED,
-    read_manifest,
+    model_manifest,
     schedule_start,
     schedule_warmup,
 )
-from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
@@ -43,7 +42,7 @@ from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 from bert_cli.training.loop import Callback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
@@ -103,18 +102,19 @@ def plan_training(
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = _find_metric(early_stopping, data)
     names = _files(data, settings)
+    directory = RunDirectory(phases.output_dir)
     # The manifest has everything that decides the result. A run with another manifest is another
     # run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | recipe.flag_values(settings)
     manifest |= plan.deciding_values
     tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
     vocabulary = model.tokenizer_files.get(VOCABULARY)
-    manifest |= run_folder.model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
+    manifest |= model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
-    state = _find_state(settings, manifest, model.checkpoint, names)
+    state = to_resume(settings, manifest, model.checkpoint, names)
     done_steps = step_number(state) if state else 0
-    first_step = schedule_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done_steps)
+    first_step = schedule_start((directory.manifest or {}) if state else {}, plan.steps, done_steps)
     history = History(phases.output_dir, done_steps)
     best = None
     if early_stopping.eval_every:
@@ -141,30 +141,6 @@ def plan_training(
         files=names,
         rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
     )
-
-
-def _find_state(
-    settings: TrainingSettings, manifest: dict[str, Any], start: CheckpointPath | None, names: tuple[str, ...]
-) -> str | None:
-    """Return the checkpoint prefix to resume from, None for a new run.
-
-    Args:
-        settings: flag values.
-        manifest: contents of run.json.
-        start: checkpoint that a new run starts from.
-        names: names of files that are specific to the task and the flags.
-    """
-    phases, defaults = settings.phases, deciding_values(type(settings)())
-    try:
-        return run_folder.find_state(
-            phases.output_dir, manifest, phases.overwrite_output_dir, start, names, defaults, settings.model.strict
-        )
-    except InputError as error:
-        # A dry run always plans a new training, and does not depend on output_dir.
-        if not phases.dry_run:
-            raise
-        LOG.warning("warning: without --dry_run this would be refused: %s", error)
-        return None
 
 
 def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
@@ -196,10 +172,10 @@ class TrainedModel(NamedTuple):
 def open_and_train(task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan) -> TrainedModel:
     """Train the model, or load it if training is finished; arguments: see plan_training."""
     settings: TrainingSettings = task.settings
-    folder = settings.phases.output_dir
+    directory = RunDirectory(settings.phases.output_dir)
     session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     recorders = _recorders(session, plan, settings)
-    best = BestCheckpoint(plan.best, session, folder) if plan.best else None
+    best = BestCheckpoint(plan.best, session, directory) if plan.best else None
     if plan.finished_checkpoint is None:
         figures = _train(task, session, model, data, plan, recorders, best)
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), session.is_chief)
@@ -208,7 +184,7 @@ def open_and_train(task: Task[Model, Data], model: Model, data: Data, plan: Trai
         stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
         LOG.info(
             "%s: training is already finished (%d steps%s); --overwrite_output_dir trains again",
-            folder, figures["global_step"], stopped,
+            directory, figures["global_step"], stopped,
         )  # fmt: skip
         for recorder in recorders:
             recorder.on_start()
@@ -217,7 +193,7 @@ def open_and_train(task: Task[Model, Data], model: Model, data: Data, plan: Trai
     last_step = figures["global_step"]
     if session.is_chief and last_step <= plan.updates.steps:
         stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
-        run_folder.update_manifest(folder, plan.manifest | stopped_at, plan.files)
+        directory.update_manifest(plan.manifest | stopped_at, plan.files)
     if best:
         if session.is_chief:
             best.settle()
@@ -242,7 +218,7 @@ def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSetting
     steps = settings.saving.log_steps, updates.steps
     recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
     if settings.saving.tensorboard and writes:
-        recorders.append(TensorBoardCallback(settings.phases.output_dir, plan.history))
+        recorders.append(TensorBoardCallback(RunDirectory(settings.phases.output_dir), plan.history))
     return recorders
 
 
@@ -259,21 +235,21 @@ def _train(
     from bert_cli.runs.engine.training_run import train
 
     settings: TrainingSettings = task.settings
-    folder = settings.phases.output_dir
+    directory = RunDirectory(settings.phases.output_dir)
     is_chief = session.is_chief
     session.load_initial(model, settings.model.init_checkpoint, plan.state)
     # A process with other flags or data would wait forever for gradients, or damage them.
     session.check_agreement({"the first step": plan.done_steps} | plan.manifest)
     if is_chief and plan.state:
-        run_folder.remove_leftovers(folder)
-        run_folder.update_manifest(folder, plan.manifest, plan.files)
+        directory.owned.remove_leftovers()
+        directory.update_manifest(plan.manifest, plan.files)
         if best:
             best.settle()
     elif is_chief:
         labels, guesses = plan.task_plan.labels, plan.task_plan.guesses
         contents = model.tokenizer_files
-        run_folder.begin(folder, plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
-    PROCESS.training_folder = folder
+        directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
+    PROCESS.training_folder = directory.path
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     callbacks = list(recorders)
     if plan.best and best:
@@ -282,11 +258,11 @@ def _train(
         callbacks.append(evaluation)
     figures = train(
         session,
-        task.training_input(data, folder, plan.state is not None, is_chief),
+        task.training_input(data, directory, plan.state is not None, is_chief),
         plan.updates,
         factors,
         settings.saving,
-        folder,
+        directory,
         plan.state,
         callbacks,
         lambda: plan.history.paused,
@@ -296,5 +272,5 @@ def _train(
     )
     if is_chief and plan.state:
         # Update flags.txt, because a finished run may have been extended.
-        write_flags(os.path.join(folder, FLAGS), plan.flags, plan.task_plan.guesses)
+        write_flags(directory.file(FLAGS), plan.flags, plan.task_plan.guesses)
     return figures

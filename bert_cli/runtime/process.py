@@ -1,4 +1,10 @@
-"""State of this process."""
+"""State of this process, and its description for other processes."""
+
+import datetime
+import os
+import socket
+import time
+from typing import NamedTuple
 
 
 class _Process:
@@ -12,3 +18,106 @@ class _Process:
 
 
 PROCESS = _Process()
+
+
+class Owner(NamedTuple):
+    """The process that holds a lock, described so that other processes can find out if it runs.
+
+    Attributes:
+        host: machine or container name.
+        process: process number.
+        started: the kernel's boot id and the clock ticks from boot to the start of this process,
+            separated by "-"; None without /proc.
+        command: running command.
+        since: time when the process took the lock, for messages.
+        pid_namespace: namespace for the process number, since each container counts its own
+            processes; None if unknown.
+        device: device number of the lock file's filesystem; None if it cannot lock.
+    """
+
+    host: str
+    process: int
+    started: str | None
+    command: str
+    since: str
+    pid_namespace: str | None = None
+    device: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.command}, process {self.process} on {self.host}, since {self.since}"
+
+    def is_running(self, lock_file: os.stat_result, is_lock_free: bool) -> bool | None:
+        """Return whether the owner still runs; None if this process cannot find out.
+
+        Args:
+            lock_file: stat result for the owner's lock file.
+            is_lock_free: whether this process can get the system's lock on the file.
+        """
+        boot, current_boot = _boot_of(self.started), _boot_of(_start_of(os.getpid()))
+        is_this_host = self.host == socket.gethostname()
+        if boot and current_boot and boot != current_boot:
+            # Either this host has restarted, or another machine has the same name. A run on that
+            # machine would have touched the file after this machine's boot.
+            return False if is_this_host and lock_file.st_mtime < _boot_time() else None
+        # When a process ends, its kernel releases its locks, in any container.
+        if boot and boot == current_boot and is_lock_free and self.device == lock_file.st_dev:
+            return False
+        namespace = _pid_namespace()
+        if self.pid_namespace and namespace:
+            shares_processes = self.pid_namespace == namespace and (boot is not None or is_this_host)
+        else:
+            shares_processes = is_this_host
+        if not shares_processes:
+            return None
+        if self.process == os.getpid():
+            return False
+        start = _start_of(self.process)
+        # /proc may hide the processes of other users.
+        return start == self.started if start and self.started else _exists(self.process)
+
+
+def this_process(command: str, device: int | None) -> Owner:
+    """Return this process as an owner.
+
+    Args:
+        command, device: see Owner.
+    """
+    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    process = os.getpid()
+    return Owner(socket.gethostname(), process, _start_of(process), command, now, _pid_namespace(), device)
+
+
+def _start_of(process: int) -> str | None:
+    """Return `Owner.started` for a process number; None if /proc does not show the process."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id", "rb") as boot:
+            # Split after the program's name, which is in parentheses and may contain spaces. The
+            # start time is the 20th field after it.
+            return f"{boot.read(8).decode()}-{stat.read().rpartition(b')')[2].split()[19].decode()}"
+    except (OSError, IndexError):
+        return None
+
+
+def _boot_of(started: str | None) -> str | None:
+    return started.rpartition("-")[0] if started else None
+
+
+def _boot_time() -> float:
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _pid_namespace() -> str | None:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return None
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # signal 0 is not delivered: the system only looks the process up
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # the process belongs to another user
+        pass
+    return True

@@ -8,7 +8,7 @@ import time
 import pytest
 import tensorflow as tf
 
-from bert_cli.runs.output_dir import lock
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import PROCESS
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
@@ -169,7 +169,7 @@ def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify,
 def test_folder_of_a_running_command_is_a_temporary_error(trained_flags, tmp_path, classify):
     """A scheduler then starts the command again."""
     folder = str(tmp_path / "out")
-    with lock.hold(folder, "auto", "bert-tag", lock.check_free(folder, "auto")):
+    with RunDirectory(folder).lock("auto").hold("bert-tag"):
         outcome = classify(*trained_flags, f"--output_dir={folder}")
     assert (outcome.code, outcome.out) == (75, "")
     assert outcome.last_line.startswith(

@@ -15,7 +15,7 @@ from bert_cli.runs.dry_run import count_inference_tokens
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
 from bert_cli.runs.engine.training_inputs import typical_rows
-from bert_cli.runs.output_dir import lock
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
 
@@ -51,7 +51,7 @@ def test_dry_run_in_the_folder_of_another_run(classify, flags, cola, trained, sn
     """It also works while the other run holds the directory."""
     before = snapshot(trained)
     dry_flags = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
-    with lock.hold(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
+    with RunDirectory(str(trained)).lock("auto").hold("bert-classify"):
         classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end", code=os.EX_TEMPFAIL)
         done = classify(*dry_flags)
     assert forecast_of(done)[0] == 30

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Page
 from tests.report import folders
 
@@ -22,12 +23,12 @@ def warnings(caplog, monkeypatch):
 
 
 def test_examples_are_written(tmp_path, warnings):
-    keep_examples(str(tmp_path), lambda: EXAMPLES, writes=True)
+    keep_examples(RunDirectory(str(tmp_path)), lambda: EXAMPLES, writes=True)
     assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == EXAMPLES
-    keep_examples(str(tmp_path), lambda: EvalExamples({"kind": "other"}, []), writes=False)
+    keep_examples(RunDirectory(str(tmp_path)), lambda: EvalExamples({"kind": "other"}, []), writes=False)
     assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == EXAMPLES
     # An evaluation without examples removes an earlier file.
-    keep_examples(str(tmp_path), None, writes=True)
+    keep_examples(RunDirectory(str(tmp_path)), None, writes=True)
     assert not (tmp_path / "eval_examples.jsonl").exists()
     assert warnings() == []
 
@@ -41,7 +42,7 @@ def test_an_error_in_the_examples_is_one_warning(tmp_path, warnings, error, caus
         raise error
 
     (tmp_path / "eval_examples.jsonl").write_text('{"kind": "old"}\n', encoding="utf-8")
-    keep_examples(str(tmp_path), compute, writes=True)
+    keep_examples(RunDirectory(str(tmp_path)), compute, writes=True)
     (line,) = warnings()
     assert f"eval_examples.jsonl was not written: {cause}" in line
     assert not (tmp_path / "eval_examples.jsonl").exists()  # it belonged to an earlier evaluation
@@ -52,11 +53,11 @@ def test_an_interrupt_is_not_a_warning(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        keep_examples(str(tmp_path), compute, writes=True)
+        keep_examples(RunDirectory(str(tmp_path)), compute, writes=True)
 
 
 def test_a_folder_without_a_run_gets_no_page(tmp_path, warnings):
-    finish(str(tmp_path), Page())
+    finish(RunDirectory(str(tmp_path)), Page())
     assert list(tmp_path.iterdir()) == []
     assert warnings() == []
 
@@ -68,11 +69,11 @@ def test_a_sweep_has_one_page(tmp_path):
     folders.write(
         tmp_path, "run.json", {"command": "bert-classify", "several": "runs", "config": {}, "files": ["report.html"]}
     )
-    finish(str(tmp_path), Page())  # the runs have not been compared yet
+    finish(RunDirectory(str(tmp_path)), Page())  # the runs have not been compared yet
     assert not (tmp_path / "report.html").exists()
     members = [{"folder": run_folder.name, "eval": {}} for run_folder in run_folders]
     folders.write(tmp_path, "run_report.json", {"several": {"kind": "runs", "members": members}, "total_seconds": 1.0})
-    assert make_page(str(tmp_path)) == [f"wrote {tmp_path / 'report.html'}, a page to look at"]
+    assert make_page(RunDirectory(str(tmp_path))) == [f"wrote {tmp_path / 'report.html'}, a page to look at"]
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "best accuracy" in page
     assert "0.6500" in page  # the mean

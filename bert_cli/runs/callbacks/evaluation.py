@@ -10,22 +10,21 @@ the former.
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, CHECKPOINT
+from bert_cli.base.names import CHECKPOINT
 from bert_cli.metrics.regression import CORRELATIONS
 from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
-from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
 from bert_cli.training.loop import Callback
 from bert_cli.weights.path import find_checkpoint
-from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number
+from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
@@ -141,10 +140,10 @@ class EvaluationCallback(Callback):
 class BestCheckpoint(Callback):
     """Keeps the best checkpoint in best/. It reads the history, so call HistoryCallback first."""
 
-    def __init__(self, best: BestEvaluation, session: "Session", folder: str):
+    def __init__(self, best: BestEvaluation, session: "Session", directory: RunDirectory):
         self._best = best
         self._session = session
-        self._folder = folder
+        self._directory = directory
         self._best_weights: dict[str, Any] | None = None  # in a process that writes no files
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -173,13 +172,15 @@ class BestCheckpoint(Callback):
         # Import late: it imports TensorFlow.
         from bert_cli.training.checkpoints import save_checkpoint
 
-        save_checkpoint(best_checkpoint.prepare(self._folder), step, self._session.weights(step), keep=0)
-        saved = latest_checkpoint(self._folder)
+        best = self._directory.best
+        best.prepare()
+        save_checkpoint(best.path, step, self._session.weights(step), keep=0)
+        saved = self._directory.newest_checkpoint
         previous = self._best.find(step_number(saved)) if saved else None
-        best_checkpoint.keep_steps(self._folder, {step, previous.step} if previous else {step})
+        best.keep_steps({step, previous.step} if previous else {step})
 
     def _write_choice(self, selection: Selection) -> None:
-        best_checkpoint.write_choice(self._folder, BEST, self._facts(selection))
+        self._directory.best.write_choice(self._facts(selection))
 
     def _facts(self, selection: Selection) -> dict[str, Any]:
         return {"step": selection.step, "metric": self._best.metric, "value": selection.value}
@@ -191,17 +192,17 @@ class BestCheckpoint(Callback):
             InputError: if that checkpoint is missing.
         """
         selection = self._best.find()
+        best = self._directory.best
         if selection is None:
-            best_checkpoint.remove(self._folder)
+            best.remove()
             return
-        folder = os.path.join(self._folder, BEST)
-        if selection.step not in numbered_checkpoints(folder):
+        if selection.step not in best.steps:
             raise InputError(
-                f"{folder}: lacks {CHECKPOINT}{selection.step}, the best checkpoint of this run; "
+                f"{best.path}: lacks {CHECKPOINT}{selection.step}, the best checkpoint of this run; "
                 "restore it, or start again with --overwrite_output_dir"
             )
-        best_checkpoint.name_step(self._folder, selection.step)
-        best_checkpoint.keep_steps(self._folder, {selection.step})
+        best.name_step(selection.step)
+        best.keep_steps({selection.step})
         self._write_choice(selection)
 
     @property
@@ -223,8 +224,7 @@ class BestCheckpoint(Callback):
             )
             return {"global_step": last_step}
         if self._best_weights is None:
-            path = os.path.join(self._folder, BEST, f"{CHECKPOINT}{selection.step}")
-            self._session.load_trained(find_checkpoint(path))
+            self._session.load_trained(find_checkpoint(self._directory.best.prefix(selection.step)))
         else:  # the chief may not have written the checkpoint yet
             self._session.set_weights(self._best_weights)
         return {"global_step": selection.step, "best": self._facts(selection)}

@@ -5,13 +5,13 @@ resumed, its history is cut back, and the event file is rewritten. In TensorBoar
 such as output_dir/run-1 are separate runs.
 """
 
-import os
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import History, lines_each
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.training.loop import Callback
 
 
@@ -53,8 +53,8 @@ _RATES = ("loss", "learning_rate", "examples_per_second")
 class TensorBoardCallback(Callback):
     """Writes the history's lines for TensorBoard; call HistoryCallback first, which adds them."""
 
-    def __init__(self, folder: str, history: History):
-        self._path = os.path.join(folder, EVENTS)
+    def __init__(self, directory: RunDirectory, history: History):
+        self._path = directory.file(EVENTS)
         self._history = history
         self._start = 0.0
         self._written = 0

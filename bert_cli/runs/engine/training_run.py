@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -18,8 +17,9 @@ from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
 from bert_cli.runs.engine.session import Session, memory_advice
-from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import Stopped, deferring_signals, stop_exception
 from bert_cli.settings.controls import ADAM
@@ -179,12 +179,12 @@ class _WithFullTable(Callback):
 class _SaveCheckpoints(Callback):
     """Saves model.ckpt-N every save_checkpoints_steps, after the last step and on a stop signal."""
 
-    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str, saves_on_signal: bool):
-        self.saves = saves_on_signal
+    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, directory: RunDirectory, saves: bool):
+        self.saves = saves
         self.every = saving.save_checkpoints_steps
         self._run = run
         self._source = source
-        self._folder = folder
+        self._directory = directory
         self._saving = saving
 
     def on_step(self, step: int) -> None:
@@ -192,10 +192,10 @@ class _SaveCheckpoints(Callback):
         # All processes collect the tensors: reading a distributed variable involves each of them.
         tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
         if self._run.session.is_chief:
-            LOG.info("saved %s", save_checkpoint(self._folder, step, tensors, self._saving.keep_checkpoint_max))
+            LOG.info("saved %s", save_checkpoint(self._directory.path, step, tensors, self._saving.keep_checkpoint_max))
             del tensors  # make room for the older checkpoint's weights
             if self._saving.keep_moments == NEWEST:
-                drop_older_moments(self._folder, step)
+                drop_older_moments(self._directory.path, step)
 
 
 class _ShowProgress(Callback):
@@ -212,7 +212,7 @@ def train(
     updates: TrainingHyperparameters,
     factors: Mapping[str, float],
     saving: Saving,
-    folder: str,
+    directory: RunDirectory,
     state: str | None = None,
     callbacks: Sequence[Callback] = (),
     paused_seconds: Callable[[], float] = float,
@@ -220,14 +220,14 @@ def train(
     keeps_best: bool = False,
     packages: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Train up to updates.steps, save into `folder`, and return figures, such as global_step.
+    """Train up to updates.steps, save into `directory`, and return figures, such as global_step.
 
     Args:
         factors: factors for the learning rate, see rate_factors.
         state: checkpoint prefix to resume from; None for a new run.
         callbacks: called before the callback that saves; they may use the session to predict.
         paused_seconds: returns the seconds since the start that were not used for training.
-        rerun: the command or call that resumes after a signal; "" if `folder` will then be removed,
+        rerun: the command or call that resumes after a signal; "" if `directory` will then be removed,
             so that a signal saves nothing.
         keeps_best: whether a callback saves the best weights, which need disk space, too.
         packages: modules that later phases need, imported while TensorFlow compiles the first step.
@@ -241,9 +241,9 @@ def train(
         callback.on_start()
     run = TrainingRun(session, updates, factors, source.token_ids, state)
     if session.is_chief:
-        check_space(folder, run.checkpoint_plan(saving, keeps_best))
+        check_space(directory, run.checkpoint_plan(saving, keeps_best))
     if state and session.is_chief:
-        repair_state(folder, state)
+        repair_state(directory.path, state)
     batches, specs = source.batches(run, state)
     session.freeze_for_inference(False)
     step_fn = run.step_function(specs, BackgroundImports(packages).start)
@@ -253,7 +253,7 @@ def train(
         all_callbacks = [
             _ShowProgress(progress),
             *(_WithFullTable(callback, run) for callback in callbacks),
-            _SaveCheckpoints(run, source, saving, folder, saves_on_signal=bool(rerun)),
+            _SaveCheckpoints(run, source, saving, directory, saves=bool(rerun)),
         ]
         start = time.monotonic()
         report = functools.partial(_log_stop_signal, bool(rerun))
@@ -263,7 +263,7 @@ def train(
         seconds = time.monotonic() - start - paused_seconds()
     last_step = run.start + len(losses)
     if stop_request.number is not None or stop.is_decided:
-        raise _stop_error(stop_request.number, last_step, updates.steps, folder, rerun)
+        raise _stop_error(stop_request.number, last_step, updates.steps, directory.file(CHECKPOINT), rerun)
     if run.compact:
         run.compact.close(run.optimizer)
     session.freeze_for_inference()
@@ -276,9 +276,9 @@ def train(
     }
 
 
-def _stop_error(signal_number: int | None, step: int, steps: int, folder: str, rerun: str) -> Stopped | TemporaryError:
+def _stop_error(signal_number: int | None, step: int, steps: int, prefix: str, rerun: str) -> Stopped | TemporaryError:
     """Return the exception to raise after a stop signal to this process, or to another (None)."""
-    saved = f"saved as {os.path.join(folder, CHECKPOINT)}{step}"
+    saved = f"saved as {prefix}{step}"
     position = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
     if signal_number is None:
         return TemporaryError(

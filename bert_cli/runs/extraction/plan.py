@@ -28,9 +28,9 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import check_format, partial_name
 from bert_cli.outputs.vectors.rows import VectorFormat
+from bert_cli.runs.engine.shards import ShardPlan
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
-from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary

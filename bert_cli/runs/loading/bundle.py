@@ -26,7 +26,7 @@ from bert_cli.problem_types.registry import problem_type
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.output_dir.manifest import check_labels
+from bert_cli.runs.run_directory.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import is_tokenizer_json

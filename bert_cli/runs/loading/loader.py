@@ -22,7 +22,7 @@ from bert_cli.model.networks import BERT
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model
 from bert_cli.runs.loading.checks import check_casing, check_large_model, check_sizes, report_tokenizer
-from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
+from bert_cli.runs.run_directory.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.added_token_files import TokenizerPaths

@@ -18,7 +18,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
+from bert_cli.runs.run_directory.manifest import COMMAND, check_labels, manifest_of
 from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
 from bert_cli.weights.path import CheckpointPath
@@ -84,9 +84,9 @@ def load_with_settings(
 
 def command_of(checkpoint: CheckpointPath) -> str | None:
     """Return the command that trained a model, or that fits a Hugging Face model; None if unknown."""
-    manifest = read_manifest(checkpoint.folder)
+    manifest = manifest_of(checkpoint)
     # bert-convert writes flags.txt without run.json, and other programs write config.json.
-    if manifest and COMMAND in manifest:
+    if COMMAND in manifest:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
     command_from_flags = next((command for command, (_, _, flag) in _COMMANDS.items() if flag in saved), None)

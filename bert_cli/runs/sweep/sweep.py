@@ -23,8 +23,8 @@ from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.saved import read_flags, read_remembered
 from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.output_dir import best_checkpoint, run_folder
-from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import FILES
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.settings.checks import has_several_runs
@@ -54,9 +54,9 @@ class Folds:
         """Return the data for a fold; `number` counts from 1."""
         return self._dataset.subset(self._folds == number - 1)
 
-    def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
-        """Write out_of_fold.tsv and suspects.tsv into `folder`, from one evaluation per fold."""
-        table, suspects = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
+    def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation]) -> None:
+        """Write out_of_fold.tsv and suspects.tsv into a directory, from one evaluation per fold."""
+        table, suspects = directory.file(OUT_OF_FOLD), directory.file(SUSPECTS)
         count = self._dataset.write_folds(
             (table, suspects), self._folds, [evaluation.details for evaluation in evaluations]
         )
@@ -130,7 +130,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> di
         if model_folder(folder) != folder:
             report |= _evaluate_best(make_task, settings, run_one)
     report["total_seconds"] = round(time.monotonic() - start_time, 3)
-    run_folder.write_report(folder, report)
+    RunDirectory(folder).write_report(report)
     return report
 
 
@@ -157,35 +157,35 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
     """
     sweep_type, trials = plan_trials(settings)
-    folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
-    if overwrite and is_interrupted_overwriting(folder):
+    parent, overwrite = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
+    if overwrite and parent.is_interrupted_overwriting:
         settings = replace_values(settings, {"overwrite_output_dir": False})
         overwrite = False
-        LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
+        LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", parent)
     results = (_TABLES[sweep_type], *_RESULTS[sweep_type])
-    files.check_can_write(folder, "output_dir")
+    files.check_can_write(parent.path, "output_dir")
     command = make_task(settings).command
-    run_folder.check_sweep(folder, command, sweep_type, results, overwrite)
+    parent.check_sweep(command, sweep_type, results, overwrite)
     folds = Folds(make_task, settings, len(trials)) if sweep_type == FOLDS else None
     reports: list[dict[str, Any]] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation] = []
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
-        trial_settings = replace_values(settings, _trial_changes(settings, folder, trial))
+        trial_settings = replace_values(settings, _trial_changes(settings, parent, trial))
         result = _run_trial(make_task, trial_settings, run_one, folds.subset(number) if folds else None)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Begin the sweep after the first trial: its run.json lists the task's files, and a trial
         # that cannot start must leave no trace.
         if number == 1:
-            owned_files = (*results, *_result_files(folder, trial.folder))
-            run_folder.begin_sweep(folder, command, sweep_type, owned_files, overwrite)
+            owned_files = (*results, *_result_files(RunDirectory(parent.file(trial.folder))))
+            parent.begin_sweep(command, sweep_type, owned_files, overwrite)
         # Free memory now: a model and its compiled functions form a reference cycle.
         del result
         gc.collect()
     if not any(reports):
-        raise DivergedError(f"{folder}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
+        raise DivergedError(f"{parent}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
     rows = [
         tables.RunRow(
             trial.folder,
@@ -198,14 +198,14 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     metric = tables.defined_metric(rows, next(report["metric"] for report in reports if report))
     best = None if sweep_type == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = sweep_type != GRID
-    tables.write_runs_table(os.path.join(folder, _TABLES[sweep_type]), rows, has_mean, metric)
+    tables.write_runs_table(parent.file(_TABLES[sweep_type]), rows, has_mean, metric)
     for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
-        best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
-        LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, folder)
+        parent.best.write_choice({"metric": metric, "value": best.metrics[metric]}, best.folder)
+        LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, parent)
     if folds:
-        folds.write(folder, evaluations)
+        folds.write(parent, evaluations)
     means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
     evaluation_report = (
         {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
@@ -262,10 +262,10 @@ def _silence_retracing() -> Iterator[None]:
         log.removeFilter(is_not_retracing)
 
 
-def _trial_changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
+def _trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[str, Any]:
     """Return a trial's flag values that differ from the sweep's."""
     values = flag_values(settings)
-    changes = trial.values | {"output_dir": os.path.join(folder, trial.folder)}
+    changes = trial.values | {"output_dir": directory.file(trial.folder)}
     changes |= {"do_predict": False} if "do_predict" in values else {}
     if values.get("dev_split") and values["dev_split_seed"] is None:
         # Evaluate all trials on the same rows.
@@ -273,10 +273,10 @@ def _trial_changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
     return changes
 
 
-def _result_files(folder: str, trial: str) -> list[str]:
-    """Return the names of files that a later evaluation or prediction may write into `folder`.
+def _result_files(trial_directory: RunDirectory) -> list[str]:
+    """Return the names of files that a later evaluation or prediction of a sweep may write.
 
     They are those in the run.json of a trial.
     """
-    file_names = (read_manifest(os.path.join(folder, trial)) or {}).get(FILES, [])
+    file_names = (trial_directory.manifest or {}).get(FILES, [])
     return [name for name in file_names if name not in _SINGLE_RUN_FILES]

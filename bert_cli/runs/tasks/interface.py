@@ -12,6 +12,7 @@ from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.weights.path import CheckpointPath
 
@@ -198,12 +199,14 @@ class Task(Generic[Model, Data]):
         """
         raise NotImplementedError
 
-    def training_input(self, data: Data, folder: str | None, resumes: bool, is_chief: bool) -> "RowInput | StreamInput":
+    def training_input(
+        self, data: Data, directory: RunDirectory | None, resumes: bool, is_chief: bool
+    ) -> "RowInput | StreamInput":
         """Return the source of training batches; import TensorFlow.
 
         Args:
             data: dataset with the training rows.
-            folder: output_dir, which may store files; None for a dry run.
+            directory: output directory, which may store files; None for a dry run.
             resumes: whether the run continues from a checkpoint.
             is_chief: whether this process writes files.
         """

@@ -25,6 +25,7 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck, warn_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
@@ -162,7 +163,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         return BertPretrainer(model.config, data.has_next_sentences, **options)
 
     def training_input(
-        self, data: PretrainingDataset, folder: str | None, resumes: bool, writes: bool
+        self, data: PretrainingDataset, directory: RunDirectory | None, resumes: bool, writes: bool
     ) -> "StreamInput":
         from bert_cli.runs.engine.training_inputs import StreamInput
 

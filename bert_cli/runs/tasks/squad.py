@@ -33,7 +33,8 @@ from bert_cli.outputs.squad import (
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
-from bert_cli.runs.output_dir import lock, run_folder
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text
@@ -73,7 +74,7 @@ def find_trained_model(init_checkpoint: str | None, output_dir: str | None, stri
 def score_file(settings: SquadSettings) -> dict:
     """Score --predictions_file, print the scores as JSON, and write them if --output_dir is given."""
     scoring, task = settings.scoring, settings.task
-    folder = settings.phases.output_dir
+    directory = RunDirectory(settings.phases.output_dir) if settings.phases.output_dir else None
     for flag, path in (
         ("predict_file", settings.data.predict_file),
         ("predictions_file", scoring.predictions_file),
@@ -81,18 +82,18 @@ def score_file(settings: SquadSettings) -> dict:
     ):
         if path:
             files.check_not_empty(path, flag)
-    if folder:
-        files.check_can_write(folder, "output_dir")
-        seen_owner = lock.check_free(folder, "one_device")
+    if directory:
+        files.check_can_write(directory.path, "output_dir")
+        lock = directory.lock("one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
     gold, answers = read_gold_answers(settings.data.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print_text(json.dumps(scores, indent=2))
-    if folder:
-        with lock.hold(folder, "one_device", "bert-squad", seen_owner):
-            write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
+    if directory:
+        with lock.hold("bert-squad"):
+            write_eval_results(directory.file(EVAL_RESULTS), scores)
     return scores
 
 
@@ -154,7 +155,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
         deciding_values = {
             "do_lower_case": do_lower_case,
-            "training_data": run_folder.digest(*arrays),
+            "training_data": digest(*arrays),
             "train_windows": len(windows),
             "train_examples": windows.num_examples,
         }
@@ -229,11 +230,11 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 
     def _write(self, predictions: list[Prediction]) -> None:
         """Write the answer files; rename those that answer another --predict_file."""
-        folder = self.settings.phases.output_dir
-        for name, backup_name in backup_answer_names(folder, self.settings.data.predict_file).items():
-            move_file(os.path.join(folder, name), os.path.join(folder, backup_name))
-            LOG.info("%s: has the answers to another file, and is kept as %s", os.path.join(folder, name), backup_name)
-        answers, nbest, null_odds = (os.path.join(folder, name) for name in ANSWER_FILES)
+        directory = RunDirectory(self.settings.phases.output_dir)
+        for name, backup_name in backup_answer_names(directory, self.settings.data.predict_file).items():
+            move_file(directory.file(name), directory.file(backup_name))
+            LOG.info("%s: has the answers to another file, and is kept as %s", directory.file(name), backup_name)
+        answers, nbest, null_odds = map(directory.file, ANSWER_FILES)
         write_predictions(answers, predictions)
         write_nbest_predictions(nbest, predictions)
         if self.settings.task.version_2_with_negative:

@@ -9,7 +9,7 @@ from bert_cli.base.names import ANSWERS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures, format_features
 from bert_cli.outputs.dry_run import SplitStatistics
-from bert_cli.runs.output_dir.manifest import read_report
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import InMemoryDataset, InMemorySplit
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -19,21 +19,21 @@ PREDICT_FILE_KEY = "predict_file"  # key in run_report.json for the file with th
 _NUM_SHOWN = 20  # questions in the log with --verbose_logging
 
 
-def backup_answer_names(folder: str, predict_file: str | None) -> dict[str, str]:
+def backup_answer_names(directory: RunDirectory, predict_file: str | None) -> dict[str, str]:
     """Return new names for answer files that this run would overwrite, by their present name.
 
     Only answers to another --predict_file are renamed: predictions.json becomes
     dev.predictions.json if it answers dev.json.
 
     Args:
-        folder: output_dir.
+        directory: the output directory.
         predict_file: value of --predict_file, or None.
     """
-    earlier_file = (read_report(folder) or {}).get(PREDICT_FILE_KEY)
+    earlier_file = (directory.report or {}).get(PREDICT_FILE_KEY)
     if not predict_file or not isinstance(earlier_file, str) or earlier_file in ("", os.path.basename(predict_file)):
         return {}
     stem = os.path.splitext(os.path.basename(earlier_file))[0]
-    present = [name for name in ANSWER_FILES if files.exists(os.path.join(folder, name))]
+    present = [name for name in ANSWER_FILES if files.exists(directory.file(name))]
     return {name: f"{stem}.{name}" for name in present}
 
 
@@ -71,7 +71,7 @@ class SquadDataset(InMemoryDataset):
     @property
     def prediction_files(self) -> tuple[str, ...]:
         return *ANSWER_FILES, *backup_answer_names(
-            self.settings.phases.output_dir, self.settings.data.predict_file
+            RunDirectory(self.settings.phases.output_dir), self.settings.data.predict_file
         ).values()
 
     @property

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +37,8 @@ from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.output_dir import run_folder
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.tagging_data import (
@@ -88,7 +88,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "labels": list(data.labels),
             "tag_scheme": data.notation.scheme,
             "do_lower_case": do_lower_case,
-            "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+            "training_data": digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
         }
         notation = {
@@ -168,7 +168,9 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             for line in ("***** Test results *****", *lines):
                 LOG.log(RESULT, line)
         if predictor.is_chief:
-            path = _write_predictions(self.settings.phases.output_dir, split.file, predictions, data.notation)
+            path = _write_predictions(
+                RunDirectory(self.settings.phases.output_dir), split.file, predictions, data.notation
+            )
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
@@ -216,14 +218,16 @@ def tag_examples(
     return predict_tags(features, windows, data.labels, inference.decoding)
 
 
-def _write_predictions(folder: str, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation) -> str:
+def _write_predictions(
+    directory: RunDirectory, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation
+) -> str:
     """Write predictions in the format of their input file; return the path."""
     if file.has_spans:
-        return write_annotations(folder, file, predictions)
+        return write_annotations(directory.path, file, predictions)
     columns = (TEST_PREDICTIONS, write_columns)
     writers = {COLUMNS: columns, TABLE: columns, WORDS: (TEST_PREDICTIONS_JSON, write_json_lines)}
     name, write = writers[file.format]
-    path = os.path.join(folder, name)
+    path = directory.file(name)
     write(path, file, [prediction.tags for prediction in predictions], notation)
     return path
 

@@ -16,8 +16,8 @@ from bert_cli.runs.callbacks.evaluation import (
     evaluation_interval,
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback
-from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedule_warmup
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import is_longer, schedule_start, schedule_warmup
 from bert_cli.settings.training import read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
@@ -32,7 +32,7 @@ def make_best(folder, values, patience=0, first_step=0, metric="accuracy"):
 
 
 def settle(folder, values):
-    BestCheckpoint(make_best(folder, values), session=None, folder=str(folder)).settle()
+    BestCheckpoint(make_best(folder, values), session=None, directory=RunDirectory(str(folder))).settle()
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_
     caplog.set_level(logging.INFO)
     (tmp_path / "run.json").write_text('{"config": {}}')
     write_checkpoint(tmp_path / "best", 2)
-    best_checkpoint.prepare(str(tmp_path))
+    RunDirectory(str(tmp_path)).best.prepare()
     best = make_best_correlation(tmp_path, [None, None])
-    keeper = BestCheckpoint(best, FakeSession(), str(tmp_path))
+    keeper = BestCheckpoint(best, FakeSession(), RunDirectory(str(tmp_path)))
     keeper.on_evaluation(4, {"eval_rmse": 1.0})
     keeper.settle()
     assert not keeper.has_best
@@ -131,7 +131,7 @@ class FakeSession:
 def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
     best, session = make_best(tmp_path, [], patience=1), FakeSession()
     values = iter([0.5, 0.7, 0.6])
-    keeper = BestCheckpoint(best, session, str(tmp_path))
+    keeper = BestCheckpoint(best, session, RunDirectory(str(tmp_path)))
     recorder = HistoryCallback(best.history, log_steps=0, steps=8, batch_size=1, writes=True)
 
     def evaluate():
@@ -167,8 +167,8 @@ def test_settling_keeps_only_the_best_checkpoint(tmp_path):
 def test_without_an_evaluation_there_is_no_best_checkpoint(tmp_path):
     write_checkpoint(tmp_path / "best", 2)
     (tmp_path / "run.json").write_text('{"config": {}}')
-    best_checkpoint.prepare(str(tmp_path))
-    best_checkpoint.write_choice(str(tmp_path), "best", {})
+    RunDirectory(str(tmp_path)).best.prepare()
+    RunDirectory(str(tmp_path)).best.write_choice({})
     (tmp_path / "best" / "notes.txt").write_text("mine")
     settle(tmp_path, [])
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["notes.txt"]

@@ -21,7 +21,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.output_dir.owned_files import owned_names
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
 
@@ -86,10 +86,10 @@ def fit_calibration(
     return dataclasses.replace(calibration, error=max_error, abstention=abstention)
 
 
-def remove_calibration(folder: str) -> None:
+def remove_calibration(directory: RunDirectory) -> None:
     """Remove calibration.json, if a run wrote it, before training changes the weights."""
-    if CALIBRATION in owned_names(folder):
-        files.remove(os.path.join(folder, CALIBRATION))
+    if CALIBRATION in directory.owned.names():
+        files.remove(directory.file(CALIBRATION))
 
 
 def format_calibration(
@@ -172,9 +172,9 @@ class Decoder:
         labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
         return dataclasses.replace(self, labels=labels, calibration=calibration)
 
-    def with_stored_calibration(self, folder: str) -> "Decoder":
+    def with_stored_calibration(self, directory: RunDirectory) -> "Decoder":
         """Return a decoder with the calibration.json in a directory, if the directory has one."""
-        return self.with_calibration(find_calibration([folder], self.temperature_names))
+        return self.with_calibration(find_calibration([directory.path], self.temperature_names))
 
     @property
     def temperature_names(self) -> Sequence[str]:
@@ -205,12 +205,12 @@ class Decoder:
         thresholds = multi_label.tune_thresholds(label_ids, predictions["probabilities"])
         return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
 
-    def write(self, folder: str) -> None:
+    def write(self, directory: RunDirectory) -> None:
         """Write thresholds.json and calibration.json, if they were fitted, to a directory."""
         if self.should_tune and self.labels.thresholds is not None:
-            multi_label.write_thresholds(os.path.join(folder, THRESHOLDS), self.labels.names, self.labels.thresholds)
+            multi_label.write_thresholds(directory.file(THRESHOLDS), self.labels.names, self.labels.thresholds)
         if self.calibration_flags and self.calibration:
-            write_calibration(folder, self.calibration, self.temperature_names)
+            write_calibration(directory.path, self.calibration, self.temperature_names)
 
     def score(
         self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions, batch_size: int

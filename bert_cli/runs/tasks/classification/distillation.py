@@ -1,7 +1,6 @@
 """The teacher of --distill_from, and its logits for the training data, computed once per run."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import check_command, load_with_settings
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
@@ -55,7 +55,7 @@ class Teacher:
         features: ClassificationFeatures,
         examples: Sequence[ClassificationExample],
         num_labeled: int,
-        folder: str | None,
+        directory: RunDirectory | None,
         resumes: bool,
         is_chief: bool,
     ) -> DistillationFeatures:
@@ -68,13 +68,13 @@ class Teacher:
             features: features for training.
             examples: the same examples; labeled ones come first.
             num_labeled: number of examples with labels.
-            folder: output_dir, None for a dry run.
+            directory: output directory, None for a dry run.
             resumes: whether the run continues from a checkpoint.
             is_chief: whether this process writes files.
         """
         shape = (len(examples), len(self.columns))
-        path = os.path.join(folder or "", TEACHER)
-        if folder is None:
+        path = directory.file(TEACHER) if directory else ""
+        if directory is None:
             # A step takes the same time with any logits, and the teacher could take longer than the
             # whole dry run.
             LOG.info("the estimate excludes the teacher's single pass over the data")

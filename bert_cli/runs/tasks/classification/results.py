@@ -22,6 +22,7 @@ from bert_cli.outputs.classification import (
     write_test_results,
 )
 from bert_cli.problem_types.columns import Column, Texts
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import Decoder
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import Inference
@@ -128,7 +129,7 @@ def write_folds(
         fitted_decoder = dataclasses.replace(decoder, labels=labels, should_tune=False, calibration_flags=flags).fit(
             label_ids, out_of_fold
         )
-        fitted_decoder.write(os.path.dirname(paths[0]))
+        fitted_decoder.write(RunDirectory(os.path.dirname(paths[0])))
         for line in fitted_decoder.format_calibration(
             label_ids, out_of_fold, fitted_decoder.calibrate(out_of_fold, label_ids)
         ):

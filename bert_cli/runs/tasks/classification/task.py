@@ -21,7 +21,8 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_win
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
-from bert_cli.runs.output_dir import run_folder
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split, split_names
@@ -136,7 +137,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         deciding_values = {
             "labels": list(labels) if labels else None,
             "do_lower_case": do_lower_case,
-            "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+            "training_data": digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
             # Manifests of versions that had one problem type do not list it.
             **({} if problem_type is SINGLE_LABEL else {"problem_type": problem_type.name}),
@@ -186,7 +187,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return InferenceHead(spec, postprocess, "a fine-tuned classifier", join, has_windows)
 
     def training_input(
-        self, data: ClassificationDataset, folder: str | None, resumes: bool, is_chief: bool
+        self, data: ClassificationDataset, directory: RunDirectory | None, resumes: bool, is_chief: bool
     ) -> "RowInput":
         """Return the training rows, with the teacher's logits if there is a teacher.
 
@@ -195,12 +196,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         from bert_cli.runs.engine.training_inputs import RowInput
 
         features = data.training_features()
-        if folder and is_chief:
-            remove_calibration(folder)
+        if directory and is_chief:
+            remove_calibration(directory)
         if data.teacher:
             texts = [text for name in data.training_splits if name in data.splits for text in data.splits[name].texts]
             num_labeled = len(data.splits["train"].examples)
-            features = data.teacher.teach(features, texts, num_labeled, folder, resumes, is_chief)
+            features = data.teacher.teach(features, texts, num_labeled, directory, resumes, is_chief)
         return RowInput(features, self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
@@ -234,7 +235,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             computed.append((split, predictions))
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
-            decoder.write(self.settings.phases.output_dir)
+            decoder.write(RunDirectory(self.settings.phases.output_dir))
         split, predictions = computed[0]
         # Explanations need the tuned thresholds and the temperatures.
         data = dataclasses.replace(data, decoder=decoder)
@@ -250,7 +251,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         Training removes calibration.json, unless it was already finished.
         """
         phases = self.settings.phases
-        return data.decoder.with_stored_calibration(phases.output_dir) if phases.do_train else data.decoder
+        if not phases.do_train:
+            return data.decoder
+        return data.decoder.with_stored_calibration(RunDirectory(phases.output_dir))
 
     def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
         """Compare the evaluation with baselines, for MNLI on the matched split."""

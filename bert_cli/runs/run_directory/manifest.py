@@ -12,13 +12,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json, read_json_object
-from bert_cli.base.lines import read_text
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_names
-from bert_cli.base.names import CONFIG, LABELS, MANIFEST, REPORT, VOCABULARY
+from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
@@ -27,29 +28,67 @@ COMMAND = "command"  # the command that made the run
 FILES = "files"  # names of files that the run owns
 TOKENIZER = "tokenizer"  # tokenizer settings that differ from Google's
 OVERWRITING = "overwriting"  # whether the run was started by --overwrite_output_dir
+# Number of steps, the learning-rate schedule's first step, and the last step if the run was stopped
+# early.
+STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
 _ADVICE = "restore it, or move it away and go on without it"
+# Keys that may differ when a run is resumed.
+_NOT_COMPARED = {COMMAND, FILES, OVERWRITING, STEPS, PLAN_FROM, STOPPED}
+# Keys that may differ when a run is extended.
+_EXTENDABLE = {"num_train_epochs"}
 
 
-def read_manifest(folder: str, advice: str = _ADVICE) -> dict | None:
-    """Return the manifest from a run's directory; None if it has no run.json of ours.
+def read_manifest(path: str, advice: str = _ADVICE) -> dict | None:
+    """Return the manifest in a run.json; None if there is no run.json of ours.
 
     Args:
-        folder: run directory.
+        path: the file.
         advice: advice used at the end of error messages.
 
     Raises:
-        InputError: if run.json is damaged.
+        InputError: if the file is damaged.
     """
-    path = os.path.join(folder, MANIFEST)
     if not files.exists(path):
         return None
     values = read_json_object(path, advice)
     return values if isinstance(values.get("config"), dict) else None
 
 
+def digest(*arrays: np.ndarray) -> str:
+    """Return a digest of arrays, which the manifest uses to recognize the training data."""
+    sha256 = hashlib.sha256()
+    for array in arrays:
+        sha256.update(np.ascontiguousarray(array).data)
+    return sha256.hexdigest()[:16]
+
+
 def vocabulary_digest(vocabulary: bytes) -> str:
     """Return a digest for the contents of vocab.txt."""
     return hashlib.sha256(vocabulary).hexdigest()[:16]
+
+
+def model_manifest(
+    config: BertConfig | ModuleConfig, vocabulary: bytes | None, tokenizer: dict[str, Any], start: CheckpointPath | None
+) -> dict:
+    """Return the manifest's entries that describe the model.
+
+    Args:
+        config: the model's config.
+        vocabulary: contents of vocab.txt; None for a model without vocabulary.
+        tokenizer: tokenizer settings that differ from Google's.
+        start: model that a new run starts from; None for random weights.
+    """
+    entries = {
+        "init_checkpoint": start.identity if start else None,
+        "config": config.values(),
+        "vocabulary": None if vocabulary is None else vocabulary_digest(vocabulary),
+    }
+    return entries | ({TOKENIZER: tokenizer} if tokenizer else {})
+
+
+def manifest_of(checkpoint: CheckpointPath) -> dict:
+    """Return the manifest of the run that made a checkpoint; {} if no run of ours made it."""
+    return read_manifest(os.path.join(checkpoint.folder, MANIFEST)) or {}
 
 
 def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) -> dict:
@@ -64,7 +103,7 @@ def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) ->
         The manifest, or {} if the file is not in the checkpoint's directory or no run wrote it.
     """
     if checkpoint and files.make_absolute(path) == files.make_absolute(os.path.join(checkpoint.folder, name)):
-        return read_manifest(checkpoint.folder) or {}
+        return manifest_of(checkpoint)
     return {}
 
 
@@ -79,7 +118,7 @@ def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> Non
 
 def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     """Raise InputError if the labels in a run's labels.txt have changed since it was trained."""
-    trained_labels = (read_manifest(checkpoint.folder) or {}).get("labels")
+    trained_labels = manifest_of(checkpoint).get("labels")
     if isinstance(trained_labels, list) and trained_labels != list(labels):
         raise InputError(
             f"{os.path.join(checkpoint.folder, LABELS)}: {_changed_problem('list of labels')} "
@@ -112,13 +151,27 @@ def _changed_problem(noun: str) -> str:
     return f"is not the {noun} that the model was trained with ({MANIFEST})"
 
 
-# Keys of run.json: number of steps, the learning-rate schedule's first step, and the last step if
-# the run was stopped early.
-STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
-# Keys that may differ when a run is resumed.
-NOT_COMPARED = {COMMAND, FILES, OVERWRITING, STEPS, PLAN_FROM, STOPPED}
-# Keys that may differ when a run is extended.
-EXTENDABLE = {"num_train_epochs"}
+def describe_changes(before: Mapping[str, Any], now: Mapping[str, Any], done: int) -> list[str]:
+    """Describe the values that make `now` another run than `before`; [] for the same run.
+
+    Args:
+        before: the run's run.json.
+        now: manifest of a new call, as run.json would contain it.
+        done: the run's last step.
+    """
+    compared = {*before, *now} - _NOT_COMPARED
+    if is_longer(before, now.get(STEPS), done):
+        compared -= _EXTENDABLE
+    keys = [key for key in sorted(compared) if before.get(key) != now.get(key)]
+    return [_change(key, before.get(key), now.get(key)) for key in keys]
+
+
+def _change(key: str, before: object, now: object) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = [inner_key for inner_key in {**before, **now} if before.get(inner_key) != now.get(inner_key)]
+        return ", ".join(_change(f"{key}.{inner_key}", before.get(inner_key), now.get(inner_key)) for inner_key in keys)
+    texts = [",".join(map(str, value)) if isinstance(value, list) else str(value) for value in (before, now)]
+    return f"{key} was {texts[0]}, is now {texts[1]}"
 
 
 def is_longer(before: Mapping[str, Any], steps: int | None, done: int) -> bool:
@@ -167,35 +220,3 @@ def schedule_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
         first_step: the schedule's first step.
     """
     return warmup_steps * (steps - first_step) // steps
-
-
-def read_report(folder: str) -> dict | None:
-    """Return an earlier run's run_report.json; None if there is no such file of ours."""
-    path = os.path.join(folder, REPORT)
-    if not files.exists(path) or files.is_directory(path):
-        return None
-    try:
-        values = parse_json(read_text(path), path)
-    except InputError:  # the file is not ours: our reports are written atomically
-        return None
-    return values if isinstance(values, dict) and "total_seconds" in values else None
-
-
-def read_manifest_or_empty(folder: str) -> dict | None:
-    """Return the manifest like `read_manifest`, but {} for a damaged run.json.
-
-    --overwrite_output_dir must work in a directory with a damaged run.json.
-    """
-    try:
-        return read_manifest(folder)
-    except InputError:
-        return {}
-
-
-def is_interrupted_overwriting(folder: str) -> bool:
-    """Return whether --overwrite_output_dir started the run in `folder`, and it was interrupted.
-
-    The same command must then resume the run, because its files are already overwritten.
-    """
-    manifest = read_manifest_or_empty(folder)
-    return bool(manifest and manifest.get(OVERWRITING)) and read_report(folder) is None

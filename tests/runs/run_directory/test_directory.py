@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.output_dir.run_folder import (
-    begin,
-    check_results,
-    clear,
-    drop_unwritten,
-    find_state,
-    remove_leftovers,
-    write_report,
-)
+from bert_cli.runs.resuming import find_state
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.weights.checkpoint import write_tf1
 
 FOREIGN = "mine"
@@ -33,9 +26,9 @@ def start(tmp_path, manifest, tiny_config):
     """start(*names) begins a run in tmp_path/run, as a command does, with these task files."""
 
     def call(*names, overwrite=False):
-        folder = str(tmp_path / "run")
-        assert find_state(folder, manifest, overwrite, None, names) is None
-        begin(folder, manifest, ("0", "1"), tiny_config(), {"vocab.txt": b"[UNK]\n"}, {"random_seed": 1}, names)
+        directory = RunDirectory(str(tmp_path / "run"))
+        assert find_state(directory, manifest, overwrite, None, names) is None
+        directory.begin(manifest, ("0", "1"), tiny_config(), {"vocab.txt": b"[UNK]\n"}, {"random_seed": 1}, names)
         return tmp_path / "run"
 
     return call
@@ -62,9 +55,9 @@ def test_listed_files_in_subdirectories_are_removed(start):
             (folder / "found" / name).write_text(FOREIGN)
         if not foreign_names:
             (folder / "found" / "notes.txt").unlink()
-        drop_unwritten(str(folder))
+        RunDirectory(str(folder)).owned.drop_unwritten()
         assert json.loads((folder / "run.json").read_text())["files"][-1] == "found/a.ann"
-        clear(str(folder))
+        RunDirectory(str(folder))._clear()
         assert [path.name for path in folder.rglob("*") if path.is_file()] == foreign_names
         start(*names)
     assert not (folder / "found").exists()
@@ -170,21 +163,23 @@ def test_a_run_resumes_without_the_list_of_files(start, manifest):
     folder = start(*TASK_FILES)
     write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     prefix = str(folder / "model.ckpt-3")
-    assert find_state(str(folder), manifest, False, None, TASK_FILES) == prefix
+    assert find_state(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
     values = json.loads((folder / "run.json").read_text())
     del values["files"]
     (folder / "run.json").write_text(json.dumps(values))
-    assert find_state(str(folder), manifest, False, None, TASK_FILES) == prefix
+    assert find_state(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
 
 
 def test_an_older_run_has_the_default_of_a_new_flag(start, manifest):
     """If a new flag decides results, older runs count as runs with its default."""
     folder = start(*TASK_FILES)
     write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
-    state = find_state(str(folder), manifest | {"new_flag": 0.5}, False, None, TASK_FILES, {"new_flag": 0.5})
+    state = find_state(
+        RunDirectory(str(folder)), manifest | {"new_flag": 0.5}, False, None, TASK_FILES, {"new_flag": 0.5}
+    )
     assert state == str(folder / "model.ckpt-3")
     with pytest.raises(InputError, match=r"holds another run: new_flag was 0\.5, is now 0\.7"):
-        find_state(str(folder), manifest | {"new_flag": 0.7}, False, None, TASK_FILES, {"new_flag": 0.5})
+        find_state(RunDirectory(str(folder)), manifest | {"new_flag": 0.7}, False, None, TASK_FILES, {"new_flag": 0.5})
 
 
 def test_deep_and_long_manifests_are_one_line(start, manifest):
@@ -195,30 +190,30 @@ def test_deep_and_long_manifests_are_one_line(start, manifest):
         with pytest.raises(
             InputError, match=r"run\.json:1: cannot be read as JSON: .*; --overwrite_output_dir starts over"
         ):
-            find_state(str(folder), manifest, False, None)
+            find_state(RunDirectory(str(folder)), manifest, False, None)
 
 
 def test_a_run_without_training_replaces_only_its_own_files(tmp_path):
     """The first run lists its files in the report, so the second may replace them, but no others."""
-    folder = str(tmp_path)
-    check_results(folder, TASK_FILES)
+    directory = RunDirectory(str(tmp_path))
+    directory.owned.check_results(TASK_FILES)
     (tmp_path / "test_results.tsv").write_text("ours")
-    write_report(folder, {"total_seconds": 1.0}, TASK_FILES)
+    directory.write_report({"total_seconds": 1.0}, TASK_FILES)
     assert json.loads((tmp_path / "run_report.json").read_text())["files"] == ["test_results.tsv"]
-    check_results(folder, TASK_FILES)
+    directory.owned.check_results(TASK_FILES)
     (tmp_path / "predictions.tsv").write_text(FOREIGN)
     with pytest.raises(InputError, match=r"predictions\.tsv: would be written over"):
-        check_results(folder, TASK_FILES)
-    check_results(folder, ("test_results.tsv",))
-    write_report(folder, {"total_seconds": 2.0}, ("test_results.tsv",))
+        directory.owned.check_results(TASK_FILES)
+    directory.owned.check_results(("test_results.tsv",))
+    directory.write_report({"total_seconds": 2.0}, ("test_results.tsv",))
     assert json.loads((tmp_path / "run_report.json").read_text())["files"] == ["test_results.tsv"]
 
 
 def test_the_report_does_not_list_files_in_the_manifest(start):
     folder = start(*TASK_FILES)
     (folder / "test_results.tsv").write_text("ours")
-    check_results(str(folder), TASK_FILES)
-    write_report(str(folder), {"total_seconds": 1.0}, TASK_FILES)
+    RunDirectory(str(folder)).owned.check_results(TASK_FILES)
+    RunDirectory(str(folder)).write_report({"total_seconds": 1.0}, TASK_FILES)
     assert json.loads((folder / "run_report.json").read_text()) == {"total_seconds": 1.0}
 
 
@@ -226,19 +221,19 @@ def test_the_report_does_not_list_files_in_the_manifest(start):
 def test_a_report_of_another_program_is_refused(tmp_path, report):
     (tmp_path / "run_report.json").write_text(report)
     with pytest.raises(InputError, match=r"run_report\.json: would be written over"):
-        check_results(str(tmp_path), ())
+        RunDirectory(str(tmp_path)).owned.check_results(())
 
 
 def test_a_directory_with_the_name_of_a_file_is_refused(start):
     folder = start(*TASK_FILES)
     (folder / "eval_results.txt").mkdir()
     with pytest.raises(InputError, match=r"eval_results\.txt: would be written over"):
-        check_results(str(folder), ("eval_results.txt",))
+        RunDirectory(str(folder)).owned.check_results(("eval_results.txt",))
 
 
 def test_leftovers_in_a_directory_without_run_stay(tmp_path):
     (tmp_path / ".writing-abc12_3x").write_text(FOREIGN)
-    remove_leftovers(str(tmp_path))
+    RunDirectory(str(tmp_path)).owned.remove_leftovers()
     assert (tmp_path / ".writing-abc12_3x").exists()
 
 
@@ -260,19 +255,23 @@ def test_a_run_of_another_command_is_refused_in_one_clause(start, manifest, tmp_
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
     with pytest.raises(InputError) as caught:
-        find_state(str(folder), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK_FILES)
+        find_state(
+            RunDirectory(str(folder)), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK_FILES
+        )
     assert str(caught.value).startswith(f"{folder}: holds a run of bert-tag; use another --output_dir to keep both")
     # An older run.json has no command. If nothing else differs, the run is resumed.
     (folder / "run.json").write_text(json.dumps(values))
-    assert find_state(str(folder), manifest | {"command": "bert-tag"}, False, None, TASK_FILES) is not None
+    assert (
+        find_state(RunDirectory(str(folder)), manifest | {"command": "bert-tag"}, False, None, TASK_FILES) is not None
+    )
 
 
 def test_tokenizer_settings_are_written_and_owned(tmp_path, manifest, tiny_config):
     manifest |= {"tokenizer": {"strip_accents": False}}
     files = {"vocab.txt": b"[UNK]\n", "tokenizer_config.json": b"{}\n"}
     folder = tmp_path / "run"
-    begin(str(folder), manifest, None, tiny_config(), files, {})
+    RunDirectory(str(folder)).begin(manifest, None, tiny_config(), files, {})
     assert {name: (folder / name).read_bytes() for name in files} == files
     assert "tokenizer_config.json" in json.loads((folder / "run.json").read_text())["files"]
-    clear(str(folder))
+    RunDirectory(str(folder))._clear()
     assert list(folder.iterdir()) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.weights.path import model_folder
 
 ENDINGS = ("index", "data-00000-of-00001")
@@ -14,7 +14,7 @@ ENDINGS = ("index", "data-00000-of-00001")
 def run(tmp_path):
     (tmp_path / "run.json").write_text('{"config": {}, "files": ["flags.txt"], "steps": 3}')
     (tmp_path / "flags.txt").write_text("--x=1\n")
-    best_checkpoint.prepare(str(tmp_path))
+    RunDirectory(str(tmp_path)).best.prepare()
     for step in (1, 2):
         for ending in ENDINGS:
             (tmp_path / "best" / f"model.ckpt-{step}.{ending}").write_text("x")
@@ -32,31 +32,31 @@ def test_best_is_a_model_directory(run):
 
 
 def test_checkpoints_at_other_steps_are_removed(run):
-    best_checkpoint.keep_steps(str(run), [2])
+    RunDirectory(str(run)).best.keep_steps([2])
     assert {name for name in names(run / "best") if "ckpt" in name} == {f"model.ckpt-2.{ending}" for ending in ENDINGS}
 
 
 def test_best_json_and_the_state_file_name_the_checkpoint(run):
-    best_checkpoint.name_step(str(run), 2)
+    RunDirectory(str(run)).best.name_step(2)
     assert (run / "best" / "checkpoint").read_text().splitlines() == [
         'model_checkpoint_path: "model.ckpt-2"',
         'all_model_checkpoint_paths: "model.ckpt-2"',
     ]
-    best_checkpoint.write_choice(str(run), "best", {"step": 2})
+    RunDirectory(str(run)).best.write_choice({"step": 2})
     assert json.loads((run / "best.json").read_text()) == {"folder": "best", "step": 2}
     assert model_folder(str(run)) == str(run / "best")
 
 
 def test_all_our_files_are_removed(run):
-    best_checkpoint.write_choice(str(run), "best", {})
-    best_checkpoint.name_step(str(run), 2)
-    best_checkpoint.remove(str(run))
+    RunDirectory(str(run)).best.write_choice({})
+    RunDirectory(str(run)).best.name_step(2)
+    RunDirectory(str(run)).best.remove()
     assert names(run) == {"run.json", "flags.txt"}
 
 
 def test_other_files_stay(run):
     (run / "best" / "notes.txt").write_text("mine")
-    best_checkpoint.remove(str(run))
+    RunDirectory(str(run)).best.remove()
     assert names(run / "best") == {"notes.txt"}
-    best_checkpoint.remove(str(run))  # the directory is no longer ours
+    RunDirectory(str(run)).best.remove()  # the directory is no longer ours
     assert names(run / "best") == {"notes.txt"}

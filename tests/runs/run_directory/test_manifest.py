@@ -1,4 +1,4 @@
-"""run.json: recognizing ours, and checking model files against it."""
+"""Changed model files of a run, compared with its run.json."""
 
 import json
 
@@ -6,13 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.output_dir.manifest import (
-    check_config,
-    check_labels,
-    check_vocabulary,
-    read_manifest,
-    vocabulary_digest,
-)
+from bert_cli.runs.run_directory.manifest import check_config, check_labels, check_vocabulary, vocabulary_digest
 from bert_cli.weights.path import find_checkpoint
 
 
@@ -30,18 +24,6 @@ def run(tmp_path, tiny_config):
     for name in ("index", "data-00000-of-00001"):
         (tmp_path / f"model.ckpt-3.{name}").write_bytes(b"x")
     return tmp_path, find_checkpoint(str(tmp_path / "model.ckpt-3"), "init_checkpoint")
-
-
-def test_a_run_json_of_another_program_is_not_a_manifest(tmp_path):
-    assert read_manifest(str(tmp_path)) is None
-    (tmp_path / "run.json").write_text('{"config": 7}')
-    assert read_manifest(str(tmp_path)) is None
-
-
-def test_a_damaged_manifest_is_an_error(tmp_path):
-    (tmp_path / "run.json").write_text('{"config": ')
-    with pytest.raises(InputError, match=r"run\.json.*restore it"):
-        read_manifest(str(tmp_path))
 
 
 def test_a_changed_vocabulary_is_refused(run):

@@ -21,8 +21,8 @@ from bert_cli.base.errors import BusyError, InputError, explain_write_error
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import LOCK, MANIFEST, STATE
-from bert_cli.runs.output_dir.lock_owner import Owner, this_process
 from bert_cli.runtime.cluster import is_writer
+from bert_cli.runtime.process import Owner, this_process
 
 # Network filesystems may show a modification time a minute late.
 _TOUCH_INTERVAL_SECONDS, _MAX_AGE_SECONDS = 15, 120
@@ -32,44 +32,72 @@ _PROCESS_LIMIT = 1 << 31  # process numbers are smaller
 _LOCKED_ERRORS = (errno.EWOULDBLOCK, errno.EACCES)
 
 
-def check_free(folder: str, distribution_strategy: str) -> tuple:
-    """Check that no other run uses the directory, without changing anything.
+class DirectoryLock:
+    """Lock on an output directory, which was free when this object was made.
 
-    Args:
-        folder: output directory, which may not exist yet.
-        distribution_strategy: flag value. Only the writing process of several checks the lock.
-
-    Returns:
-        Times of the last changes, which `hold` compares.
-
-    Raises:
-        BusyError: if another run holds the lock.
+    If several processes train together, only the writing process checks and holds the lock. A
+    remote directory cannot be locked.
     """
-    path = os.path.join(folder, LOCK)
-    is_read = is_writer(distribution_strategy) and not files.is_remote(folder)
-    if is_read and os.path.isfile(path) and os.access(path, os.R_OK):
-        with open(path, "rb") as file:
-            is_free = _try_lock(file.fileno(), folder)
-            if is_free:
-                fcntl.flock(file.fileno(), fcntl.LOCK_UN)
-            _raise_if_held(path, is_free, _parse_owner(path, file.read(_MAX_BYTES)))
-    return _last_run_times(folder)
+
+    def __init__(self, path: str, distribution_strategy: str):
+        """Check that no other run uses the directory, without changing anything.
+
+        Args:
+            path: the directory, which may not exist yet.
+            distribution_strategy: flag value.
+
+        Raises:
+            BusyError: if another run holds the lock.
+        """
+        self._path = path
+        self._is_writer = is_writer(distribution_strategy)
+        lock_path = os.path.join(path, LOCK)
+        is_read = self._is_writer and not files.is_remote(path)
+        if is_read and os.path.isfile(lock_path) and os.access(lock_path, os.R_OK):
+            with open(lock_path, "rb") as file:
+                is_free = _try_lock(file.fileno(), path)
+                if is_free:
+                    fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+                _raise_if_held(lock_path, is_free, _parse_owner(lock_path, file.read(_MAX_BYTES)))
+        self._last_run = self._last_run_times()
+
+    def _last_run_times(self) -> tuple:
+        """Return when a run last changed the manifest and the state file, in ns; None if missing."""
+        if files.is_remote(self._path):
+            return ()
+        paths = (os.path.join(self._path, name) for name in (MANIFEST, STATE))
+        return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else None for path in paths)
+
+    @contextlib.contextmanager
+    def hold(self, command: str) -> Iterator[None]:
+        """Make the directory if it is missing, and keep other runs out of it.
+
+        Args:
+            command: command name, used in messages of other runs.
+
+        Raises:
+            BusyError: if another run holds the lock, or has written into the directory since this
+                object was made.
+        """
+        path = self._path
+        if not self._is_writer:
+            yield
+        elif files.is_remote(path):
+            LOG.warning("warning: %s cannot be locked: no other run may write there at the same time", path)
+            yield
+        else:
+            with _make_directory(path), _hold_lock_file(os.path.join(path, LOCK), command):
+                if self._last_run_times() != self._last_run:
+                    raise BusyError(f"{path}: another run wrote into it just now; give the same command again")
+                yield
 
 
-def _last_run_times(folder: str) -> tuple:
-    """Return when a run last changed the manifest and the state file, in ns; None if missing."""
-    if files.is_remote(folder):
-        return ()
-    paths = (os.path.join(folder, name) for name in (MANIFEST, STATE))
-    return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else None for path in paths)
-
-
-def _try_lock(descriptor: int, folder: str) -> bool | None:
+def _try_lock(descriptor: int, directory: str) -> bool | None:
     """Try to take the system lock on an open lock file.
 
     Args:
         descriptor: the file's descriptor.
-        folder: the file's directory, used in the warning.
+        directory: the file's directory, used in the warning.
 
     Returns:
         True if the lock was free, False if another process holds it, None if the filesystem cannot
@@ -82,7 +110,7 @@ def _try_lock(descriptor: int, folder: str) -> bool | None:
             return False
         # This is NFS without a lock daemon, or a FUSE filesystem.
         warn_once(
-            f"warning: {folder} is on a filesystem that cannot lock ({error.strerror}): its file {LOCK} alone "
+            f"warning: {directory} is on a filesystem that cannot lock ({error.strerror}): its file {LOCK} alone "
             "keeps other runs out"
         )
         return None
@@ -125,54 +153,27 @@ def _raise_if_held(path: str, is_lock_free: bool | None, owner: Owner | None) ->
 
 
 @contextlib.contextmanager
-def hold(folder: str, distribution_strategy: str, command: str, last_run: tuple) -> Iterator[None]:
-    """Make the directory if it is missing, and keep other runs out of it.
-
-    If several processes train together, the writing process holds the lock.
-
-    Args:
-        folder: output directory.
-        distribution_strategy: flag value.
-        command: command name, used in messages of other runs.
-        last_run: result of `check_free` when the run was planned.
-
-    Raises:
-        BusyError: if another run holds the lock, or has written into the directory since then.
-    """
-    if not is_writer(distribution_strategy):
-        yield
-    elif files.is_remote(folder):
-        LOG.warning("warning: %s cannot be locked: no other run may write there at the same time", folder)
-        yield
-    else:
-        with _make_folder(folder), _hold_lock_file(os.path.join(folder, LOCK), command):
-            if _last_run_times(folder) != last_run:
-                raise BusyError(f"{folder}: another run wrote into it just now; give the same command again")
-            yield
-
-
-@contextlib.contextmanager
-def _make_folder(folder: str) -> Iterator[None]:
+def _make_directory(path: str) -> Iterator[None]:
     """Make the directory; at the end, remove it again if it is empty, as after a refusal.
 
     A directory that did not change gets its old times back.
     """
-    before = _file_stats(folder)
-    stat = os.stat(folder) if os.path.isdir(folder) else None
+    before = _file_stats(path)
+    stat = os.stat(path) if os.path.isdir(path) else None
     missing = []
-    path = os.path.abspath(folder)
-    while not os.path.lexists(path):
-        missing.append(path)  # innermost first, which is the order of removal
-        path = os.path.dirname(path)
-    files.make_directory(folder)
+    ancestor = os.path.abspath(path)
+    while not os.path.lexists(ancestor):
+        missing.append(ancestor)  # innermost first, which is the order of removal
+        ancestor = os.path.dirname(ancestor)
+    files.make_directory(path)
     try:
         yield
     finally:
-        for path in missing:
+        for directory in missing:
             with contextlib.suppress(OSError):  # it is no longer empty
-                os.rmdir(path)
-        if stat and _file_stats(folder) == before:
-            os.utime(folder, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+                os.rmdir(directory)
+        if stat and _file_stats(path) == before:
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 @contextlib.contextmanager
@@ -192,11 +193,11 @@ def _hold_lock_file(path: str, command: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _file_stats(folder: str) -> dict[str, tuple[int, int]]:
+def _file_stats(path: str) -> dict[str, tuple[int, int]]:
     """Return size and modification time in ns of everything in a directory except the lock file."""
-    if not os.path.isdir(folder):
+    if not os.path.isdir(path):
         return {}
-    with os.scandir(folder) as entries:
+    with os.scandir(path) as entries:
         stats = {entry.name: entry.stat(follow_symlinks=False) for entry in entries if entry.name != LOCK}
     return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 

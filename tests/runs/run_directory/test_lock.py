@@ -15,22 +15,23 @@ import pytest
 from bert_cli.base.errors import BusyError, InputError, TemporaryError
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import LOCK
-from bert_cli.runs.output_dir import lock, lock_owner
+from bert_cli.runs.run_directory import lock
+from bert_cli.runs.run_directory.lock import DirectoryLock
+from bert_cli.runtime.process import _start_of
 
 HERE = socket.gethostname()
-BOOT = lock_owner._start_of(os.getpid()).rpartition("-")[0]
+BOOT = _start_of(os.getpid()).rpartition("-")[0]
 HOLD = """
 import sys, time
-from bert_cli.runs.output_dir import lock
-folder = sys.argv[1]
-with lock.hold(folder, "auto", "bert-classify", lock.check_free(folder, "auto")):
+from bert_cli.runs.run_directory.lock import DirectoryLock
+with DirectoryLock(sys.argv[1], "auto").hold("bert-classify"):
     print("in", flush=True)
     time.sleep(60)
 """
 
 
 def hold(folder: pathlib.Path, strategy: str = "auto"):
-    return lock.hold(str(folder), strategy, "bert-tag", lock.check_free(str(folder), strategy))
+    return DirectoryLock(str(folder), strategy).hold("bert-tag")
 
 
 def write_lock(folder: pathlib.Path, age: float = 0.0, **changes) -> pathlib.Path:
@@ -55,7 +56,7 @@ def test_the_lock_names_its_owner_and_is_removed_at_the_end(tmp_path):
     with hold(tmp_path):
         owner = json.loads((tmp_path / LOCK).read_text())
         assert (owner["host"], owner["process"], owner["command"]) == (HERE, os.getpid(), "bert-tag")
-        for attempt in (lambda: lock.check_free(str(tmp_path), "auto"), lambda: hold(tmp_path).__enter__()):
+        for attempt in (lambda: DirectoryLock(str(tmp_path), "auto"), lambda: hold(tmp_path).__enter__()):
             with pytest.raises(InputError) as caught:
                 attempt()
             assert str(caught.value) == (
@@ -81,7 +82,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path, ended_process, cap
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"in\n"
     with pytest.raises(InputError, match=rf"bert-classify, process {process.pid} on {HERE}, since 2"):
-        lock.check_free(str(tmp_path), "auto")
+        DirectoryLock(str(tmp_path), "auto")
     process.send_signal(signal.SIGKILL)
     process.communicate()
     with hold(tmp_path):
@@ -110,27 +111,29 @@ def test_an_owner_that_may_be_running_keeps_its_lock(tmp_path, ended_process, ca
     refused = {
         "a process without a known start": ({"process": parent}, f"bert-squad, process {parent} on {HERE}, since 2026"),
         "the very process": (
-            {"process": parent, "started": lock_owner._start_of(parent)},
+            {"process": parent, "started": _start_of(parent)},
             f"process {parent} on {HERE}",
         ),
         "another machine, just now": ({"host": "other", "age": 7}, r"process 1 on other, .*was touched [78] s ago"),
     }
     for changes, message in refused.values():
+        free_lock = DirectoryLock(str(tmp_path / "b"), "auto")
         path = write_lock(tmp_path / "b", **changes)
         before = path.read_bytes()
         with pytest.raises(BusyError, match=message):
-            lock.check_free(str(tmp_path / "b"), "auto")
-        with pytest.raises(InputError, match=message), lock.hold(str(tmp_path / "b"), "auto", "bert-tag", (None, None)):
+            DirectoryLock(str(tmp_path / "b"), "auto")
+        with pytest.raises(InputError, match=message), free_lock.hold("bert-tag"):
             raise AssertionError
         assert path.read_bytes() == before
+        path.unlink()
 
 
 def test_a_run_between_check_and_lock_is_noticed(tmp_path):
-    last_run = lock.check_free(str(tmp_path), "auto")
+    free_lock = DirectoryLock(str(tmp_path), "auto")
     (tmp_path / "run.json").write_text("{}")
     with (
         pytest.raises(InputError, match="another run wrote into it just now; give the same command again"),
-        lock.hold(str(tmp_path), "auto", "bert-tag", last_run),
+        free_lock.hold("bert-tag"),
     ):
         raise AssertionError
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
@@ -186,7 +189,7 @@ def test_a_restarted_container_takes_over_the_lock_immediately(tmp_path, caplog)
     assert process.stdout.readline() == b"in\n"
     assert json.loads((tmp_path / LOCK).read_text())["process"] == 1
     with pytest.raises(BusyError, match="bert-classify, process 1 on other, since"):
-        lock.check_free(str(tmp_path), "auto")
+        DirectoryLock(str(tmp_path), "auto")
     process.kill()
     process.communicate()
     with hold(tmp_path):
@@ -198,7 +201,7 @@ def test_an_invisible_owner_keeps_its_lock_for_two_minutes(tmp_path):
     """The owner may run in another pod, and the lock of its kernel is not visible here."""
     write_lock(tmp_path, age=20, host="other", started=f"{BOOT}-1", pid_namespace="pid:[1]", device=None)
     with pytest.raises(TemporaryError, match=r"touched 20 s ago: give the same command again .*, in 100 s$"):
-        lock.check_free(str(tmp_path), "auto")
+        DirectoryLock(str(tmp_path), "auto")
     write_lock(tmp_path, age=130, host="other", started=f"{BOOT}-1", pid_namespace="pid:[1]", device=None)
     with hold(tmp_path):
         assert json.loads((tmp_path / LOCK).read_text())["device"] == os.stat(tmp_path).st_dev
@@ -215,7 +218,7 @@ def test_a_filesystem_that_cannot_lock_gets_one_warning(tmp_path, monkeypatch, c
         assert json.loads((tmp_path / LOCK).read_text())["device"] is None
         write_lock(tmp_path, process=os.getppid())
         with pytest.raises(BusyError, match="wait for its end"):
-            lock.check_free(str(tmp_path), "auto")
+            DirectoryLock(str(tmp_path), "auto")
     text = f"warning: {tmp_path} is on a filesystem that cannot lock (No locks available): its file {LOCK} alone keeps"
     assert [message[: len(text)] for message in caplog.messages if "cannot lock" in message] == [text]
 

@@ -7,7 +7,8 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Saving
 
 MB = 1_000_000
@@ -50,7 +51,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, free):
     free(20_900_000)
     folder = tmp_path / "not" / "yet"
     with pytest.raises(InputError) as caught:
-        check_space(str(folder), make_plan(3))
+        check_space(RunDirectory(str(folder)), make_plan(3))
     assert str(caught.value) == (
         f"{folder}: a checkpoint of this training needs 90.00 MB, 20.90 MB are free there; make space, or use another "
         "--output_dir"
@@ -59,7 +60,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, free):
 
 def test_checkpoints_that_do_not_fit_together_are_a_warning(tmp_path, free, caplog):
     free(200 * MB)
-    check_space(str(tmp_path), make_plan(100))
+    check_space(RunDirectory(str(tmp_path)), make_plan(100))
     assert caplog.messages == [
         f"warning: {tmp_path}: the checkpoints of this training need up to 300.00 MB, 200.00 MB are free there; make "
         "space, or lower --keep_checkpoint_max (5)"
@@ -70,7 +71,7 @@ def test_checkpoints_that_do_not_fit_together_are_a_warning(tmp_path, free, capl
 def test_enough_space_is_not_logged(megabytes, plan, tmp_path, free, caplog):
     caplog.set_level(logging.INFO)
     free(megabytes * MB)
-    check_space(str(tmp_path), plan)
+    check_space(RunDirectory(str(tmp_path)), plan)
     assert caplog.messages == []
 
 
@@ -80,10 +81,10 @@ def test_a_resumed_run_has_already_written_checkpoints(tmp_path, free, caplog):
     for name in ("model.ckpt-10.data-00000-of-00001", "best/model.ckpt-10.data-00000-of-00001", "train.csv"):
         with open(tmp_path / name, "wb") as file:
             file.truncate(50 * MB)
-    check_space(str(tmp_path), make_plan(100))
+    check_space(RunDirectory(str(tmp_path)), make_plan(100))
     assert caplog.messages == []
 
 
 def test_a_remote_directory_is_not_checked(free):
     free(0)
-    check_space("gs://bucket/run", make_plan(3))
+    check_space(RunDirectory("gs://bucket/run"), make_plan(3))

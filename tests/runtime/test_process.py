@@ -5,8 +5,8 @@ import types
 
 import pytest
 
-from bert_cli.runs.output_dir import lock_owner
-from bert_cli.runs.output_dir.lock_owner import Owner, this_process
+from bert_cli.runtime import process as lock_owner
+from bert_cli.runtime.process import Owner, this_process
 
 BOOT_TIME = 1000.0
 OWNER = {"host": "pod", "process": 7, "started": "aaaa-50", "pid_namespace": "pid:[1]", "device": 3}

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.output_dir import shards
+from bert_cli.runs.engine import shards
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import read_shard
 

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.runs.output_dir.inputs import check_inputs
+from bert_cli.runs.resuming import check_inputs
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings
 

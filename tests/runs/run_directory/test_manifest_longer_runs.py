@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedule_warmup
+from bert_cli.runs.run_directory.manifest import is_longer, schedule_start, schedule_warmup
 
 
 @pytest.mark.parametrize(

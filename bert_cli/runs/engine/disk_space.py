@@ -8,7 +8,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, CHECKPOINT
+from bert_cli.base.names import CHECKPOINT
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import NEWEST, Saving
 
 
@@ -43,42 +44,42 @@ class CheckpointPlan(NamedTuple):
         return sizes + (2 * self.slim_bytes if self.keeps_best else 0)
 
 
-def check_space(folder: str, plan: CheckpointPlan) -> None:
+def check_space(directory: RunDirectory, plan: CheckpointPlan) -> None:
     """Log a warning if the disk is too small for the planned checkpoints.
 
     Args:
-        folder: output directory, which may not exist yet.
+        directory: output directory, which may not exist yet.
         plan: the checkpoints that will be written.
 
     Raises:
         InputError: if not even the next checkpoint fits.
     """
     # Object stores have no limit, or none that can be queried.
-    if files.is_remote(folder) or not plan.saves:
+    if files.is_remote(directory.path) or not plan.saves:
         return
-    existing = folder
+    existing = directory.path
     while not os.path.isdir(existing):
         existing = os.path.dirname(os.path.abspath(existing))
     free = shutil.disk_usage(existing).free
     if plan.whole_bytes > free:
         raise InputError(
-            f"{folder}: a checkpoint of this training needs {_format_size(plan.whole_bytes)}, {_format_size(free)} are free "
-            "there; make space, or use another --output_dir"
+            f"{directory}: a checkpoint of this training needs {_format_size(plan.whole_bytes)}, "
+            f"{_format_size(free)} are free there; make space, or use another --output_dir"
         )
     # A resumed run has already written some checkpoints.
-    needed = plan.most_bytes - _written_bytes(folder)
+    needed = plan.most_bytes - _written_bytes(directory)
     if needed > free:
         max_checkpoints = plan.saving.keep_checkpoint_max
         LOG.warning(
             "warning: %s: the checkpoints of this training need up to %s, %s are free there; make space, or "
             "lower --keep_checkpoint_max (%s)",
-            folder, _format_size(needed), _format_size(free), max_checkpoints or "0: all are kept",
+            directory, _format_size(needed), _format_size(free), max_checkpoints or "0: all are kept",
         )  # fmt: skip
 
 
-def _written_bytes(folder: str) -> int:
-    directories = (folder, os.path.join(folder, BEST))
-    paths = (os.path.join(directory, name) for directory in directories for name in files.list_directory(directory))
+def _written_bytes(directory: RunDirectory) -> int:
+    parents = (directory.path, directory.best.path)
+    paths = (os.path.join(parent, name) for parent in parents for name in files.list_directory(parent))
     return sum(files.file_size(path) for path in paths if os.path.basename(path).startswith(CHECKPOINT))
 
 

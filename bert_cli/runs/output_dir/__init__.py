@@ -1,1 +1,0 @@
-"""The output directory: manifest, owned files, lock, best checkpoint and output shards."""
