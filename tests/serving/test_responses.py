@@ -1,6 +1,7 @@
 """JSON responses, and responses before the body has been read."""
 
 import asyncio
+import contextvars
 import json
 
 import pytest
@@ -15,13 +16,17 @@ def test_values_are_unescaped_json():
     assert response.headers["x-a"] == "b"
 
 
+def error_of(**options) -> dict:
+    """Return an error's JSON outside of requests, which have an id."""
+    return json.loads(contextvars.Context().run(error_response, 404, "no such model", **options).body)
+
+
 def test_errors_have_the_form_of_openai():
-    body = json.loads(error_response(404, "no such model").body)
-    assert body == {"error": {"message": "no such model", "type": "invalid_request_error", "code": 404}}
+    assert error_of() == {"error": {"message": "no such model", "type": "invalid_request_error", "code": 404}}
 
 
 def test_errors_have_the_form_of_tensorflow_serving():
-    assert json.loads(error_response(404, "no such model", is_plain=True).body) == {"error": "no such model"}
+    assert error_of(is_plain=True) == {"error": "no such model"}
 
 
 @pytest.mark.parametrize(
@@ -39,27 +44,27 @@ def test_headers_of_errors(status, retry_after, headers):
 
 
 def exchange(response, headers=()) -> tuple[list[dict], int]:
-    """Return the messages that a response sends, and the number of body parts that it reads."""
-    parts = [{"more_body": True}, {"more_body": True}, {"more_body": False}]
+    """Return the messages that a response sends, and the number of body chunks that it reads."""
+    chunks = [{"more_body": True}, {"more_body": True}, {"more_body": False}]
     sent = []
 
     async def receive() -> dict:
-        return parts.pop(0)
+        return chunks.pop(0)
 
     async def send(message: dict) -> None:
-        sent.append(message | {"parts_left": len(parts)})
+        sent.append(message | {"chunks_left": len(chunks)})
 
     asyncio.run(response({"headers": headers}, receive, send))
-    return sent, 3 - len(parts)
+    return sent, 3 - len(chunks)
 
 
 def test_the_body_is_discarded_after_the_response():
     response = UnreadBodyResponse.from_response(error_response(413, "too large"))
-    sent, parts_read = exchange(response)
+    sent, num_read = exchange(response)
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body", "http.response.body"]
     assert sent[0]["status"] == 413
-    assert (sent[1]["body"], sent[1]["more_body"], sent[1]["parts_left"]) == (response.body, True, 3)
-    assert (sent[2]["more_body"], parts_read) == (False, 3)
+    assert (sent[1]["body"], sent[1]["more_body"], sent[1]["chunks_left"]) == (response.body, True, 3)
+    assert (sent[2]["more_body"], num_read) == (False, 3)
 
 
 def test_a_client_that_waits_for_100_continue_sends_no_body():

@@ -1,0 +1,53 @@
+"""Files for splits, and their labels."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.reading import BRAT
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.flags.option import build
+from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, token_flags
+from bert_cli.settings.tagging import TagSettings
+
+
+def test_files_in_a_directory(tmp_path):
+    (tmp_path / "dev.csv").touch()
+    assert find_file(None, str(tmp_path), "dev") == f"{tmp_path}/dev.csv"
+    (tmp_path / "dev.txt").touch()  # a usual suffix comes first
+    assert find_file(None, str(tmp_path), "dev") == f"{tmp_path}/dev.txt"
+    (tmp_path / "dev.jsonl").touch()
+    with pytest.raises(InputError, match=r": holds dev\.txt and dev\.jsonl; name one of them with --dev_file$"):
+        find_file(None, str(tmp_path), "dev")
+    assert find_file(f"{tmp_path}/dev.jsonl", str(tmp_path), "dev") == f"{tmp_path}/dev.jsonl"
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(InputError, match=r"/train\.txt: no such file, nor train\.jsonl; .* or give --train_file$"):
+        find_file(None, str(tmp_path), "train")
+    with pytest.raises(InputError, match=r"no such file; check --train_file"):
+        find_file(f"{tmp_path}/a.txt", str(tmp_path), "train")
+
+
+@pytest.mark.parametrize(("split", "skips"), [("train", True), ("dev", True), ("test", False)])
+def test_only_test_keeps_unlabeled_sentences(split, skips):
+    settings = build(TagSettings, {"skip_unlabeled": True, "word_column": "w"})
+    flags = token_flags(settings, split, ("O", "B-PER", "I-PER"))
+    assert (flags.skip_unlabeled, flags.word_column, flags.flag) == (skips, "w", f"{split}_file")
+    assert flags.types == {"PER"}
+
+
+def file_with(tag: str, **options) -> TaggingFile:
+    return TaggingFile("a.txt", ("Ann",), (TaggingExample(("Ann",), (tag,), 1),), **options)
+
+
+def test_labels_of_the_model():
+    check_split_labels(file_with("B-PER"), ("O", "B-PER", "I-PER"), "dev")
+    with pytest.raises(InputError, match=r"^a\.txt:1: .*B-LOC.*; --test_tags=no for a file without tags$"):
+        check_split_labels(file_with("B-LOC"), ("O", "B-PER", "I-PER"), "test")
+
+
+def test_brat_has_no_types_with_spaces():
+    labels = ("O", "B-my type", "I-my type")
+    check_split_labels(file_with("O"), labels, "test")
+    with pytest.raises(InputError, match=r"^a\.txt: brat has no type with white space .*, the model has my type$"):
+        check_split_labels(file_with("O", format=BRAT), labels, "test")

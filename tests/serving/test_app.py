@@ -1,0 +1,50 @@
+"""Request bodies, which have limits."""
+
+import asyncio
+
+import pytest
+from starlette.requests import Request
+
+from bert_cli.serving.app import read_body
+from bert_cli.serving.errors import RequestError
+
+
+def read(chunks: list[bytes], max_bytes: int, seconds: float = 5.0, headers=(), is_closed: bool = False) -> bytes:
+    """Return the body of a request that comes in chunks."""
+    messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    last = {"type": "http.disconnect"} if is_closed else {"type": "http.request", "body": b"", "more_body": False}
+
+    async def receive() -> dict:
+        if messages:
+            return messages.pop(0)
+        if seconds == 0:
+            await asyncio.sleep(1)
+        return last
+
+    return asyncio.run(read_body(Request({"type": "http", "headers": headers}, receive), max_bytes, seconds))
+
+
+def test_parts_are_joined():
+    assert read([b"ab", b"c"], 3) == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ({"max_bytes": 2}, 413, r"^the body is too large; 2 bytes are allowed"),
+        ({"max_bytes": 2, "headers": [(b"content-length", b"3000")]}, 413, r"^the body has 3,000 bytes; 2 are allowed"),
+        ({"max_bytes": 9, "is_closed": True}, 400, r"^the connection was closed within the request$"),
+        ({"max_bytes": 9, "seconds": 0}, 408, r"^the request did not end within 0 s$"),
+    ],
+)
+def test_limits(options, status, message):
+    with pytest.raises(RequestError, match=message) as caught:
+        read([b"ab", b"c"], **options)
+    assert caught.value.status == status
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(3, True), (10**9, False)])
+def test_only_moderate_bodies_are_read_after_the_error(length, is_read):
+    with pytest.raises(RequestError) as caught:
+        read([], 2, headers=[(b"content-length", str(length).encode())])
+    assert caught.value.has_unread_body is is_read

@@ -1,0 +1,74 @@
+"""Items, and the methods that all served models share."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.cuts import Cuts
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.served_model import Item, Options, ServedModel, check_served
+from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+
+OPTIONS = Options("auto", "auto")
+
+
+class LengthModel(ServedModel):
+    """A model that answers with the number of characters."""
+
+    kind = "length"
+
+    def answer(self, items):
+        return [{"length": float("nan") if item.first == "nan" else item.characters} for item in items]
+
+
+def length_model(location: str = "/a/model.ckpt-30", checkpoint_format: str = TF1) -> LengthModel:
+    return LengthModel("lengths", CheckpointPath(checkpoint_format, location), OPTIONS)
+
+
+def test_items():
+    assert (Item("ab").text_or_pair, Item("ab").characters) == ("ab", 2)
+    assert (Item("ab", "c").text_or_pair, Item("ab", "c").characters) == (("ab", "c"), 3)
+
+
+@pytest.mark.parametrize(
+    ("location", "checkpoint_format", "step"),
+    [("/a/model.ckpt-30", TF1, 30), ("/a/bert_model.ckpt", TF1, 0), ("/a/run-7", HUGGING_FACE, 0)],
+)
+def test_steps_are_in_names_of_checkpoints(location, checkpoint_format, step):
+    assert length_model(location, checkpoint_format).step == step
+
+
+def test_description():
+    assert length_model().describe() == {
+        "name": "lengths",
+        "kind": "length",
+        "labels": [],
+        "takes_pairs": True,
+        "explains": False,
+    }
+    assert length_model().with_index(3, Item("a"), {"length": 1}) == {"index": 3, "length": 1}
+
+
+def test_missing_abilities_are_answered_with_400():
+    model = length_model()
+    with pytest.raises(RequestError, match=r"^the model lengths is a length; classifiers are explained$"):
+        model.explain(Item("a"))
+    with pytest.raises(RequestError, match=r"^the model lengths gives no vectors: not loaded$"):
+        model.embed([Item("a")])
+
+
+def test_cut_texts_are_counted(caplog):
+    model = length_model()
+    for count in (0, 2, 1):
+        model._count_cuts(Cuts(3, count, 20, count), 16)
+    assert model.num_cut_texts == 3
+
+
+def test_models_must_give_finite_numbers():
+    check_served(length_model())
+
+    class BrokenModel(LengthModel):
+        def answer(self, items):
+            return [{"length": float("nan")}]
+
+    with pytest.raises(InputError, match=r": gives NaN or infinite numbers; use another checkpoint$"):
+        check_served(BrokenModel("broken", CheckpointPath(TF1, "/a/model.ckpt-30"), OPTIONS))
