@@ -230,12 +230,33 @@ def untyped_values(checkout: Checkout) -> int:
     return sum("dict[str, Any]" in line for module in checkout.modules for line in checkout.read(module).splitlines())
 
 
+def public_methods(checkout: Checkout) -> dict[str, set[str]]:
+    """Return the public methods and properties of each class, own and inherited ones.
+
+    The keys are dotted names. Methods from classes outside the package do not count.
+    """
+    classes = {
+        f"{module}.{node.name}": (module, node)
+        for module in checkout.modules
+        for node in ast.walk(checkout.tree(module))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def collect(name: str) -> set[str]:
+        if name not in classes:
+            return set()
+        module, node = classes[name]
+        methods = {part.name for part in node.body if isinstance(part, Function) and not part.name.startswith("_")}
+        imported = {dotted.rpartition(".")[2]: dotted for _, dotted, _ in imports(module, checkout.read(module))}
+        bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+        return methods.union(*(collect(imported.get(base, f"{module}.{base}")) for base in bases))
+
+    return {name: collect(name) for name in classes}
+
+
 def large_classes(checkout: Checkout) -> str:
     """Return the classes with more public methods than allowed."""
-    counts = {
-        node.name: sum(isinstance(part, Function) and not part.name.startswith("_") for part in node.body)
-        for node in checkout.nodes(ast.ClassDef)
-    }
+    counts = {name.rpartition(".")[2]: len(methods) for name, methods in public_methods(checkout).items()}
     large = {name: count for name, count in counts.items() if count > MAX_METHODS}
     return f"{len(large)} {', '.join(f'{name} {count}' for name, count in sorted(large.items()))}"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.house_figures import Checkout, module_state, room_sizes, type_tests
+from tests.house_figures import Checkout, module_state, public_methods, room_sizes, type_tests
 
 FILES = {
     "__init__.py": "from bert_cli.base import names\n",
@@ -10,7 +10,8 @@ FILES = {
     "base/names.py": "NAMES = {}\n\ndef put(name):\n    NAMES[name] = 1\n",
     "text/__init__.py": "from bert_cli.base import names\n",
     "text/words.py": "def f():\n    from bert_cli.base.names import put\n",
-    "problem_types/a.py": "class A:\n    pass\n",
+    "problem_types/a.py": "class A:\n    def read(self): ...\n    @property\n    def name(self): ...\n    def _f(self): ...\n",
+    "problem_types/b.py": "from bert_cli.problem_types.a import A\nclass B(A[int], dict):\n    def write(self): ...\n",
     "start.py": "if TYPE_CHECKING:\n    from bert_cli.text.words import f\nisinstance(f, A)\nisinstance(f, dict)\n",
     "bystander.py": "import json\n",
 }
@@ -37,6 +38,12 @@ def test_changed_names_and_type_tests(checkout):
     assert type_tests(checkout) == 1
 
 
+def test_public_methods_include_inherited_ones_and_properties(checkout):
+    methods = public_methods(checkout)
+    assert methods["bert_cli.problem_types.a.A"] == {"read", "name"}
+    assert methods["bert_cli.problem_types.b.B"] == {"read", "name", "write"}
+
+
 def test_rooms_have_modules_and_lines(checkout):
     assert room_sizes(checkout)["text"] == (1, 3)
-    assert room_sizes(checkout)["total"] == (5, 16)
+    assert room_sizes(checkout)["total"] == (6, 22)

@@ -38,7 +38,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/converted_files.py": "commands/test_convert.py",
     "exports/hugging_face_files.py": "commands/test_export_hugging_face_names.py",
     "exports/onnx_files.py": "commands/test_export_onnx.py",
-    "runs/tasks/classification/flag_checks.py": "commands/test_classify_errors.py",
     "exports/preprocessor.py": "commands/test_export.py",
     "exports/saved_models.py": "commands/test_export.py",
     "exports/text_graph.py": "commands/test_export_text.py",

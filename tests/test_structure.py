@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from tests.house_figures import ENTRIES, HOUSE, ROOT, imports, lines_of, parse_source
+from tests.house_figures import ENTRIES, HOUSE, MAX_METHODS, ROOT, imports, lines_of, parse_source, public_methods
 
 # Rooms that every room may import.
 GROUND = {"base", "runtime", "package"}
@@ -101,16 +101,18 @@ MAX_FILE_LINES = 300
 MAX_COMMAND_LINES = 150
 MAX_FUNCTION_LINES = 60
 MAX_MODULES = 15
+# Classes that still have more public methods than allowed.
+LARGE_CLASSES = {"FeaturesSession", "FillMaskSession", "ModelBundle", "Session"}
 # Entry in house_figures -> number of modules that it may reach. `python -m tests.house_figures`
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 345,
+    "import bert_cli": 338,
     "keras.Encoder": 128,
     "text.tokenization": 12,
     "api.Tokenizer": 108,
     "bert-tokenize": 133,
-    "bert-serve": 366,
+    "bert-serve": 359,
 }
 
 
@@ -285,6 +287,12 @@ def module_counts():
         room = ".".join(path.parent.relative_to(ROOT / "bert_cli").parts) or "commands"
         counts[room] = counts.get(room, 0) + (not path.name.startswith("__"))
     return counts
+
+
+def test_no_class_has_too_many_public_methods():
+    """Inherited methods and properties count too."""
+    large = {name for name, methods in public_methods(HOUSE).items() if len(methods) > MAX_METHODS}
+    assert {name.rpartition(".")[2] for name in large} == LARGE_CLASSES
 
 
 def test_rooms_exist_on_disk():

@@ -30,9 +30,10 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
-from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.runs.tasks.classification.task import ClassificationTask, make_empty_dataset
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
 
@@ -200,7 +201,7 @@ class Classifier(TrainableModel, loading.CuttingModel):
         read = {"threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, flags | read)
         task = ClassificationTask(settings)
-        problem_type = task.trained_problem_type(model)
+        problem_type = find_trained_type(settings, model)
         if problem_type.has_choices:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a third-party checkpoint.
@@ -214,7 +215,7 @@ class Classifier(TrainableModel, loading.CuttingModel):
             label_names = label_names or model.labels or model.generic_labels
         if not label_names and problem_type.reader.has_names:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        data = task.make_empty_dataset(model, label_names, run_folders(checkpoint))
+        data = make_empty_dataset(settings, model, label_names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         classifier._columns = trained_columns(model)

@@ -114,13 +114,13 @@ def try_out(
     """
     settings: TrainingSettings = task.settings
     weight_bytes = getattr(model.config, "weight_bytes", 0)  # unknown for a module for tensorflow-hub
-    check_memory(weight_bytes, settings.rates.is_default and not task.freezes_encoder)
+    check_memory(weight_bytes, settings.rates.is_default and not controls.freezes_encoder(settings))
     session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     # Import late: it imports TensorFlow, which open_session has set up.
     from bert_cli.runs.engine.probe import probe
 
     LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
-    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+    factors = controls.factors(session.variables, model.config, settings.rates, controls.freezes_encoder(settings))
     session.load_initial(model, settings.model.init_checkpoint, None)
     updates = plan.updates
     probe_result = probe(session, task.training_input(data, None, False, False), updates, factors)

@@ -250,7 +250,7 @@ def _train(
         contents = model.tokenizer_files
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     PROCESS.training_folder = directory.path
-    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+    factors = controls.factors(session.variables, model.config, settings.rates, controls.freezes_encoder(settings))
     callbacks = list(recorders)
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]

@@ -7,9 +7,11 @@ import numpy as np
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_names
+from bert_cli.flags.refusals import first_excluded
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import is_multi_worker
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import (
     ADAM,
     BALANCED,
@@ -67,6 +69,11 @@ def _check_module(settings: TrainingSettings) -> None:
     refuse_if(is_changed, f"{dropouts} apply to a BERT; this module has its own dropout")
 
 
+def freezes_encoder(settings: TrainingSettings) -> bool:
+    """Return whether training leaves all encoder weights unchanged."""
+    return settings.rates.freeze_encoder or not settings.hub.hub_trainable
+
+
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
     """Return the fields of TrainingHyperparameters that define how a batch becomes an update."""
     flags = settings.optimization
@@ -119,6 +126,22 @@ def training_rule(settings: TrainingSettings, class_weights: tuple | None) -> "T
         dropout.attention_dropout_prob,
         settings.optimization.recompute != NO_RECOMPUTATION,
     )
+
+
+def check_choice_flags(settings: ClassifySettings) -> None:
+    """Raise InputError for flags that have no meaning for multiple choice.
+
+    The training run or the task may have chosen it, so a rule of --choice_columns is not enough.
+    """
+    task = settings.task.task_name
+    source = f"--task_name={task}" if task else "--choice_columns"
+    refuse_if(
+        task and settings.data.header == "no", f"{source} has its columns by name; --header=no does not go with it"
+    )
+    excluded = first_excluded(settings, "choice_columns")
+    if len(settings.columns.label_columns) > 1:
+        excluded = "--label_column with several columns"
+    refuse_if(excluded, f"{source} has endings of a text, of which one is right; {excluded} does not go with it")
 
 
 def class_weights(

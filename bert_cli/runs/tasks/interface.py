@@ -109,6 +109,23 @@ class RunResult(NamedTuple):
     evaluation: Evaluation | None = None
 
 
+def fine_tuning_plan(settings: Any, recipe: Recipe, num_rows: int, num_examples: int, **values: Any) -> Plan:
+    """Return the plan for a number of epochs.
+
+    Args:
+        settings: the run's flags.
+        recipe: number of epochs.
+        num_rows: rows per epoch, from which the number of steps is computed.
+        num_examples: Plan.examples.
+        **values: other attributes of the plan, see Plan.
+    """
+    train_batch_size = settings.training.train_batch_size
+    steps, batch_size = steps_and_batch(num_rows, train_batch_size, recipe.num_train_epochs)
+    values["batch_size"] = None if batch_size == train_batch_size else batch_size
+    warmup_steps = int(steps * settings.fine_tuning.warmup_proportion)
+    return Plan(steps, warmup_steps, examples=num_examples, **values)
+
+
 Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 Data = TypeVar("Data", bound=Dataset)
 
@@ -126,11 +143,6 @@ class Task(Generic[Model, Data]):
 
     def __init__(self, settings: Any):
         self.settings = settings
-
-    @property
-    def freezes_encoder(self) -> bool:
-        """Return whether training leaves all encoder weights unchanged."""
-        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     @property
     def slow_packages(self) -> tuple[str, ...]:
@@ -160,21 +172,6 @@ class Task(Generic[Model, Data]):
             recipe: learning rate and number of epochs.
         """
         raise NotImplementedError
-
-    def fine_tuning_plan(self, recipe: Recipe, num_rows: int, num_examples: int, **values: Any) -> Plan:
-        """Return the plan for a number of epochs.
-
-        Args:
-            recipe: number of epochs.
-            num_rows: rows per epoch, from which the number of steps is computed.
-            num_examples: Plan.examples.
-            **values: other attributes of the plan, see Plan.
-        """
-        train_batch_size = self.settings.training.train_batch_size
-        steps, batch_size = steps_and_batch(num_rows, train_batch_size, recipe.num_train_epochs)
-        values["batch_size"] = None if batch_size == train_batch_size else batch_size
-        warmup_steps = int(steps * self.settings.fine_tuning.warmup_proportion)
-        return Plan(steps, warmup_steps, examples=num_examples, **values)
 
     def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
         """Return the encoder with the task's head, a keras.Model; heads/ defines its loss.

@@ -35,7 +35,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
@@ -97,6 +97,38 @@ def score_file(settings: SquadSettings) -> dict:
     return scores
 
 
+def make_windows(
+    settings: SquadSettings, examples: Sequence[SquadExample], tokenizer: FullTokenizer, is_training: bool = False
+) -> SquadFeatures:
+    """Return windows over the contexts, with the questions.
+
+    Args:
+        settings: flags with the windows' length.
+        examples: questions with contexts.
+        tokenizer: the model's tokenizer.
+        is_training: whether to add the answers' positions.
+    """
+    task, length = settings.task, settings.encoding.max_seq_length
+    return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
+
+
+def answer_split(
+    settings: SquadSettings, predictor: Predictor, split: Split, tokenizer: FullTokenizer, title: str | None
+) -> tuple[list[Prediction], float]:
+    """Return the answers to a split's questions, and the number of windows per second.
+
+    Args:
+        settings: flags about answers.
+        predictor: the opened model.
+        split: questions with windows.
+        tokenizer: the model's tokenizer.
+        title: title for the progress, None to show no progress.
+    """
+    decoder = Decoder(split.features, settings.answers, settings.task.version_2_with_negative)
+    rate = feed_decoder(predictor, decoder, split.features, settings.inference.predict_batch_size, title)
+    return decoder.finish(split.examples, tokenizer), rate
+
+
 class SquadTask(Task[AnyModel, SquadDataset]):
     """Task of bert-squad; see interface.Task for its methods."""
 
@@ -127,24 +159,11 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
         """Return the examples with their windows, and log how much was cut off."""
-        features = self.windows(examples, tokenizer, is_training=name == "train")
+        features = make_windows(self.settings, examples, tokenizer, is_training=name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)
         return Split(examples, features)
-
-    def windows(
-        self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, is_training: bool = False
-    ) -> SquadFeatures:
-        """Return windows over the contexts, with the questions.
-
-        Args:
-            examples: questions with contexts.
-            tokenizer: the model's tokenizer.
-            is_training: whether to add the answers' positions.
-        """
-        task, length = self.settings.task, self.settings.encoding.max_seq_length
-        return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
 
     def plan(self, model: AnyModel, data: SquadDataset, recipe: Recipe) -> Plan:
         split = data.splits["train"]
@@ -160,7 +179,8 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             "train_examples": windows.num_examples,
         }
         rows = len(split.examples) if counts_questions else len(windows)
-        return self.fine_tuning_plan(
+        return fine_tuning_plan(
+            self.settings,
             recipe,
             rows,
             len(windows),
@@ -184,26 +204,11 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             "fine-tuned to answer questions",
         )
 
-    def answer(
-        self, predictor: Predictor, split: Split, tokenizer: FullTokenizer, title: str | None
-    ) -> tuple[list[Prediction], float]:
-        """Return the answers to a split's questions, and the number of windows per second.
-
-        Args:
-            predictor: the opened model.
-            split: questions with windows.
-            tokenizer: the model's tokenizer.
-            title: title for the progress, None to show no progress.
-        """
-        decoder = Decoder(split.features, self.settings.answers, self.settings.task.version_2_with_negative)
-        rate = feed_decoder(predictor, decoder, split.features, self.settings.inference.predict_batch_size, title)
-        return decoder.finish(split.examples, tokenizer), rate
-
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
-        return self.answer(predictor, data.splits["predict"], data.tokenizer, "predicting")
+        return answer_split(self.settings, predictor, data.splits["predict"], data.tokenizer, "predicting")
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
-        """Evaluate exact match and F1; the evaluation's `details` are the result of `answer`."""
+        """Evaluate exact match and F1; the evaluation's `details` are the result of `answer_split`."""
         predictions, rate = predictions_and_rate = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
         texts = {prediction.qas_id: prediction.text for prediction in predictions}

@@ -14,7 +14,7 @@ from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
-from bert_cli.runs.tasks.squad import SquadTask, find_trained_model
+from bert_cli.runs.tasks.squad import SquadTask, answer_split, find_trained_model, make_windows
 from bert_cli.runs.tasks.squad_data import Split, SquadDataset
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
@@ -38,8 +38,8 @@ def answer_questions(
         examples: questions with contexts.
         tokenizer: the model's tokenizer.
     """
-    features = task.windows(examples, tokenizer)
-    return task.answer(predictor, Split(examples, features), tokenizer, None)[0], features.cuts
+    features = make_windows(task.settings, examples, tokenizer)
+    return answer_split(task.settings, predictor, Split(examples, features), tokenizer, None)[0], features.cuts
 
 
 def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> None:

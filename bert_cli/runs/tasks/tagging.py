@@ -40,7 +40,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls, interactive, opening
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingDataset,
@@ -107,7 +107,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "labels": data.labels,
             "class_weights": weights,
         }
-        return self.fine_tuning_plan(recipe, len(features), len(features), **values)
+        return fine_tuning_plan(self.settings, recipe, len(features), len(features), **values)
 
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger

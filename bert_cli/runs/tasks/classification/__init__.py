@@ -1,1 +1,1 @@
-"""bert-classify: its data, results, folds, shards, distillation, explanations and new texts."""
+"""bert-classify: its data, predictions, results, distillation, explanations and new texts."""

@@ -26,11 +26,15 @@ from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.table_files.column_names import has_usual_names
 from bert_cli.examples.table_files.formats import is_tab_separated, is_text_format
 from bert_cli.examples.table_files.probe import TableFile, open_table
+from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.examples.user_columns import SAMPLE
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import problem_type
 from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.tasks.controls import check_choice_flags
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, format_columns
 
@@ -59,17 +63,33 @@ class ClassificationData:
     guesses: dict[str, str]
 
 
-def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
-    """Return whether the rows to predict are in a user's table, not in the task's test file.
+def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
+    """Return the problem type from --task_name or other flags, or None if the data decides it.
 
-    Args:
-        task: the task of --task_name, or None.
-        predict_file: value of --predict_file, "" if it is not given.
-        test_file: value of --test_file, None if it is not given.
+    Raise InputError if two flags imply different types.
     """
-    return bool(predict_file) or (
-        task is not None and not task.problem_type.has_choices and not is_tab_separated(test_file or "")
-    )
+    type_name = settings.label_kind.problem_type
+    task_name = settings.task.task_name
+    resolved_type = find_task(task_name).problem_type if task_name else problem_type(type_name) if type_name else None
+    if type_name and resolved_type and type_name != resolved_type.name:
+        raise InputError(
+            f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
+        )
+    choices = settings.choices.choice_columns
+    if choices and resolved_type and not resolved_type.has_choices:
+        source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
+        raise InputError(
+            f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
+        )
+    if choices or (resolved_type and resolved_type.has_choices):
+        check_choice_flags(settings)
+        return MULTIPLE_CHOICE
+    return resolved_type
+
+
+def find_trained_type(settings: ClassifySettings, model: AnyModel) -> ProblemType:
+    """Return the problem type from the flags, or else from a trained model's files."""
+    return problem_type_from_flags(settings) or model.problem_type or SINGLE_LABEL
 
 
 class DataReader:
@@ -86,7 +106,7 @@ class DataReader:
         """Prepare to read the files that the settings name.
 
         Args:
-            settings: the the run's flags.
+            settings: the run's flags.
             labels: label names from the flag or the trained model, None if the data decides them.
             problem_type: None if the data decides it.
             tables: tables in memory by split, to use instead of files.

@@ -224,14 +224,9 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
-        names = [name for split in split_names(self, "test") or ["test"] for name in self.tables.names(split)]
+        tables = prediction_tables(self)
+        names = [name for split in split_names(self, "test") or ["test"] for name in tables.names(split)]
         return (*names, TEACHER) if self.teacher else tuple(names)
-
-    @property
-    def tables(self) -> PredictionTables:
-        """Return the tables that a prediction writes."""
-        has_ranking = bool(self.decoder.calibration or self.decoder.calibration_flags)
-        return PredictionTables(self.settings.inference, self.glue_task, has_ranking)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -288,6 +283,12 @@ class ClassificationDataset(DivisibleDataset):
 def split_names(data: ClassificationDataset, split: str) -> list[str]:
     """Return the names of all dev or test splits; MNLI has two."""
     return [name for name in data.splits if name.startswith(split)]
+
+
+def prediction_tables(data: ClassificationDataset) -> PredictionTables:
+    """Return the tables that a prediction writes."""
+    has_ranking = bool(data.decoder.calibration or data.decoder.calibration_flags)
+    return PredictionTables(data.settings.inference, data.glue_task, has_ranking)
 
 
 def encode_texts(data: ClassificationDataset, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:

@@ -20,13 +20,12 @@ from bert_cli.features.classification import (
 )
 from bert_cli.flags.option import flag_values
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
-from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
 from bert_cli.runs.tasks.interface import Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Inference
@@ -134,7 +133,7 @@ def load_teacher(
     devices = {name: value for name, value in flag_values(settings).items() if name in device_fields}
     teacher_settings, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = task_type(teacher_settings)
-    teacher_type = problem_type_from_flags(teacher_settings) or model.problem_type or SINGLE_LABEL
+    teacher_type = find_trained_type(teacher_settings, model)
     teacher_labels = model.labels or ()
     # The student learns probabilities, so thresholds.json is not needed; a copied model may lack it.
     decoder = make_decoder(teacher_type, teacher_labels, Inference(), False, ())

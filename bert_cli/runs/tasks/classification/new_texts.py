@@ -24,10 +24,14 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.loading.trained import num_trained_texts, trained_columns
 from bert_cli.runs.tasks import interactive, opening
-from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
+from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables
 from bert_cli.runs.tasks.classification.explanation import print_explanation, text_record
-from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.runs.tasks.classification.task import (
+    ClassificationTask,
+    find_trained_labels,
+    make_empty_dataset,
+)
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
 
@@ -48,7 +52,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
         interactive.check_files(source, target)
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
-    data = _dataset(settings, task, model)
+    data = _dataset(settings, model)
     num_texts = num_trained_texts(model, settings.task.task_name)
     lines = [_text_of_flags(settings, model, num_texts)] if not source else []
     if is_table(source) and not is_sharded:
@@ -85,25 +89,25 @@ def classify_texts(settings: ClassifySettings) -> dict:
     return data.facts()
 
 
-def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyModel) -> ClassificationDataset:
+def _dataset(settings: ClassifySettings, model: AnyModel) -> ClassificationDataset:
     """Return a dataset without rows, with a trained model's labels.
 
     Raise InputError for a multiple-choice model, and for a model with unknown labels.
     """
     checkpoint = model.required_checkpoint
-    problem_type = task.trained_problem_type(model)
+    problem_type = find_trained_type(settings, model)
     if problem_type.has_choices:
         raise InputError(
             f"--{'input_file' if settings.files.input_file else 'text'}: the model in "
             f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "
             "a --predict_file, with --do_predict"
         )
-    labels = task.trained_labels(model)
+    labels = find_trained_labels(settings, model)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
     if not labels and problem_type.reader.has_names:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    return task.make_empty_dataset(model, labels, run_folders(checkpoint))
+    return make_empty_dataset(settings, model, labels, run_folders(checkpoint))
 
 
 def _read_table(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset, path: str) -> list[TextLine]:
@@ -269,10 +273,11 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
-    empty_data = task.make_empty_dataset(model, task.trained_labels(model), [folder, *run_folders(checkpoint)])
+    labels = find_trained_labels(settings, model)
+    empty_data = make_empty_dataset(settings, model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
     # From these paths for a single file, the plan derives the paths for each shard.
-    output_names = [os.path.join(folder, name) for name in empty_data.tables.names("test")]
+    output_names = [os.path.join(folder, name) for name in prediction_tables(empty_data).names("test")]
     plan = plan_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
     shards_to_do = plan.find_unfinished()
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
@@ -288,5 +293,5 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         # The session needs a dataset, so open it after reading the first shard.
         session = session or opening.open_trained(shard_task, model, data, one_process)
         predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
-        data.tables.write(shard.targets, split.ids, split.text_columns, predictions, data.decoder)
+        prediction_tables(data).write(shard.targets, split.ids, split.text_columns, predictions, data.decoder)
     return {"shards": len(shards_to_do)}

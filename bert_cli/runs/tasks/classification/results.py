@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS, TO_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
-from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.classification import LOSSES, main_metrics
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.outputs import folds as fold_files
 from bert_cli.outputs.classification import (
@@ -22,6 +22,7 @@ from bert_cli.outputs.classification import (
     write_test_results,
 )
 from bert_cli.problem_types.columns import Column, Texts
+from bert_cli.problem_types.parts import Scores
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import Decoder
 from bert_cli.settings.classification import CalibrationFlags
@@ -157,6 +158,25 @@ _MAX_TEXT_LENGTH = 1_000  # characters
 # A token is a word, a punctuation character, or one character in scripts without spaces.
 _TOKEN = r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]"
 _OMITTED_METRICS = (*LOSSES, "eval_examples")
+
+
+def name_scores(scores: Scores, suffix: str, task_name: str, task: GlueTask | None) -> Scores:
+    """Return a split's scores with the split's suffix in all keys, and lines for the log.
+
+    Args:
+        scores: the split's scores.
+        suffix: "_mismatched" for MNLI's second split, "" for other splits.
+        task_name: value of --task_name.
+        task: this task, None for the user's files.
+    """
+    metrics, details = (
+        {f"{key}{suffix}": value for key, value in values.items()} for values in (scores.metrics, scores.details)
+    )
+    lines = [suffix.removeprefix("_"), *scores.lines] if suffix else scores.lines
+    if task and (main := main_metrics(task.metric, scores.metrics)):
+        listed = ", ".join(f"{key}{suffix} = {value!s}" for key, value in main.items())
+        lines = [*lines, f"{task_name} is measured by {listed}"]
+    return Scores(metrics, details, [f"  {line}" for line in lines])
 
 
 class LabeledRows(Protocol):

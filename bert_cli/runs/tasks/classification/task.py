@@ -14,8 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.metrics.classification import SLOW_PACKAGES, main_metrics
-from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
 from bert_cli.runs.loading.bundle import AnyModel
@@ -24,14 +23,19 @@ from bert_cli.runs.loading.trained import trained_columns, trained_labels
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split, split_names
+from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type, problem_type_from_flags
+from bert_cli.runs.tasks.classification.dataset import (
+    ClassificationDataset,
+    Split,
+    make_split,
+    prediction_tables,
+    split_names,
+)
 from bert_cli.runs.tasks.classification.decoder import Decoder, check_calibration, make_decoder, remove_calibration
 from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
-from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
-from bert_cli.runs.tasks.classification.results import score_baselines
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
+from bert_cli.runs.tasks.classification.results import name_scores, score_baselines
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns
@@ -40,6 +44,34 @@ from bert_cli.settings.groups import WINDOWS
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.runs.engine.training_inputs import RowInput
+
+
+def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[str, ...]:
+    """Return a trained model's labels.
+
+    They are () for regression and multiple choice, and if --task_name defines them.
+    """
+    problem_type = find_trained_type(settings, model)
+    labels = trained_labels(settings.encoding.labels or (), model, problem_type)
+    needs_names = not labels and not settings.task.task_name and problem_type.reader.has_names
+    return model.generic_labels if needs_names else labels
+
+
+def make_empty_dataset(
+    settings: ClassifySettings, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]
+) -> ClassificationDataset:
+    """Return a dataset without rows, for new texts.
+
+    Args:
+        settings: the flags.
+        model: the trained model.
+        labels: its label names.
+        folders: directories to search for thresholds.json.
+    """
+    problem_type = find_trained_type(settings, model)
+    decoder = make_decoder(problem_type, labels, settings.inference, False, folders)
+    decoder = decoder.with_calibration(model.calibration(problem_type, labels))
+    return ClassificationDataset(settings, decoder, model.tokenizer)
 
 
 class ClassificationTask(Task[AnyModel, ClassificationDataset]):
@@ -58,35 +90,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def slow_packages(self) -> tuple[str, ...]:
         return SLOW_PACKAGES if self.settings.phases.do_eval else ()
 
-    def trained_problem_type(self, model: AnyModel) -> ProblemType:
-        """Return the problem type from the flags, or else from a trained model's files."""
-        return self._flag_problem_type or model.problem_type or SINGLE_LABEL
-
-    def trained_labels(self, model: AnyModel) -> tuple[str, ...]:
-        """Return a trained model's labels.
-
-        They are () for regression and multiple choice, and if --task_name defines them.
-        """
-        settings, problem_type = self.settings, self.trained_problem_type(model)
-        labels = trained_labels(settings.encoding.labels or (), model, problem_type)
-        needs_names = not labels and not settings.task.task_name and problem_type.reader.has_names
-        return model.generic_labels if needs_names else labels
-
-    def make_empty_dataset(
-        self, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]
-    ) -> ClassificationDataset:
-        """Return a dataset without rows, for new texts.
-
-        Args:
-            model: the trained model.
-            labels: its label names.
-            folders: directories to search for thresholds.json.
-        """
-        problem_type = self.trained_problem_type(model)
-        decoder = make_decoder(problem_type, labels, self.settings.inference, False, folders)
-        decoder = decoder.with_calibration(model.calibration(problem_type, labels))
-        return ClassificationDataset(self.settings, decoder, model.tokenizer)
-
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Read the splits that the phases need; without training, take labels from the model."""
         settings, phases = self.settings, self.settings.phases
@@ -99,7 +102,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # Training takes labels from the data. A trained model has a fixed label order.
         if not phases.do_train:
             problem_type = problem_type or model.problem_type
-            labels = self.trained_labels(model)
+            labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
         data = DataReader(settings, labels or None, problem_type, self.tables, columns).read_all()
@@ -152,7 +155,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             "labels": labels,
             "class_weights": weights,
         }
-        return self.fine_tuning_plan(recipe, len(features), len(features), guesses=data.guesses, **values)
+        return fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
@@ -211,7 +214,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         `details` are the decoder with tuned thresholds, and the predictions for the first split.
         """
         batch_size = self.settings.inference.eval_batch_size
-        task = data.glue_task
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
@@ -226,12 +228,10 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
                 decoder = decoder.fit(label_ids, raw_predictions)
             predictions = decoder.calibrate(raw_predictions, label_ids)
             scores = decoder.score(label_ids, raw_predictions, predictions, batch_size)
-            metrics |= {f"{key}{suffix}": value for key, value in scores.metrics.items()}
-            details |= {f"{key}{suffix}": value for key, value in scores.details.items()}
-            lines += [f"  {line}" for line in ([suffix.removeprefix("_")] if suffix else []) + scores.lines]
-            if task and (main := main_metrics(task.metric, scores.metrics)):
-                listed = ", ".join(f"{key}{suffix} = {value!s}" for key, value in main.items())
-                lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
+            scores = name_scores(scores, suffix, self.settings.task.task_name, data.glue_task)
+            metrics |= scores.metrics
+            details |= scores.details
+            lines += scores.lines
             computed.append((split, predictions))
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
@@ -287,14 +287,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """Write test_results.tsv, predictions and the submission per test split; see Task.predict."""
         # Use the thresholds that the evaluation in the same run has tuned.
         decoder = evaluation.details[0] if evaluation else self._decoder(data)
+        batch_size = self.settings.inference.predict_batch_size
+        tables = prediction_tables(data)
         rate = 0.0
         for name in split_names(data, "test"):
             split = data.splits[name]
-            predictions = decoder.infer(
-                predictor, split.features, self.settings.inference.predict_batch_size, "predicting"
-            )
+            predictions = decoder.infer(predictor, split.features, batch_size, "predicting")
             rate = rate or predictions["examples_per_second"]
             if predictor.is_chief:
-                paths = [os.path.join(self.settings.phases.output_dir, table) for table in data.tables.names(name)]
-                data.tables.write(paths, split.ids, split.text_columns, predictions, decoder)
+                paths = [os.path.join(self.settings.phases.output_dir, table) for table in tables.names(name)]
+                tables.write(paths, split.ids, split.text_columns, predictions, decoder)
         return {"predict_examples_per_second": rate}

@@ -7,8 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
+from bert_cli.runs.tasks.classification.data import DataReader, problem_type_from_flags
 from bert_cli.settings.classification import ClassifySettings
 
 
