@@ -202,7 +202,7 @@ def _check_value(flag: Flag, value: Any, is_given: bool) -> Any:
     try:
         return flag.option.read(value)
     except InputError as error:
-        raise InputError(f"{error}{comma_advice(value)}") from None
+        raise InputError(f"{error}{comma_advice(str(value))}") from None
 
 
 def _decode(text: str, place: str) -> str:

@@ -69,8 +69,6 @@ def test_refusals(tmp_path, capfd):
     assert f"{tmp_path / 'no'}: no checkpoint there" in capfd.readouterr().err
     assert doctor.main(["a", "b"]) == 1
     assert "a b: one model is looked at; name one" in capfd.readouterr().err
-    assert doctor.main(["a", "--init_checkpoint=b"]) == 1
-    assert "a b: one model is looked at; name one" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], ["--help"]])

@@ -92,7 +92,6 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     inside = trained / "flags.txt"
     report(trained, f"--output_file={inside}").assert_refused("lies in the folder of a run")
     report(trained, trained).assert_refused("named twice")
-    report().assert_refused("no folder")
     report(tmp_path).assert_refused("there is no run.json")
 
 

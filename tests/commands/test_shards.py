@@ -81,7 +81,7 @@ def test_tables_from_independent_processes(trained, cola, text_folder, classify,
         for actual, expected in zip(lines_of_shards, whole[skipped:], strict=True):
             assert _rounded(actual)[skipped:] == _rounded(expected)[skipped:]
     classify(*flags, "--do_eval", "--do_predict").assert_refused(
-        "--predict_file: several files are predicted by a command"
+        "--do_eval takes one file, but --predict_file names several; leave it out"
     )
     classify(*flags, "--do_predict", "--output_format=jsonl").assert_refused("made with --output_format=tsv, not jsonl")
 
