@@ -2,10 +2,15 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.lines import decode, read_text
+
+# A value that JSON can hold. Objects of ours are JsonObject: mypy then checks each value.
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
 
 # For files that people write by hand, the message also has the mistake's column.
 _CORRECT = "correct the file"
@@ -68,6 +73,12 @@ def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
         ending = f"; {needed or advice}" if needed or advice else ""
         raise InputError(f"{path}: holds no JSON object{ending}")
     return values
+
+
+def member_object(values: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    """Return a member that is an object, {} if it is missing."""
+    member = values.get(name)
+    return member if isinstance(member, Mapping) else {}
 
 
 def json_type(value: object) -> str:

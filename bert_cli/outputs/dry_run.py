@@ -6,11 +6,12 @@ They use data and a trial with a few steps (runs/engine/probe.py). No TensorFlow
 import hashlib
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bert_cli.base.formats import byte_size, clock
+from bert_cli.base.json_files import JsonObject
 from bert_cli.features.ragged import RaggedFeatures
 
 _SHOWN = 60  # maximum characters per text in a message
@@ -220,7 +221,7 @@ def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int
     ]
 
 
-def length_figures(lengths: np.ndarray, limit: int) -> dict[str, Any]:
+def length_figures(lengths: np.ndarray, limit: int) -> JsonObject:
     """Return statistics of token counts, ready for JSON.
 
     The keys are rows, limit, mean, median, longest, edges and counts. counts[i] is the number of

@@ -2,8 +2,9 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.selection import select
 from bert_cli.outputs.text_table import text_table
@@ -26,17 +27,52 @@ class RunRow(NamedTuple):
     """
 
     folder: str
-    settings: dict[str, Any]
+    settings: dict[str, float]
     metrics: dict[str, float]
     deviations: dict[str, float]
 
 
-def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
+class SweepSummary(NamedTuple):
+    """A comparison of runs.
+
+    Attributes:
+        kind: names.RUNS, GRID or FOLDS.
+        metric: main metric.
+        best: directory name of the best run, None for folds.
+        rows: finished runs or cells.
+        means, deviations: of each metric over the rows; None for a grid.
+    """
+
+    kind: str
+    metric: str
+    best: str | None
+    rows: Sequence[RunRow]
+    means: dict[str, float] | None = None
+    deviations: dict[str, float] | None = None
+
+    def report(self) -> JsonObject:
+        """Return the comparison for run_report.json."""
+        members: list[JsonObject] = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in self.rows]
+        entries: JsonObject = {"kind": self.kind, "metric": self.metric, "best": self.best, "members": members}
+        return entries if self.means is None else entries | {MEAN: self.means, DEVIATION: self.deviations}
+
+
+def _numbers(report: JsonObject, name: str) -> dict[str, float]:
+    values = member_object(report, name).items()
+    return {key: value for key, value in values if isinstance(value, int | float) and not isinstance(value, bool)}
+
+
+def deviations_of(report: JsonObject) -> dict[str, float]:
+    """Return the standard deviations in a sweep's report, {} for a single run."""
+    return _numbers(report, DEVIATION)
+
+
+def metrics_of(report: JsonObject) -> dict[str, float]:
     """Return the numbers in a report's evaluation, with seven digits because metrics are float32."""
     return {
         name: value if isinstance(value, int) else _round(value)
-        for name, value in report.get("eval", {}).items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and name not in _LEFT_OUT
+        for name, value in _numbers(report, "eval").items()
+        if name not in _LEFT_OUT
     }
 
 

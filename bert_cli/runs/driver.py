@@ -1,4 +1,4 @@
-"""Driver of all commands that train: load, read, plan, train, evaluate, predict, report.
+"""Driver for all commands that train: load, read, plan, train, evaluate, predict, report.
 
 Each phase uses the results of earlier ones. Everything specific to a task is in its Task. Work
 during training besides the updates, such as evaluation, is in callbacks.
@@ -8,9 +8,9 @@ import contextlib
 import functools
 import logging
 import time
-from typing import Any
 
 from bert_cli.base import files
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.runs.dry_run import report_statistics, try_out
@@ -20,20 +20,20 @@ from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.resuming import check_inputs
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.size_defaults import resolve_recipe
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
-from bert_cli.runs.tasks.interface import Data, MakeTask, Model, RunResult, Task
+from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
-from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
+from bert_cli.runs.training import TrainedModel, open_and_train
+from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
 
-def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None) -> dict[str, Any]:
+def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None) -> JsonObject:
     """Run the phases and return the report, which is also written to run_report.json.
 
     Args:
@@ -52,11 +52,11 @@ def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = Non
 
 
 def run_once(
-    task: Task[Model, Data],
+    task: Task[Model, Data, Details],
     data: Data | None = None,
     should_finish: bool = True,
     rerun: str | None = None,
-) -> RunResult:
+) -> RunResult[Details]:
     """Run the phases once, without a sweep.
 
     Args:
@@ -104,7 +104,7 @@ def run_once(
         trained = _trained_model(task, model, data, plan)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
-        report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
+        report: JsonObject = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(directory.path)
         # Evaluate before predicting, which uses results such as thresholds.
         evaluation = evaluate(task, model, data, trained) if phases.do_eval else None
@@ -140,9 +140,12 @@ def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
         check_pairs(sequences)
 
 
-def _trained_model(task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan | None) -> TrainedModel:
+def _trained_model(
+    task: Task[Model, Data, Details], model: Model, data: Data, plan: TrainingPlan | None
+) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""
     if plan:
         return open_and_train(task, model, data, plan)
     predictor = open_predictor(task, model, data, task.settings)
-    return TrainedModel(predictor, {"global_step": predictor.load_trained(model.required_checkpoint)})
+    step = predictor.load_trained(model.required_checkpoint)
+    return TrainedModel(predictor, step, {"global_step": step})

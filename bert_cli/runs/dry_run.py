@@ -3,11 +3,11 @@
 import math
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.head_types import parameters_line
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
@@ -22,9 +22,9 @@ from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
-from bert_cli.runs.tasks.interface import Data, Model, Task
+from bert_cli.runs.tasks.interface import Data, Details, Model, Task
 from bert_cli.runs.tasks.opening import open_session
-from bert_cli.runs.training import TrainingPlan
+from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.gpus import has_gpu
 from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.settings.training import TrainingSettings
@@ -80,10 +80,10 @@ def check_memory(weight_bytes: int, trains_encoder: bool) -> None:
     On a GPU, weights are in its own memory, which is not checked.
 
     Args:
-        weight_bytes: size of the encoder's weights.
+        weight_bytes: bytes in the encoder's weights.
         trains_encoder: whether training changes all of them.
     """
-    # Gradients and Adam's two moments have the size of the weights.
+    # Gradients and Adam's two moments are as large as the weights.
     needed = TENSORFLOW_BYTES + (4 if trains_encoder else 1) * weight_bytes
     free = free_memory()
     if needed > free and not has_gpu():
@@ -95,13 +95,13 @@ def check_memory(weight_bytes: int, trains_encoder: bool) -> None:
 
 
 def try_out(
-    task: Task[Model, Data],
+    task: Task[Model, Data, Details],
     model: Model,
     data: Data,
     plan: TrainingPlan,
     reading_seconds: float,
     ready_time: float,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Train a few steps, log a forecast for the whole run, and return it.
 
     Args:

@@ -1,30 +1,30 @@
-"""Evaluation of a run: eval_results.txt, log, history, report, and the cost of --precision=int8."""
+"""Evaluation phase: eval_results.txt, log, history, report, and the cost of --precision=int8."""
 
 import dataclasses
 from collections.abc import Collection, Mapping
-from typing import Any
 
+from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
 from bert_cli.engines.engine import INT8
-from bert_cli.metrics.selection import lower_is_better
+from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
 from bert_cli.runs.learning_checks import log_comparison
 from bert_cli.runs.reporting import describe_error, keep_examples
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
+from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
 from bert_cli.settings.training import TrainingSettings
 
 
 def evaluate(
-    task: Task[Model, Data],
+    task: Task[Model, Data, Details],
     model: Model,
     data: Data,
     trained: TrainedModel,
-) -> Evaluation:
+) -> Evaluation[Details]:
     """Evaluate, and write the results to eval_results.txt, to the log and to the history.
 
     With --precision=int8, the log also shows how much the quantization costs.
@@ -41,13 +41,13 @@ def evaluate(
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
     predictor = trained.predictor
-    step = trained.figures["global_step"]
+    step = trained.step
     # Do this first: if there is not enough memory for the second model, no results are written.
     full_precision = _in_full_precision(task, model, data) if predictor.precision == INT8 else None
     evaluation = task.evaluate(predictor, data)
     for recorder in trained.recorders:
         recorder.on_evaluation(step, evaluation.results)
-    results = evaluation.results | {"global_step": step}
+    results = {**evaluation.results, "global_step": step}
     if predictor.is_chief:
         write_eval_results(directory.file(EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *evaluation.lines):
@@ -55,11 +55,11 @@ def evaluate(
     baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
-    entries = {
-        "eval": plain_results | evaluation.report.get("eval", {}),
+    entries: JsonObject = {
+        "eval": {**plain_results, **member_object(evaluation.report, "eval")},
         EVAL_DATA: data.digest(data.evaluation_splits),
     }
-    evaluation = evaluation._replace(report=evaluation.report | entries | baselines)
+    evaluation = dataclasses.replace(evaluation, report=evaluation.report | entries | baselines)
     if full_precision:
         full_results, precision = full_precision
         _log_cost(
@@ -67,12 +67,14 @@ def evaluate(
             _main_metric(data, results.keys() & full_results),
             full_results,
             precision,
-            evaluation.report["eval"],
+            plain_results,
         )
     return evaluation
 
 
-def _compare(task: Task[Model, Data], data: Data, evaluation: Evaluation, results: Mapping[str, Any]) -> dict[str, Any]:
+def _compare(
+    task: Task[Model, Data, Details], data: Data, evaluation: Evaluation[Details], results: Mapping[str, Metric]
+) -> JsonObject:
     """Log how the results compare with simple baselines, and return entries for run_report.json.
 
     The results have been written, so an error here is only a warning.
@@ -99,7 +101,7 @@ def _main_metric(data: Data, results: Collection[str]) -> str:
     return next(name for name in data.metrics if name in results)
 
 
-def _in_full_precision(task: Task[Model, Data], model: Model, data: Data) -> tuple[Mapping[str, Any], str]:
+def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Data) -> tuple[Mapping[str, Metric], str]:
     """Return the model's results with --precision=auto, and that precision."""
     devices = dataclasses.replace(task.settings.devices, precision="auto")
     session = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
@@ -108,7 +110,7 @@ def _in_full_precision(task: Task[Model, Data], model: Model, data: Data) -> tup
 
 
 def _log_cost(
-    command: str, metric: str, results: Mapping[str, Any], precision: str, int8_results: Mapping[str, Any]
+    command: str, metric: str, results: Mapping[str, Metric], precision: str, int8_results: Mapping[str, Metric]
 ) -> None:
     """Log both values of a metric, as a warning if int8 is worse by more than a point."""
     before, after = float(results[metric]), float(int8_results[metric])

@@ -5,12 +5,13 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, SEVERAL
 from bert_cli.base.version import __version__
@@ -32,22 +33,25 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
 
 
-def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
+def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> JsonObject:
     """Return entries for run_report.json: time, machine, versions, memory and input lengths.
 
     Args:
         session: the session that computed the run.
         sequences: split -> sequences.
     """
-    facts: dict[str, Any] = {
-        "finished": time.strftime("%Y-%m-%d %H:%M"),
-        "peak_memory_bytes": peak_memory(),
-    } | session.facts()
-    facts["versions"] = {
+    session_facts = session.facts()
+    versions = {
         "bert_cli": __version__,
-        **facts["versions"],
+        **session_facts["versions"],
         "numpy": np.__version__,
         "python": platform.python_version(),
+    }
+    facts: JsonObject = {
+        "finished": time.strftime("%Y-%m-%d %H:%M"),
+        "peak_memory_bytes": peak_memory(),
+        **session_facts,
+        "versions": versions,
     }
     lengths_per_split = {split: ragged.lengths for split, ragged in sequences.items() if len(ragged)}
     limit = session.max_seq_length

@@ -37,7 +37,7 @@ class Training(FlagGroup, heading="Training"):
 
     # Examples per update, for any number of devices and accumulation steps.
     train_batch_size: int = _grid_option(32, "training batch size, over all devices", lower=1)
-    # None: runs.size_defaults resolves it. Commands other than fine-tuning have a default.
+    # None: runs.training_plan resolves it. Commands other than fine-tuning have a default.
     learning_rate: float | None = _grid_option(
         None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0
     )

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import DivergedError
 
@@ -46,6 +46,16 @@ class Callback:
     def is_due(self, step: int) -> bool:
         """Return whether `step` is a multiple of `every`, rounded down."""
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
+
+
+class TrainingFigures(NamedTuple):
+    """Figures of a training, named as in run_report.json; the losses are in nats."""
+
+    global_step: int
+    train_seconds: float
+    train_examples_per_second: float
+    first_loss: float
+    last_loss: float
 
 
 def final_loss(losses: Sequence[float], steps: int, log_every: int) -> float:

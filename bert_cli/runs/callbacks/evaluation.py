@@ -12,13 +12,16 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.metrics.regression import CORRELATIONS
-from bert_cli.metrics.selection import Selection, select
+from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
@@ -83,7 +86,7 @@ class BestEvaluation:
         values = [(step, self.value(metrics)) for step, metrics in evaluations if last is None or step <= last]
         return select(self.metric, values, self.first_step)
 
-    def value(self, metrics: Mapping[str, Any]) -> float:
+    def value(self, metrics: Mapping[str, Metric]) -> float:
         """Return an evaluation's metric; NaN if it is undefined because predictions are equal.
 
         Raises:
@@ -97,7 +100,7 @@ class BestEvaluation:
                 f"--metric_for_best={self.metric}: is not defined on the data that is evaluated, "
                 f"which gives {', '.join(metrics)}; give one of them"
             )
-        return metrics[self.metric]
+        return float(metrics[self.metric])
 
     @property
     def is_stopped(self) -> bool:
@@ -122,7 +125,7 @@ class EvaluationCallback(Callback):
     """
 
     best: BestEvaluation
-    evaluate: Callable[[], Mapping[str, Any]]
+    evaluate: Callable[[], Mapping[str, Metric]]
     session: "Session"
     listeners: Sequence[Callback]
 
@@ -144,9 +147,9 @@ class BestCheckpoint(Callback):
         self._best = best
         self._session = session
         self._directory = directory
-        self._best_weights: dict[str, Any] | None = None  # in a process that writes no files
+        self._best_weights: dict[str, np.ndarray] | None = None  # in a process that writes no files
 
-    def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
+    def on_evaluation(self, step: int, metrics: Mapping[str, Metric]) -> None:
         selection = self._best.find()
         is_best = selection is not None and selection.step == step
         metric = self._best.metric
@@ -180,9 +183,10 @@ class BestCheckpoint(Callback):
         best.keep_steps({step, previous.step} if previous else {step})
 
     def _write_choice(self, selection: Selection) -> None:
-        self._directory.best.write_choice(self._facts(selection))
+        self._directory.best.write_choice(self.facts(selection))
 
-    def _facts(self, selection: Selection) -> dict[str, Any]:
+    def facts(self, selection: Selection) -> JsonObject:
+        """Return entries for best.json and the report."""
         return {"step": selection.step, "metric": self._best.metric, "value": selection.value}
 
     def settle(self) -> None:
@@ -210,10 +214,10 @@ class BestCheckpoint(Callback):
         """Return whether an evaluation has a defined metric, so that there is a best checkpoint."""
         return self._best.find() is not None
 
-    def load(self, last_step: int) -> dict[str, Any]:
-        """Load the best weights, and return entries for the report, including global_step.
+    def load(self) -> Selection | None:
+        """Load the best weights, and return their evaluation.
 
-        If no evaluation defines the metric, the weights from `last_step` stay.
+        If no evaluation defines the metric, return None and keep the last weights.
         """
         selection = self._best.find()
         if selection is None:
@@ -222,12 +226,12 @@ class BestCheckpoint(Callback):
                 "is kept instead of the best one",
                 self._best.metric,
             )
-            return {"global_step": last_step}
+            return None
         if self._best_weights is None:
             self._session.load_trained(find_checkpoint(self._directory.best.prefix(selection.step)))
         else:  # the chief may not have written the checkpoint yet
             self._session.set_weights(self._best_weights)
-        return {"global_step": selection.step, "best": self._facts(selection)}
+        return selection
 
 
 class EarlyStopping(Callback):
@@ -238,7 +242,7 @@ class EarlyStopping(Callback):
         self._best = best
         self._steps = steps
 
-    def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> bool:
+    def on_evaluation(self, step: int, metrics: Mapping[str, Metric]) -> bool:
         is_stopped = self._best.is_stopped
         if is_stopped and step < self._steps:
             metric, patience = self._best.metric, self._best.patience

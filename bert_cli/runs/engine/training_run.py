@@ -5,7 +5,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -28,7 +28,7 @@ from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import Callback, final_loss, run_steps
+from bert_cli.training.loop import Callback, TrainingFigures, final_loss, run_steps
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
@@ -219,8 +219,8 @@ def train(
     rerun: str = "the same command",
     keeps_best: bool = False,
     packages: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Train up to updates.steps, save into `directory`, and return figures, such as global_step.
+) -> TrainingFigures:
+    """Train up to updates.steps, save into `directory`, and return figures for the report.
 
     Args:
         factors: factors for the learning rate, see rate_factors.
@@ -267,13 +267,13 @@ def train(
     if run.compact:
         run.compact.close(run.optimizer)
     session.freeze_for_inference()
-    return {
-        "global_step": last_step,
-        "train_seconds": round(seconds, 3),
-        "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
-        "first_loss": losses[0],
-        "last_loss": float(f"{final_loss(losses, last_step, log_every):.7g}"),  # as history.jsonl has it
-    }
+    return TrainingFigures(
+        global_step=last_step,
+        train_seconds=round(seconds, 3),
+        train_examples_per_second=round(len(losses) * updates.batch_size / seconds, 2),
+        first_loss=losses[0],
+        last_loss=float(f"{final_loss(losses, last_step, log_every):.7g}"),  # as history.jsonl has it
+    )
 
 
 def _stop_error(signal_number: int | None, step: int, steps: int, prefix: str, rerun: str) -> Stopped | TemporaryError:

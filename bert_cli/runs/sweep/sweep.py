@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
 from bert_cli.examples.splitting import assign_folds
@@ -54,7 +55,7 @@ class Folds:
         """Return the data for a fold; `number` counts from 1."""
         return self._dataset.subset(self._folds == number - 1)
 
-    def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation]) -> None:
+    def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation[Any]]) -> None:
         """Write out_of_fold.tsv and suspects.tsv into a directory, from one evaluation per fold."""
         table, suspects = directory.file(OUT_OF_FOLD), directory.file(SUSPECTS)
         count = self._dataset.write_folds(
@@ -111,7 +112,7 @@ def _short_number(number: float) -> str:
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
-def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
     """Run all trials, log a comparison, then evaluate and predict with the best one.
 
     Args:
@@ -134,7 +135,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> di
     return report
 
 
-def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
     """Evaluate and predict with the best run, if the flags ask for it, and return that report."""
     folder = settings.phases.output_dir
     # Use the values that the run determined from the data and stored in flags.txt.
@@ -151,7 +152,7 @@ def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: Run
     return run_one(make_task(final), should_finish=False).report
 
 
-def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
     """Run all trials, write their table and best.json, and return a part of the sweep's report.
 
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
@@ -167,9 +168,9 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
     folds = Folds(make_task, settings, len(trials)) if sweep_type == FOLDS else None
-    reports: list[dict[str, Any]] = []
+    reports: list[JsonObject] = []
     # Keep only the evaluations of folds: predictions may be large.
-    evaluations: list[Evaluation] = []
+    evaluations: list[Evaluation[Any]] = []
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
         trial_settings = replace_values(settings, _trial_changes(settings, parent, trial))
@@ -191,11 +192,11 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
             trial.folder,
             {name: value for name, value in trial.values.items() if name not in _COMMON_FLAGS},
             tables.metrics_of(report),
-            report.get(tables.DEVIATION, {}),
+            tables.deviations_of(report),
         )
         for trial, report in zip(trials, reports, strict=True)
     ]
-    metric = tables.defined_metric(rows, next(report["metric"] for report in reports if report))
+    metric = tables.defined_metric(rows, next(str(report["metric"]) for report in reports if report))
     best = None if sweep_type == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = sweep_type != GRID
     tables.write_runs_table(parent.file(_TABLES[sweep_type]), rows, has_mean, metric)
@@ -206,15 +207,14 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
         LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, parent)
     if folds:
         folds.write(parent, evaluations)
-    means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
-    evaluation_report = (
-        {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
-    )
-    seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    members = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.select_finished(rows)]
-    summary: dict[str, Any] = {"metric": metric, "best": best.folder if best else None, "members": members}
-    summary |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
-    return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": sweep_type, **summary}}
+    summary = tables.SweepSummary(sweep_type, metric, best.folder if best else None, tables.select_finished(rows))
+    evaluation_report: JsonObject = {"eval": tables.best_row(rows, metric).metrics}
+    if has_mean:
+        means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
+        summary = summary._replace(means=means, deviations=deviations)
+        evaluation_report = {"eval": means, tables.DEVIATION: deviations}
+    seconds = round(sum(float(str(report.get("train_seconds", 0.0))) for report in reports), 3)
+    return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: summary.report()}
 
 
 def _run_trial(

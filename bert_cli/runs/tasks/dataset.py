@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.features.ragged import Features, RaggedFeatures
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
@@ -65,7 +66,7 @@ class Dataset:
         """
         return ()
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """Return entries about the data for run_report.json."""
         return {}
 

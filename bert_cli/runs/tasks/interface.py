@@ -1,12 +1,15 @@
 """Interface between the run driver and a task: plans, evaluations and task methods."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.flags.option import flag_values
+from bert_cli.metrics.selection import Metric
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
@@ -56,8 +59,8 @@ class Plan(NamedTuple):
 
     steps: int
     warmup_steps: int
-    deciding_values: dict[str, Any]
-    resolved_flags: dict[str, Any]
+    deciding_values: JsonObject
+    resolved_flags: JsonObject
     labels: tuple[str, ...] | None = None
     examples: int = 0
     class_weights: tuple | None = None
@@ -65,24 +68,28 @@ class Plan(NamedTuple):
     guesses: Mapping[str, str] = MappingProxyType({})
 
 
-class Evaluation(NamedTuple):
+Details = TypeVar("Details")
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation(Generic[Details]):
     """Results of an evaluation.
 
     Attributes:
         results: metrics for eval_results.txt.
         lines: additional lines for the log.
         report: additional entries for run_report.json.
-        examples: examples() returns rows for the report. It computes them on demand, and all
-            processes must call it.
         details: values that the task's prediction and cross-validation use, such as tuned
             thresholds and predictions.
+        examples: examples() returns rows for the report. It computes them on demand, and all
+            processes must call it.
     """
 
-    results: dict[str, Any]
+    results: Mapping[str, Metric]
     lines: list[str]
-    report: dict[str, Any]
+    report: JsonObject
+    details: Details
     examples: Callable[[], EvalExamples] | None = None
-    details: Any = None
 
 
 class Comparison(NamedTuple):
@@ -102,11 +109,12 @@ class Comparison(NamedTuple):
     advice: str
 
 
-class RunResult(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class RunResult(Generic[Details]):
     """Result of a run: entries for run_report.json, and the evaluation, if there was one."""
 
-    report: dict[str, Any]
-    evaluation: Evaluation | None = None
+    report: JsonObject
+    evaluation: Evaluation[Details] | None = None
 
 
 def fine_tuning_plan(settings: Any, recipe: Recipe, num_rows: int, num_examples: int, **values: Any) -> Plan:
@@ -130,7 +138,7 @@ Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 Data = TypeVar("Data", bound=Dataset)
 
 
-class Task(Generic[Model, Data]):
+class Task(Generic[Model, Data, Details]):
     """A command's data, head, metrics and files, as methods that keep no state between calls.
 
     Attributes:
@@ -211,11 +219,11 @@ class Task(Generic[Model, Data]):
 
         return RowInput(data.training_features(), self.settings.inference.eval_batch_size)
 
-    def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
+    def evaluate(self, predictor: Predictor, data: Data) -> Evaluation[Details]:
         """Evaluate the model on the dev data."""
         raise NotImplementedError
 
-    def compare(self, data: Data, evaluation: Evaluation) -> Comparison | None:
+    def compare(self, data: Data, evaluation: Evaluation[Details]) -> Comparison | None:
         """Compare an evaluation with baselines; return None for a task without this check."""
         return None
 
@@ -227,7 +235,7 @@ class Task(Generic[Model, Data]):
         """Return the training loss of a model that guesses, None if it is unknown."""
         return None
 
-    def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
+    def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation[Details] | None) -> JsonObject:
         """Write files with predictions; return additional entries for run_report.json.
 
         Args:
@@ -239,4 +247,4 @@ class Task(Generic[Model, Data]):
 
 
 # Makes a command's task from its settings: the task class, or a function that also binds tables in memory.
-MakeTask = Callable[[Any], Task[Any, Any]]
+MakeTask = Callable[[Any], Task[Any, Any, Any]]

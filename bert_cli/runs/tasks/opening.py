@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
 
-def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model:
+def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> Model:
     """Return the model from the checkpoint that the flags name, without reading its weights.
 
     Raise InputError if the run does not train, and another command trained the model.
@@ -30,7 +30,7 @@ def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model
 
 
 def open_session(
-    task: Task[Model, Data],
+    task: Task[Model, Data, Any],
     model: Model,
     data: Data,
     settings: TrainingSettings,
@@ -72,7 +72,7 @@ def _pair_check(model: Model, data: Data, settings: TrainingSettings) -> PairChe
     return PairCheck(model.config, model.config_name, settings.model.strict)
 
 
-def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_predictor(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the task's model for predictions with any --engine, without its weights.
 
     Inference engines do not import TensorFlow. See open_session for the arguments.
@@ -87,7 +87,7 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
     return open_session(task, model, data, settings)
 
 
-def open_for_new_texts(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_for_new_texts(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the trained model for new texts, with the engine of Devices.for_answers.
 
     See open_session for the arguments.
@@ -96,7 +96,7 @@ def open_for_new_texts(task: Task[Model, Data], model: Model, data: Data, settin
     return open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
 
 
-def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_trained(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the task's model for predictions, with the weights of the checkpoint in `model`.
 
     See open_session for the arguments.

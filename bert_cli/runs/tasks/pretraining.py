@@ -4,11 +4,12 @@ import contextlib
 import functools
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from bert_cli.base import files
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "whole_words_from", "short_seq_prob", "eval_share")
 
 
-class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
+class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
     """Task of bert-pretrain; see interface.Task for its methods."""
 
     command = "bert-pretrain"
@@ -142,17 +143,17 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
                 steps.num_warmup_steps, steps.num_train_steps,
             )  # fmt: skip
         train = data.splits["train"]
-        deciding_values: dict[str, Any] = {"training_data": train.digest}
+        deciding_values: JsonObject = {"training_data": train.digest}
         if isinstance(train, PretrainingText):
             values = flag_values(settings)
             deciding_values |= {name: values[name] for name in _TEXT_FLAGS} | {"do_lower_case": do_lower_case}
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
+        flags: JsonObject = {flag: absolute_patterns(path) for flag, path in paths.items()}
         return Plan(
             steps=steps.num_train_steps,
             warmup_steps=steps.num_warmup_steps,
             deciding_values=deciding_values,
-            resolved_flags={"do_lower_case": do_lower_case}
-            | {flag: absolute_patterns(path) for flag, path in paths.items()},
+            resolved_flags={"do_lower_case": do_lower_case} | flags,
         )
 
     def make_model(
@@ -171,7 +172,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         batch_size = self.settings.training.train_batch_size
         return StreamInput(lambda position: train.stream(batch_size, position))
 
-    def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
+    def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation[None]:
         """Evaluate losses and accuracies of masked words and next sentences."""
         session = cast("Session", predictor)  # --engine allows none
         batch_size = self.settings.inference.eval_batch_size
@@ -199,7 +200,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             return masked_word_examples(batch, logits.numpy(), data.vocabulary.tokens, num_sequences)
 
         examples_function = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
-        return Evaluation(metrics, [], {"eval_examples_per_second": rate}, examples_function)
+        return Evaluation(metrics, [], {"eval_examples_per_second": rate}, None, examples_function)
 
 
 def absolute_patterns(patterns: str | None) -> str | None:

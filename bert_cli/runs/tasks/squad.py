@@ -6,11 +6,12 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
@@ -129,7 +130,7 @@ def answer_split(
     return decoder.finish(split.examples, tokenizer), rate
 
 
-class SquadTask(Task[AnyModel, SquadDataset]):
+class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     """Task of bert-squad; see interface.Task for its methods."""
 
     command = "bert-squad"
@@ -207,7 +208,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
         return answer_split(self.settings, predictor, data.splits["predict"], data.tokenizer, "predicting")
 
-    def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
+    def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation[tuple[list[Prediction], float]]:
         """Evaluate exact match and F1; the evaluation's `details` are the result of `answer_split`."""
         predictions, rate = predictions_and_rate = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
@@ -216,11 +217,13 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             prediction.qas_id: prediction.null_odds for prediction in predictions if prediction.null_odds is not None
         }
         scores = score(version_2, data.gold, texts, odds if version_2 else None)
-        report = {"predict_windows_per_second": rate}
+        report: JsonObject = {"predict_windows_per_second": rate}
         examples = functools.partial(squad_examples, data.splits["predict"].examples, predictions, data.gold)
-        return Evaluation(scores, [], report, examples, predictions_and_rate)
+        return Evaluation(scores, [], report, predictions_and_rate, examples)
 
-    def predict(self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation | None) -> dict[str, Any]:
+    def predict(
+        self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]] | None
+    ) -> JsonObject:
         """Write the answer files, and warn about questions without a possible answer.
 
         See Task.predict.

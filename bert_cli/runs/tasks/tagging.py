@@ -13,6 +13,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.table_files.formats import is_table
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
-class TaggingTask(Task[AnyModel, TaggingDataset]):
+class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     """Task of bert-tag; see interface.Task for its methods."""
 
     command = "bert-tag"
@@ -131,21 +132,21 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         predictions = predict_tags(split.features, windows, data.labels, self.settings.inference.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation:
+    def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation[list[TagPrediction]]:
         """Evaluate entities like conlleval; the evaluation's `details` are the predictions."""
         split = data.splits["dev"]
         batch_size = self.settings.inference.eval_batch_size
         predictions, rate = self._predict_tags(predictor, data, split, batch_size, "evaluating")
         results, lines = _score(split, predictions)
-        report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
+        report: JsonObject = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
 
         def examples() -> EvalExamples:
             words = [example.words for example in split.file.examples]
             return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
 
-        return Evaluation(results, lines, report, examples, predictions)
+        return Evaluation(results, lines, report, predictions, examples)
 
-    def compare(self, data: TaggingDataset, evaluation: Evaluation) -> Comparison:
+    def compare(self, data: TaggingDataset, evaluation: Evaluation[list[TagPrediction]]) -> Comparison:
         """Compare without baselines: a model that predicts no entity has learned nothing."""
         gold_tags = data.splits["dev"].file.tags
         is_varied = any(tag != OUTSIDE for tags in gold_tags for tag in tags)
@@ -154,7 +155,9 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             {}, is_varied, "" if finds_entity or not is_varied else f"every word gets the tag {OUTSIDE}", ""
         )
 
-    def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
+    def predict(
+        self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation[list[TagPrediction]] | None
+    ) -> JsonObject:
         """Write predictions in the test file's format, and score them if it has tags.
 
         See Task.predict.
@@ -162,7 +165,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         split = data.splits["test"]
         batch_size = self.settings.inference.predict_batch_size
         predictions, rate = self._predict_tags(predictor, data, split, batch_size, "predicting")
-        report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
+        report: JsonObject = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
             report["test"], lines = _score(split, predictions)
             for line in ("***** Test results *****", *lines):

@@ -11,6 +11,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.labels.label_names import warn_about_few_rows
@@ -83,7 +84,7 @@ class TaggingDataset(DivisibleDataset):
     def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         return format_features(split.features, self.labels, self.tokenizer, count)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         return {"labels": list(self.labels), **self.notation.facts}
 
     def strata(self) -> list[str]:

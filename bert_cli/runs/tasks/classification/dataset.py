@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, TEACHER, THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample, describe_choices
@@ -34,7 +35,7 @@ from bert_cli.problem_types.columns import Column, Texts
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.results import PredictionTables, write_folds
+from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Encoding
@@ -251,7 +252,7 @@ class ClassificationDataset(DivisibleDataset):
     def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         return split.lines(self.decoder.labels.names, self.tokenizer, count, has_ids)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         cut_examples = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
         return {
             "labels": list(self.decoder.labels.names),
@@ -273,7 +274,7 @@ class ClassificationDataset(DivisibleDataset):
         decoder = make_decoder(self.decoder.problem_type, self.decoder.labels.names, self.settings.inference, True, [])
         return dataclasses.replace(self, splits=self._divide(held_out, "rows"), decoder=decoder)
 
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[FittedPredictions]) -> int:
         train = self.splits["train"]
         texts = [(example.text_a, example.text_b) for example in train.texts]
         label_ids = train.features.label_ids

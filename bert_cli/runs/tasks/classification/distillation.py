@@ -105,7 +105,7 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
 
 
 def load_teacher(
-    task_type: type[Task[AnyModel, Any]],
+    task_type: type[Task[AnyModel, Any, Any]],
     dataset_type: Callable[[ClassifySettings, Decoder, FullTokenizer], Any],
     settings: ClassifySettings,
     labels: tuple[str, ...],

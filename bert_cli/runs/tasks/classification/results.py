@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from bert_cli.outputs.classification import (
     write_test_results,
 )
 from bert_cli.problem_types.columns import Column, Texts
-from bert_cli.problem_types.parts import Scores
+from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import Decoder
 from bert_cli.settings.classification import CalibrationFlags
@@ -92,13 +92,20 @@ class PredictionTables:
             LOG.info("wrote %s", path)
 
 
+class FittedPredictions(NamedTuple):
+    """Predictions of an evaluation, and the decoder that it has fitted to them."""
+
+    decoder: Decoder
+    predictions: Predictions
+
+
 def write_folds(
     paths: tuple[str, str],
     decoder: Decoder,
     flags: CalibrationFlags,
     label_ids: np.ndarray,
     folds: np.ndarray,
-    details: Sequence[Any],
+    details: Sequence[FittedPredictions],
     ids: Sequence[str],
     texts: TextPairs,
 ) -> int:
@@ -118,7 +125,7 @@ def write_folds(
     """
     problem_type = decoder.problem_type
     labels = decoder.labels
-    thresholds = [fold_decoder.labels.thresholds for fold_decoder, _ in details]
+    thresholds = [fold.decoder.labels.thresholds for fold in details if fold.decoder.labels.thresholds is not None]
     if problem_type.decoder.has_thresholds:
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))

@@ -12,9 +12,11 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.metrics.classification import SLOW_PACKAGES
+from bert_cli.metrics.selection import Metrics
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
 from bert_cli.runs.loading.bundle import AnyModel
@@ -34,7 +36,7 @@ from bert_cli.runs.tasks.classification.dataset import (
 from bert_cli.runs.tasks.classification.decoder import Decoder, check_calibration, make_decoder, remove_calibration
 from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
-from bert_cli.runs.tasks.classification.results import name_scores, score_baselines
+from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
@@ -74,7 +76,7 @@ def make_empty_dataset(
     return ClassificationDataset(settings, decoder, model.tokenizer)
 
 
-class ClassificationTask(Task[AnyModel, ClassificationDataset]):
+class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions]):
     """Task of bert-classify; see interface.Task for its methods."""
 
     command = "bert-classify"
@@ -149,12 +151,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         resolved_flags = {**data.resolved_flags, "problem_type": problem_type.name, "do_lower_case": do_lower_case}
         resolved_flags["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
-        values = {
-            "deciding_values": deciding_values,
-            "resolved_flags": resolved_flags,
-            "labels": labels,
-            "class_weights": weights,
-        }
+        values: dict[str, object] = {"deciding_values": deciding_values, "resolved_flags": resolved_flags}
+        values |= {"labels": labels, "class_weights": weights}
         return fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
@@ -207,15 +205,15 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             features = data.teacher.teach(features, texts, num_labeled, directory, resumes, is_chief)
         return RowInput(features, self.settings.inference.eval_batch_size)
 
-    def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
+    def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation[FittedPredictions]:
         """Return metrics and scores per label.
 
         MNLI has a second dev split; its metrics have the suffix "_mismatched". The evaluation's
         `details` are the decoder with tuned thresholds, and the predictions for the first split.
         """
         batch_size = self.settings.inference.eval_batch_size
-        metrics: dict[str, Any] = {}
-        details: dict[str, Any] = {}
+        metrics: Metrics = {}
+        details: JsonObject = {}
         lines: list[str] = []
         decoder = self._decoder(data)
         computed: list[tuple[Split, dict[str, Any]]] = []
@@ -240,10 +238,10 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # Explanations need the tuned thresholds and the temperatures.
         data = dataclasses.replace(data, decoder=decoder)
         examples = functools.partial(explain_eval_examples, predictor, data, split, predictions, batch_size)
-        report: dict[str, Any] = {"eval_examples_per_second": predictions["examples_per_second"], "eval": details}
+        report: JsonObject = {"eval_examples_per_second": predictions["examples_per_second"], "eval": details}
         if decoder.calibration:
             report["calibration"] = decoder.calibration.facts(decoder.temperature_names)
-        return Evaluation(metrics, lines, report, examples, (decoder, predictions))
+        return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples)
 
     def _decoder(self, data: ClassificationDataset) -> Decoder:
         """Return the dataset's decoder; after training, with the calibration in output_dir.
@@ -255,7 +253,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             return data.decoder
         return data.decoder.with_stored_calibration(RunDirectory(phases.output_dir))
 
-    def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
+    def compare(self, data: ClassificationDataset, evaluation: Evaluation[FittedPredictions]) -> Comparison:
         """Compare the evaluation with baselines, for MNLI on the matched split."""
         split, (decoder, predictions) = data.splits[split_names(data, "dev")[0]], evaluation.details
         problem_type = data.decoder.problem_type
@@ -282,11 +280,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return data.decoder.problem_type.metrics.guess_loss(label_ids, num_outputs)
 
     def predict(
-        self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
-    ) -> dict[str, Any]:
+        self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation[FittedPredictions] | None
+    ) -> JsonObject:
         """Write test_results.tsv, predictions and the submission per test split; see Task.predict."""
         # Use the thresholds that the evaluation in the same run has tuned.
-        decoder = evaluation.details[0] if evaluation else self._decoder(data)
+        decoder = evaluation.details.decoder if evaluation else self._decoder(data)
         batch_size = self.settings.inference.predict_batch_size
         tables = prediction_tables(data)
         rate = 0.0

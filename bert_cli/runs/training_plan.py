@@ -1,0 +1,181 @@
+"""The settings that a training resolves, and its plan; neither needs TensorFlow."""
+
+import dataclasses
+from typing import Any, cast
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
+from bert_cli.base.log import LOG
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, HISTORY, PAGE, VOCABULARY
+from bert_cli.flags.option import deciding_values, flag_values
+from bert_cli.flags.saved import flags_to_save
+from bert_cli.metrics.selection import find_metric
+from bert_cli.outputs.history import History
+from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
+from bert_cli.runs.resuming import same_command, to_resume
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.run_directory.manifest import (
+    COMMAND,
+    OVERWRITING,
+    PLAN_FROM,
+    STEPS,
+    model_manifest,
+    schedule_start,
+    schedule_warmup,
+)
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
+from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.weights.training_folder import step_number
+
+# hidden_size -> defaults for models up to this width. Small models need larger steps: Turc et al.
+# (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has the table.
+_UP_TO = {256: Recipe(3e-4, 4.0), 512: Recipe(1e-4, 4.0)}
+GOOGLE = Recipe(5e-5, 3.0)  # defaults in Google's scripts, for BERT-Base and wider models
+
+
+def defaults_of(width: int) -> Recipe:
+    """Return the defaults for a model with hidden states of this width."""
+    return next((_UP_TO[max_width] for max_width in sorted(_UP_TO) if width <= max_width), GOOGLE)
+
+
+def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Recipe:
+    """Return the learning rate and epochs, and log their source unless flags give them.
+
+    A resumed run keeps its values, because another version may have chosen other defaults.
+
+    Args:
+        settings: flag values.
+        width: the model's hidden_size.
+        command: command name.
+    """
+    values = flag_values(settings)
+    given: dict[str, float] = {name: values[name] for name in Recipe._fields if values.get(name) is not None}
+    missing = [name for name in Recipe._fields if name in values and name not in given]
+    recipe = defaults_of(width)._replace(**given)
+    if not missing:
+        return recipe
+    directory, is_new = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
+    manifest: dict[str, Any] = {}
+    if not is_new and directory.newest_checkpoint is not None:
+        manifest = directory.manifest or {}
+    source = f"the default{'s' * (len(missing) > 1)} for a model of width {width}"
+    if manifest.get(COMMAND) == command and all(isinstance(manifest.get(name), float) for name in missing):
+        recipe = recipe._replace(**{name: cast(float, manifest[name]) for name in missing})
+        source = f"as the run in {directory} began"
+    LOG.info("%s: %s", ", ".join(f"--{name}={getattr(recipe, name):g}" for name in missing), source)
+    return recipe
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPlan:
+    """Everything that is decided about a training before TensorFlow is imported.
+
+    Attributes:
+        manifest, flags: contents of run.json and flags.txt.
+        state: checkpoint prefix to resume from; None for a new run.
+        history: history up to that checkpoint.
+        best: choice of the best evaluation; None without evaluations during training.
+        metric: metric that ranks this run among other runs.
+        files: names of files that are specific to the task and the flags.
+        rerun: the command or call that resumes the run after a signal; "" if nothing is kept then.
+    """
+
+    task_plan: Plan
+    updates: TrainingHyperparameters
+    manifest: JsonObject
+    flags: dict[str, str]
+    state: str | None
+    history: History
+    best: BestEvaluation | None
+    metric: str
+    files: tuple[str, ...]
+    rerun: str
+
+    @property
+    def done_steps(self) -> int:
+        """Return the number of steps that earlier calls have trained."""
+        return step_number(self.state) if self.state else 0
+
+    @property
+    def finished_checkpoint(self) -> str | None:
+        """Return the last checkpoint if training is finished, otherwise None."""
+        is_stopped = self.best is not None and self.best.is_stopped
+        return self.state if self.state and (is_stopped or self.done_steps >= self.updates.steps) else None
+
+
+def plan_training(
+    task: Task[Model, Data, Any], model: Model, data: Data, recipe: Recipe, rerun: str | None = None
+) -> TrainingPlan:
+    """Plan the training, and raise InputError if output_dir holds another run.
+
+    Args:
+        task, model, data: the task, its model and its data.
+        recipe: learning rate and epochs.
+        rerun: see driver.run.
+    """
+    settings: TrainingSettings = task.settings
+    plan = task.plan(model, data, recipe)
+    resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
+    phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
+    metric = _find_metric(early_stopping, data)
+    names = _files(data, settings)
+    directory = RunDirectory(phases.output_dir)
+    # The manifest has everything that decides the result. A run with another manifest is another
+    # run.
+    manifest = {COMMAND: task.command} | deciding_values(settings) | recipe.flag_values(settings)
+    manifest |= plan.deciding_values
+    tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
+    vocabulary = model.tokenizer_files.get(VOCABULARY)
+    manifest |= model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
+    manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
+    manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
+    state = to_resume(settings, manifest, model.checkpoint, names)
+    done_steps = step_number(state) if state else 0
+    first_step = schedule_start((directory.manifest or {}) if state else {}, plan.steps, done_steps)
+    history = History(phases.output_dir, done_steps)
+    best = None
+    if early_stopping.eval_every:
+        every = evaluation_interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
+        best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first_step, history)
+    updates = TrainingHyperparameters(
+        steps=plan.steps,
+        warmup_steps=schedule_warmup(plan.warmup_steps, plan.steps, first_step),
+        learning_rate=recipe.learning_rate,
+        batch_size=plan.batch_size or training.train_batch_size,
+        random_seed=settings.seed.random_seed,
+        first_step=first_step,
+        **controls.update_rules(settings),
+    )
+    return TrainingPlan(
+        task_plan=plan,
+        updates=updates,
+        manifest=manifest | {PLAN_FROM: first_step},
+        flags=flags_to_save(settings, resolved_flags),
+        state=state,
+        history=history,
+        best=best,
+        metric=metric,
+        files=names,
+        rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
+    )
+
+
+def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
+    """Return the metric in --metric_for_best; raise InputError if --eval_every cannot use it."""
+    metric = find_metric(flags.metric_for_best, data.metrics)
+    if flags.eval_every and metric in data.undefined_metrics:
+        defined = [name for name in data.metrics if name not in data.undefined_metrics]
+        raise InputError(
+            f"--metric_for_best={metric}: is undefined, as all numbers of the evaluated data are equal; "
+            f"give one of {', '.join(defined)}"
+        )
+    return metric
+
+
+def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
+    best = (BEST, BEST_FILE) if settings.early_stopping.eval_every else ()
+    events = (EVENTS,) if settings.saving.tensorboard else ()
+    return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events)
