@@ -205,8 +205,13 @@ def flag_named(argument: str, flags: Mapping[str, Flag]) -> Flag | None:
     return flags.get(name) or flags.get(name.removeprefix("no"))
 
 
-def every_flag(settings_class: type) -> list[Flag]:
+def every_flag(settings_class: type) -> tuple[Flag, ...]:
     """Return a command's flags in the order of its groups, which is the order of flags.txt."""
+    return _flags(settings_class)
+
+
+@functools.cache
+def _flags(settings_class: type) -> tuple[Flag, ...]:
     flags: list[Flag] = []
     defaults = settings_class()
     group_classes = typing.get_type_hints(settings_class)
@@ -227,12 +232,11 @@ def every_flag(settings_class: type) -> list[Flag]:
             for name, flag_option in field.metadata["options"].items()
         ]
     names = {flag.name for flag in flags}
-    return [dataclasses.replace(flag, rules=_rules(flag, names)) for flag in flags]
-
-
-def _rules(flag: Flag, names: Collection[str]) -> tuple[Rule, ...]:
-    option = flag.option
-    return tuple(make_rules(flag.name, option.needs, option.excludes, option.because, names))
+    rules = {
+        flag.name: make_rules(flag.name, flag.option.needs, flag.option.excludes, flag.option.because, names)
+        for flag in flags
+    }
+    return tuple(dataclasses.replace(flag, rules=tuple(rules[flag.name])) for flag in flags)
 
 
 def essential_flags(settings_class: type) -> list[Flag]:

@@ -28,7 +28,6 @@ from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.settings.checks import has_several_runs
-from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
@@ -71,7 +70,6 @@ def run_once(
     strategy = settings.devices.distribution_strategy
     directory = RunDirectory(phases.output_dir)
     is_dry = phases.dry_run
-    check_cluster(settings.devices)
     # A dry run writes nothing, so it needs no directory.
     if not is_dry:
         files.check_can_write(directory.path, "output_dir")

@@ -21,6 +21,7 @@ from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.manifest import COMMAND, check_labels, manifest_of
 from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
+from bert_cli.settings.devices import check_cluster
 from bert_cli.weights.path import CheckpointPath
 
 # Command -> head type, class that loads its models in Python, and a flag that is only in its
@@ -44,8 +45,9 @@ def complete(settings: Any, given_names: Collection[str], kept: Collection[str] 
         folder: the trained model's directory; None if the flags name it.
 
     Raises:
-        InputError: if there is no trained model.
+        InputError: if there is no trained model, or an inference engine runs in a cluster.
     """
+    check_cluster(settings.devices)
     if not settings.phases.do_train:
         folder = folder or trained_folder(settings.model.init_checkpoint, settings.phases.output_dir)
         settings = replace_values(settings, read_remembered(type(settings), folder, {*given_names, *kept}))
