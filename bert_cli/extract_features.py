@@ -28,10 +28,10 @@ from bert_cli.examples.table_files.formats import is_table
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
+from bert_cli.inference.pooling import VectorChoice
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
-from bert_cli.runs.extraction.extractor import VectorChoice
-from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
+from bert_cli.runs.extraction.lines import open_vector_model, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
@@ -87,18 +87,18 @@ def run(settings: ExtractSettings) -> int:
     batch_size = settings.devices.batch_size
     devices = settings.devices.without_workers() if shards else settings.devices
     choice = VectorChoice(extraction.pooling, layer_indices, max_seq_length, batch_size, with_attention)
-    session = open_extractor(model, devices, choice, settings.model.strict)
+    vector_model = open_vector_model(model, devices, choice, settings.model.strict)
     if shows_attention:
-        session.load(checkpoint)
-        show_attention(session, attention, model.tokenizer, checkpoint.name)
+        vector_model.engine.load(checkpoint)
+        show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0
-    write = functools.partial(write_features, session, settings, model, vector_format)
+    write = functools.partial(write_features, vector_model, settings, model, vector_format)
     if shards:
-        session.load(checkpoint)
+        vector_model.engine.load(checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
-    facts = plan.resume_facts(settings, model, session.precision)
+    facts = plan.resume_facts(settings, model, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
-    session.load(checkpoint)
+    vector_model.engine.load(checkpoint)
     return write(input_file, output_file, num_done_lines, facts)
 
 

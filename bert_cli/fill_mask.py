@@ -55,11 +55,11 @@ def run(settings: FillMaskSettings) -> list[dict]:
     # text must fail fast.
     from bert_cli.runs.tasks.fill_mask import open_masked_words, predict_masks, tokenize_masked_texts
 
-    session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
+    pretrained = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
     reader = ChunkReader(input_file, settings.files.line_buffered, skips_blank=True)
     lines = read_texts(words, input_file, settings.text_files.encoding, reader.pipe)
-    texts = tokenize_masked_texts(session, lines, tokenizer, positions)
-    answer = functools.partial(predict_masks, session, tokenizer, min(top_k, model.vocabulary.size))
+    texts = tokenize_masked_texts(pretrained, lines, tokenizer, positions)
+    answer = functools.partial(predict_masks, pretrained, tokenizer, min(top_k, model.vocabulary.size))
     if words:
         records = [record for chunk in iterate_chunks(texts) for record in answer(chunk)]
         for record in records:

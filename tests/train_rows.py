@@ -12,6 +12,6 @@ class Called(Callback):
         self.every, self.saves, self.on_step = every, saves, call
 
 
-def train_rows(session, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> dict:
+def train_rows(engine, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> dict:
     """Train on features in memory and return the figures; see training_run.train."""
-    return train(session, RowInput(features), updates, factors or {}, saving, str(folder), state, callbacks)
+    return train(engine, RowInput(features), updates, factors or {}, saving, str(folder), state, callbacks)

@@ -25,8 +25,8 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.flags.paths import path_text
+from bert_cli.inference.rows import Predictor
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening

@@ -23,10 +23,10 @@ from bert_cli.features.cuts import NOT_CUT
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
+from bert_cli.inference.pooling import VectorChoice, VectorModel
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
-from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
-from bert_cli.runs.extraction.lines import open_extractor
+from bert_cli.runs.extraction.lines import open_vector_model
 from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import encoder_checkpoint
@@ -42,12 +42,12 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         width: W, the length of a vector.
     """
 
-    def __init__(self, session: Extractor, settings: ExtractSettings, model: AnyModel):
-        self._session = session
+    def __init__(self, vector_model: VectorModel, settings: ExtractSettings, model: AnyModel):
+        self._vector_model = vector_model
         self._settings = settings
         self._model = model
         self._columns = trained_columns(model)
-        self.width = model.config.hidden_size * len(session.choice.state_indices)
+        self.width = model.config.hidden_size * len(vector_model.choice.state_indices)
 
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
@@ -115,9 +115,9 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         check_max_seq_length(length, pairs=long_text)
         places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
-        session = open_extractor(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
-        session.load(checkpoint)
-        return cls(session, settings, model).loaded_from(checkpoint, flags)
+        vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
+        vector_model.engine.load(checkpoint)
+        return cls(vector_model, settings, model).loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:
@@ -151,7 +151,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
-        max_length = self._session.choice.max_seq_length
+        max_length = self._vector_model.choice.max_seq_length
         read = read_texts(texts, SINGLE_TEXTS, self._columns)
         return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in read.singles]
 
@@ -160,7 +160,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         extraction = self._settings.extraction
         tokenizer = self._model.tokenizer
         convert = tokenizer.convert_ids_to_tokens
-        choice = self._session.choice
+        choice = self._vector_model.choice
         limits = chunk_limits(self._model.config, len(choice.state_indices), choice.pooling != "none")
         lines = (
             TextLine(number, text.strip(), None if text_b is None else text_b.strip())
@@ -170,7 +170,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         cuts = NOT_CUT
         for features in chunks:
             cuts += features.cuts
-            vectors, _ = self._session.extract(features)
+            vectors, _ = self._vector_model.extract(features)
             # Concatenate the layers: Python callers expect one vector per text.
             yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
         self.on_cut(cuts, choice.max_seq_length)

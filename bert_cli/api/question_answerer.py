@@ -22,8 +22,8 @@ from bert_cli.api.training import TrainableModel
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.squad import check_lengths
+from bert_cli.inference.rows import Predictor
 from bert_cli.outputs.squad import check_search
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadTask, check_answers

@@ -19,8 +19,8 @@ from bert_cli.api.training import TrainableModel
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
+from bert_cli.inference.rows import Predictor
 from bert_cli.outputs.tagging import TagPrediction, example_entities
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples

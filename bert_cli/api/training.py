@@ -14,7 +14,7 @@ from bert_cli.base.log import show_log
 from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.inference.rows import Predictor
 from bert_cli.runtime.forks import ForkedLock
 from bert_cli.settings.checks import with_frozen_encoder
 
@@ -41,7 +41,7 @@ class TrainableModel(SavableModel):
 
         See count_parameters for the parts.
         """
-        counts = self._session.facts()["parameters"]
+        counts = self._session.engine.facts()["parameters"]
         print(parameters_line(counts))
         return counts
 

@@ -81,8 +81,6 @@ PRETRAINING = (
     Column("next_sentence_labels", ("B",), "int32"),
 )
 FILL_MASK = (*ENCODER, _MASKS)
-# counted: 1 for tokens that pooling uses.
-EXTRACTION = (*ENCODER, Column("counted", ("B", "S"), "int32"))
 
 
 class Feature(NamedTuple):

@@ -15,17 +15,14 @@ class BertChoice(BertClassifier):
     on K and have a classifier's names.
     """
 
-    description = "a fine-tuned model for multiple choice"
-
-    def states(self, inputs, training=False, seed=None, packed=False):
-        """Return float32 [B, K, W], see TaskModel."""
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
-        states = super().states(rows, training, seed, packed)  # [B·K, W]
-        return tf.reshape(states, [shape[0], shape[1], self.state_width])
+        logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K]
+        return tf.reshape(logits, shape[:2])
 
     def head_logits(self, states, seed=None):
-        """Return the logits [B, K] of float32 [B, K, W], see BertClassifier."""
+        """Return the logits [...] of float32 [..., W], see BertClassifier."""
         # Use one logit per sequence; the loss applies the softmax over K.
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
-        return tf.reshape(logits, tf.shape(states)[:2])
+        return tf.reshape(logits, tf.shape(states)[:-1])

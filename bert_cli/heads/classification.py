@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation
+from bert_cli.heads.losses import FORMULAS, Distillation
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -86,7 +86,6 @@ class BertClassifier(TaskModel):
             distillation.
     """
 
-    description = "a fine-tuned classifier"
     head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
@@ -106,7 +105,7 @@ class BertClassifier(TaskModel):
         self.problem_type = problem
         self.text_input = text_input
         self.formulas = FORMULAS[problem_type]
-        self.columns = self.prediction_columns = problem.batch_columns
+        self.columns = problem.batch_columns
         self.distillation = distillation
         self.temperatures = temperatures
         if distillation:
@@ -172,14 +171,8 @@ class BertClassifier(TaskModel):
             losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
-    def predictions(self, batch, packed):
-        """Return `probabilities` [B, n], `losses` [B] and `logits` [B, n], all float32.
-
-        A regression has `values` [B] instead of `probabilities`.
-        """
-        logits = self(spec.encoder_inputs(batch), packed=packed)
-        losses = self.formulas.losses(batch["label_ids"], logits, PLAIN)
-        return {self.problem_type.decoder.output_name: self.activate(logits), "losses": losses, "logits": logits}
+    def sequence_logits(self, inputs, packed):
+        return self.head(self.states(inputs, packed=packed))
 
     def activate(self, logits: tf.Tensor) -> tf.Tensor:
         """Return the predictions for logits [B, n].
@@ -192,8 +185,8 @@ class BertClassifier(TaskModel):
 class BertWindowsClassifier(BertClassifier):
     """A BertClassifier for texts in up to K windows, which averages the windows' logits.
 
-    The input is a dict of int32 [B, K, S], the output is logits, float32 [B, n]. So loss and
-    predictions are per text. Windows without tokens are skipped. Variables and arguments are the same as
+    The input is a dict of int32 [B, K, S], the output is logits, float32 [B, n]. So the loss is per
+    text. Windows without tokens are skipped. Variables and arguments are the same as
     in BertClassifier.
     """
 
@@ -203,7 +196,6 @@ class BertWindowsClassifier(BertClassifier):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.columns = spec.with_windows(self.columns)
-        self.prediction_columns = spec.with_windows(self.prediction_columns)
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]

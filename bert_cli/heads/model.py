@@ -55,28 +55,20 @@ class NetworkOptions(TypedDict, total=False):
 class TaskModel(keras.Model):
     """An encoder with a head.
 
-    `loss_terms` and `predictions` compute the results. model.layers.named_weights returns the
+    `loss_terms` and `sequence_logits` compute the results. model.layers.named_weights returns the
     variables by Google's names.
 
     Attributes:
         encoder: the encoder.
-        description: the required checkpoint, for error messages.
-        optional: name prefixes of variables that a trained checkpoint may lack.
         columns: columns of training batches.
-        prediction_columns: columns of batches for predictions.
         padding_counts: whether the loss includes padding. If so, training batches are padded to
             max_seq_length.
-        predicts_padding: whether predictions include padding. If so, their batches are padded, too.
         head_dropout: dropout rate before the head in training, see TrainingRule.
         text_input: the encoder output that a text head reads.
     """
 
-    description = "a trained model"
-    optional: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
-    prediction_columns: tuple[Column, ...] = ()
     padding_counts = False
-    predicts_padding = False
     head_dropout = 0.0
     text_input = POOLED
 
@@ -127,7 +119,7 @@ class TaskModel(keras.Model):
         """Return the head's input, float32 [..., W], if the head type has `state_columns`.
 
         Args:
-            inputs: dict of int32 [B, S] or [B, K, S].
+            inputs: dict of int32 [B, S].
             training: apply dropout.
             seed: seed of dropout.
             packed: skip padding.
@@ -162,14 +154,14 @@ class TaskModel(keras.Model):
         """
         raise NotImplementedError
 
-    def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
-        """Return output tensors with one row per row of the batch.
+    def sequence_logits(self, inputs: dict[str, tf.Tensor], packed: bool) -> tf.Tensor:
+        """Return logits for predictions, float32 [B, n] per sequence, or [B, S, n] per token.
 
         Args:
-            batch: rows with `prediction_columns`.
+            inputs: dict of int32 [B, S]; windows and choices are separate sequences.
             packed: skip padding.
         """
-        raise NotImplementedError
+        return self(inputs, packed=packed)
 
 
 def make_encoder(

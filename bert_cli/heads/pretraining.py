@@ -24,8 +24,7 @@ class BertPretrainer(TaskModel):
         options: see NetworkOptions.
     """
 
-    description = "a pre-trained model with its heads"
-    columns = prediction_columns = spec.PRETRAINING
+    columns = spec.PRETRAINING
 
     def __init__(self, config: BertConfig, use_next_sentence: bool = True, **options: Unpack[NetworkOptions]):
         super().__init__("pretraining_model", config, **options)
@@ -118,8 +117,15 @@ class BertPretrainer(TaskModel):
             tf.concat([weights, mean_weights(sentence_losses, batch_size)], 0),
         )
 
-    def predictions(self, batch, packed):
-        """Return sums over each sequence's masked words, float32 [B], see metrics.pretraining."""
+    def evaluation_sums(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
+        """Return sums over each sequence's masked words, float32 [B], see metrics.pretraining.
+
+        They are computed on the device: a batch's logits over the vocabulary take 100 MB.
+
+        Args:
+            batch: rows with `columns`.
+            packed: skip padding.
+        """
         indices, slots = self._masked_slots(batch, packed)
         rows, next_sentence = self.rows_at(spec.encoder_inputs(batch), slots, packed=packed)
         masked = self.masked_logits(rows)

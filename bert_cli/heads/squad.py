@@ -1,13 +1,11 @@
 """Question answering: the first and last token of the answer in a text."""
 
-import math
 from collections.abc import Sequence
 from typing import Unpack
 
 import tensorflow as tf
 
 from bert_cli.base import spec
-from bert_cli.base.head_types import POOLER
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
@@ -61,26 +59,20 @@ class BertSpanModel(TaskModel):
         config: config of the encoder.
         skip_padding: exclude padding from the loss. By default its softmax covers all
             max_seq_length positions, as in the original, so training computes padding.
-        keep_padding: include padding in predictions.
         options: see NetworkOptions.
     """
 
-    description = "fine-tuned to answer questions"
-    optional = (POOLER,)  # not used here, and missing in Hugging Face's models for questions
     columns = spec.SQUAD
-    prediction_columns = spec.ENCODER
 
     def __init__(
         self,
         config: BertConfig | ModuleConfig,
         skip_padding: bool = False,
-        keep_padding: bool = False,
         **options: Unpack[NetworkOptions],
     ):
         super().__init__("span_model", config, **options)
         self.head = SpanHead(config.hidden_size, self.seed)
         self.padding_counts = not skip_padding
-        self.predicts_padding = keep_padding
 
     @property
     def top_layer(self):
@@ -102,14 +94,5 @@ class BertSpanModel(TaskModel):
         losses = span_loss(positions, logits, self.loss_rule, is_token)
         return losses, mean_weights(losses, batch_size)
 
-    def predictions(self, batch, packed):
-        """Return the logits `start` and `end`, float32 [B, S], with -inf for padding.
-
-        With keep_padding, padding has logits like tokens.
-        """
-        start, end = self(spec.encoder_inputs(batch), packed=packed and not self.predicts_padding)
-        if self.predicts_padding:
-            return {"start": start, "end": end}
-        # No answer begins or ends in padding. Without a gradient, -inf is safe, unlike in training.
-        real = batch["input_mask"] > 0
-        return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}
+    def sequence_logits(self, inputs, packed):
+        return tf.stack(self(inputs, packed=packed), axis=-1)  # [B, S, 2]

@@ -5,7 +5,7 @@ from typing import Unpack
 import tensorflow as tf
 
 from bert_cli.base import spec
-from bert_cli.base.head_types import POOLER, state_index
+from bert_cli.base.head_types import state_index
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses
 from bert_cli.heads.model import NetworkOptions, TaskModel
@@ -28,10 +28,7 @@ class BertTagger(TaskModel):
         options: see NetworkOptions.
     """
 
-    description = "a model that bert-tag trained"
-    optional = (POOLER,)  # missing in Hugging Face's token classifiers
     columns = spec.TAGGING
-    prediction_columns = spec.ENCODER
     head_dropout = CLASSIFIER_DROPOUT
     state_columns = spec.TAGGING_STATES
 
@@ -98,7 +95,3 @@ class BertTagger(TaskModel):
             rows, labels, weights = (tf.gather(values, labeled) for values in (rows, labels, weights))
         # Without packing, some rows have the label -1. Any label is fine, as their weight is 0.
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
-
-    def predictions(self, batch, packed):
-        """Return `log_probabilities`, float32 [B, S, L], which are undefined for padding."""
-        return {"log_probabilities": tf.nn.log_softmax(self(spec.encoder_inputs(batch), packed=packed))}

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from onnx import TensorProto
 
 from bert_cli.base.head_types import HeadSpec
 from bert_cli.base.spec import INPUTS
@@ -118,12 +117,16 @@ def encoder_runner(
 def masked_words_runner(
     tensors: Mapping[str, np.ndarray], config: BertConfig, words: int, make: RunnerMaker = make_runner
 ) -> Runner:
-    """Return a runner for pre-trained heads, see engine.InferenceEngine.masked_words.
+    """Return a runner for pre-trained heads.
+
+    A batch also has `masked`, int64 [M, 2], the rows and positions of masked tokens. The float32
+    outputs are `logits` [M, words] and, if the tensors have the next-sentence head,
+    `next_sentence_logits` [B, 2]. All texts must have S tokens.
 
     Args:
         tensors: Google's name -> float32.
         config: the model's configuration.
-        words: number of vocabulary entries that can be candidates.
+        words: number of vocabulary entries that have logits.
         make: function that makes the graph's runner.
     """
     bert = Bert(Graph(), tensors, config, ONE_LENGTH)
@@ -131,13 +134,10 @@ def masked_words_runner(
     last = bert.states()[-1]
     logits = heads.masked_words(bert, last, graph.input("masked", ("masks", 2)))
     # Exclude rows beyond the vocabulary, which can never be candidates.
-    logits = graph.add("Slice", logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
-    probabilities = graph.add("Softmax", logits, axis=-1)
-    best, candidates = graph.add_outputs("TopK", probabilities, graph.input("top_k", (1,)), count=2, axis=-1)
-    graph.output("probabilities", ("masks", "best"), "Identity", best)
-    graph.output("candidates", ("masks", "best"), "Identity", candidates, dtype=TensorProto.INT64)
+    inputs = (logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
+    graph.output("logits", ("masks", words), "Slice", *inputs)
     if "cls/seq_relationship/output_weights" in tensors and "bert/pooler/dense/kernel" in tensors:
-        graph.output("next_sentence", ("batch", 2), "Softmax", heads.next_sentence(bert, last), axis=-1)
+        graph.output("next_sentence_logits", ("batch", 2), "Identity", heads.next_sentence(bert, last))
     return embedded_runner(bert, make)
 
 

@@ -2,7 +2,27 @@
 
 import numpy as np
 
+from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.text.vocabulary import MASK
+
+
+def most_probable(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most probable tokens of each mask, best first, and the smallest id first in a tie.
+
+    Args:
+        logits: float32 [M, V].
+        count: k, the tokens per mask.
+
+    Returns:
+        Token ids, int64 [M, k], and probabilities, float32 [M, k].
+    """
+    probabilities = np.exp(log_softmax(logits))
+    candidates = np.empty((len(logits), count), np.int64)
+    for row, values in enumerate(probabilities):
+        # Sort only the best tokens: sorting a vocabulary of 30,000 takes milliseconds.
+        best = np.flatnonzero(values >= np.partition(values, -count)[-count])
+        candidates[row] = best[np.argsort(-values[best], kind="stable")[:count]]
+    return candidates, np.take_along_axis(probabilities, candidates, axis=1)
 
 
 def fill_mask_record(

@@ -13,6 +13,7 @@ from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
+from bert_cli.inference.rows import load_trained
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
@@ -145,5 +146,5 @@ def _trained_model(
     if plan:
         return open_and_train(task, model, data, plan)
     predictor = open_predictor(task, model, data, task.settings)
-    step = predictor.load_trained(model.required_checkpoint)
+    step = load_trained(predictor.engine, model.required_checkpoint)
     return TrainedModel(predictor, step, {"global_step": step})

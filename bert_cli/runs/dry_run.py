@@ -23,7 +23,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, Model, Task
-from bert_cli.runs.tasks.opening import open_session
+from bert_cli.runs.tasks.opening import open_network
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.gpus import has_gpu
 from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
@@ -115,15 +115,16 @@ def try_out(
     settings: TrainingSettings = task.settings
     weight_bytes = getattr(model.config, "weight_bytes", 0)  # unknown for a module for tensorflow-hub
     check_memory(weight_bytes, settings.rates.is_default and not controls.freezes_encoder(settings))
-    session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
-    # Import late: it imports TensorFlow, which open_session has set up.
+    engine = open_network(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
+    # Import late: it imports TensorFlow, which open_network has set up.
+    from bert_cli.runs.engine.initial_weights import load_initial
     from bert_cli.runs.engine.probe import probe
 
-    LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
-    factors = controls.factors(session.variables, model.config, settings.rates, controls.freezes_encoder(settings))
-    session.load_initial(model, settings.model.init_checkpoint, None)
+    LOG.log(RESULT, "  model: %s", parameters_line(engine.facts()["parameters"]))
+    factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
+    load_initial(engine, model, settings.model.init_checkpoint, None)
     updates = plan.updates
-    probe_result = probe(session, task.training_input(data, None, False, False), updates, factors)
+    probe_result = probe(engine, task.training_input(data, None, False, False), updates, factors)
     start_seconds = time.monotonic() - ready_time - sum(probe_result.seconds) - probe_result.saving
     steps = max(0, updates.steps - plan.done_steps)
     sequences = token_sequences(data)
@@ -141,7 +142,7 @@ def try_out(
         LOG.warning(
             "warning: this is more than the memory of %s that this process may use", byte_size(machine_memory(), GB=1)
         )
-    weights = sum(4 * math.prod(variable.shape) for variable in session.variables.values())
+    weights = sum(4 * math.prod(variable.shape) for variable in engine.variables.values())
     try:
         checkpoints = CheckpointPlan(
             probe_result.checkpoint_bytes, weights, saves, settings.saving, plan.best is not None

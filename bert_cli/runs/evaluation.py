@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
-from bert_cli.engines.engine import INT8
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
@@ -16,6 +15,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
+from bert_cli.settings.engines import INT8
 from bert_cli.settings.training import TrainingSettings
 
 
@@ -104,9 +104,9 @@ def _main_metric(data: Data, results: Collection[str]) -> str:
 def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Data) -> tuple[Mapping[str, Metric], str]:
     """Return the model's results with --precision=auto, and that precision."""
     devices = dataclasses.replace(task.settings.devices, precision="auto")
-    session = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
-    with session.quietly():
-        return task.evaluate(session, data).results, session.precision
+    predictor = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
+    with predictor.quietly():
+        return task.evaluate(predictor, data).results, predictor.precision
 
 
 def _log_cost(

@@ -30,31 +30,31 @@ from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.predictor import Predictor
+    from bert_cli.inference.rows import Predictor
 
 
-def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> JsonObject:
+def run_facts(predictor: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> JsonObject:
     """Return entries for run_report.json: time, machine, versions, memory and input lengths.
 
     Args:
-        session: the session that computed the run.
+        predictor: the model that computed the run.
         sequences: split -> sequences.
     """
-    session_facts = session.facts()
+    engine_facts = predictor.engine.facts()
     versions = {
         "bert_cli": __version__,
-        **session_facts["versions"],
+        **engine_facts["versions"],
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
     facts: JsonObject = {
         "finished": time.strftime("%Y-%m-%d %H:%M"),
         "peak_memory_bytes": peak_memory(),
-        **session_facts,
+        **engine_facts,
         "versions": versions,
     }
     lengths_per_split = {split: ragged.lengths for split, ragged in sequences.items() if len(ragged)}
-    limit = session.max_seq_length
+    limit = predictor.max_seq_length
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in lengths_per_split.items()}}
 
 

@@ -7,6 +7,7 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS
 from bert_cli.flags.saved import write_flags
+from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.report import page
 from bert_cli.runs.callbacks.evaluation import (
     BestCheckpoint,
@@ -14,7 +15,6 @@ from bert_cli.runs.callbacks.evaluation import (
     EvaluationCallback,
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import (
@@ -22,7 +22,7 @@ from bert_cli.runs.run_directory.manifest import (
 )
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
-from bert_cli.runs.tasks.opening import open_session
+from bert_cli.runs.tasks.opening import make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import TrainingSettings
@@ -31,7 +31,7 @@ from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.inference.tensorflow import TensorFlowEngine
 
 
 class TrainedModel(NamedTuple):
@@ -54,14 +54,15 @@ def open_and_train(task: Task[Model, Data, Any], model: Model, data: Data, plan:
     """Train the model, or load it if training is finished; arguments: see plan_training."""
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
-    session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
-    recorders = _recorders(session, plan, settings)
+    engine = open_network(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
+    predictor = make_predictor(engine, model, data, settings)
+    recorders = _recorders(engine, plan, settings)
     figures: JsonObject
-    best = BestCheckpoint(plan.best, session, directory) if plan.best else None
+    best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
     if plan.finished_checkpoint is None:
-        trained = _train(task, session, model, data, plan, recorders, best)
+        trained = _train(task, engine, predictor, model, data, plan, recorders, best)
         last_step, figures = trained.global_step, trained._asdict()
-        _check_losses(plan, task.guess_loss(data), task.learning_advice(data), session.is_chief)
+        _check_losses(plan, task.guess_loss(data), task.learning_advice(data), engine.is_chief)
     else:
         last_step = step_number(plan.finished_checkpoint)
         figures = {"global_step": last_step}
@@ -73,19 +74,19 @@ def open_and_train(task: Task[Model, Data, Any], model: Model, data: Data, plan:
         for recorder in recorders:
             recorder.on_start()
         if best is None or not best.has_best:
-            session.load_trained(find_checkpoint(plan.finished_checkpoint))
+            load_trained(engine, find_checkpoint(plan.finished_checkpoint))
     step = last_step
-    if session.is_chief and last_step <= plan.updates.steps:
+    if engine.is_chief and last_step <= plan.updates.steps:
         stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
         directory.update_manifest(plan.manifest | stopped_at, plan.files)
     if best:
-        if session.is_chief:
+        if engine.is_chief:
             best.settle()
         if selection := best.load():
             step = selection.step
             figures |= {"global_step": step, "best": best.facts(selection)}
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
-    return TrainedModel(session, step, {"metric": plan.metric} | figures, recorders)
+    return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders)
 
 
 def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief: bool) -> None:
@@ -97,10 +98,10 @@ def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief
         LOG.warning("warning: %s", warning)
 
 
-def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
+def _recorders(engine: "TensorFlowEngine", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
     """Return the callbacks for history.jsonl and --tensorboard, which reads the history's lines."""
     updates = plan.updates
-    writes = session.is_chief
+    writes = engine.is_chief
     steps = settings.saving.log_steps, updates.steps
     recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
     if settings.saving.tensorboard and writes:
@@ -110,7 +111,8 @@ def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSetting
 
 def _train(
     task: Task[Model, Data, Any],
-    session: "Session",
+    engine: "TensorFlowEngine",
+    predictor: Predictor,
     model: Model,
     data: Data,
     plan: TrainingPlan,
@@ -118,14 +120,16 @@ def _train(
     best: BestCheckpoint | None,
 ) -> TrainingFigures:
     """Start or resume training, and return figures for the report."""
+    from bert_cli.runs.engine.initial_weights import load_initial
     from bert_cli.runs.engine.training_run import train
+    from bert_cli.training.several_processes import check_agreement
 
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
-    is_chief = session.is_chief
-    session.load_initial(model, settings.model.init_checkpoint, plan.state)
+    is_chief = engine.is_chief
+    load_initial(engine, model, settings.model.init_checkpoint, plan.state)
     # A process with other flags or data would wait forever for gradients, or damage them.
-    session.check_agreement({"the first step": plan.done_steps} | plan.manifest)
+    check_agreement(engine.strategy, {"the first step": plan.done_steps} | plan.manifest)
     if is_chief and plan.state:
         directory.owned.remove_leftovers()
         directory.update_manifest(plan.manifest, plan.files)
@@ -136,14 +140,14 @@ def _train(
         contents = model.tokenizer_files
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     PROCESS.training_folder = directory.path
-    factors = controls.factors(session.variables, model.config, settings.rates, controls.freezes_encoder(settings))
+    factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
     callbacks = list(recorders)
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
-        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(session, data).results, session, listeners)
+        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, data).results, predictor, listeners)
         callbacks.append(evaluation)
     figures = train(
-        session,
+        engine,
         task.training_input(data, directory, plan.state is not None, is_chief),
         plan.updates,
         factors,

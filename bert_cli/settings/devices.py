@@ -4,11 +4,20 @@ import dataclasses
 from typing import Any, Self
 
 from bert_cli.base.errors import InputError
-from bert_cli.engines.engine import FLOAT32, Inference
-from bert_cli.engines.table import ANSWERING, AUTO, ENGINES, OF_TENSORFLOW, PRECISIONS, TENSORFLOW, chosen_inference
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.runtime.gpus import has_gpu
+from bert_cli.settings.engines import (
+    ANSWERING,
+    AUTO,
+    ENGINES,
+    FLOAT32,
+    OF_TENSORFLOW,
+    PRECISIONS,
+    TENSORFLOW,
+    Inference,
+    chosen_inference,
+)
 
 # Inference engines only predict. TensorFlow's strategies would reserve devices that they do not use.
 _NOT_WITH_ENGINE = ("do_train", "distribution_strategy=mirrored|multi_worker|tpu", "use_tpu")

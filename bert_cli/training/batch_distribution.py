@@ -1,6 +1,7 @@
-"""Distribution of batches to replicas, and inference on a data set."""
+"""Distribution of batches to replicas, and functions that run them there."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUT_MASK
 from bert_cli.model.layout import short_width, widths_of
+from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.training.strategy import is_tpu
 
 # The column that `distribute` adds to a replica's shard, see ops.dropout.
@@ -73,8 +75,34 @@ def distribute(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -
     return strategy.experimental_distribute_values_from_function(share)
 
 
-def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:
-    """Return a compiled function run(rows, make_batch) -> dict of arrays.
+@contextlib.contextmanager
+def memory_advice(flag: str) -> Iterator[None]:
+    """Turn a device's lack of memory into advice, for computations inside the block.
+
+    Args:
+        flag: the flag to lower, such as "train_batch_size".
+
+    Raises:
+        InputError: if memory ran out, or if TensorFlow cannot compute in this process (see runtime.forks).
+    """
+    refuse_lost_tensorflow()
+    try:
+        yield
+    except (tf.errors.ResourceExhaustedError, MemoryError):
+        in_training = ""
+        if flag == "train_batch_size":
+            in_training = (
+                ", or raise --gradient_accumulation_steps, or add --recompute=layers (--auto_batch does both by itself)"
+            )
+        raise InputError(
+            f"out of memory: lower --{flag}, or --max_seq_length{in_training}, or use --precision=bfloat16"
+        ) from None
+
+
+def make_runner(
+    strategy: tf.distribute.Strategy, forward: Callable, signature: dict, flag: str = "batch_size"
+) -> Callable:
+    """Return a compiled function run(batch) from arrays to arrays.
 
     Create it once per model, because compiling takes seconds.
 
@@ -82,6 +110,7 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
         strategy: strategy with the replicas.
         forward: forward(batch) returns a dict of tensors with a row per example.
         signature: tf.TensorSpec for each column.
+        flag: the flag to lower if memory runs out.
     """
     # With several machines, each computes all rows with its copy of the weights, so none waits.
     is_local = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
@@ -92,23 +121,30 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
     def on_replicas(batch: dict[str, tf.Tensor]) -> dict[str, Any]:
         return strategy.run(forward, args=(batch,))
 
-    def run(rows: np.ndarray, make_batch: Callable) -> dict[str, np.ndarray]:
+    def run(batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        with memory_advice(flag):
+            return compute(batch)
+
+    def compute(batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         if is_local:
-            batch = {name: tf.convert_to_tensor(values) for name, values in make_batch(rows).items()}
-            return {name: value.numpy() for name, value in compiled(batch).items()}
-        shares = on_replicas(distribute(make_batch(_fill_up(rows, strategy.num_replicas_in_sync)), strategy))
+            tensors = {name: tf.convert_to_tensor(values) for name, values in batch.items()}
+            return {name: value.numpy() for name, value in compiled(tensors).items()}
+        count = len(next(iter(batch.values())))
+        shares = on_replicas(distribute(_fill_up(batch, strategy.num_replicas_in_sync), strategy))
         return {
-            name: np.concatenate([share.numpy() for share in strategy.experimental_local_results(value)])[: len(rows)]
+            name: np.concatenate([share.numpy() for share in strategy.experimental_local_results(value)])[:count]
             for name, value in shares.items()
         }
 
     return run
 
 
-def _fill_up(rows: np.ndarray, replicas: int) -> np.ndarray:
-    """Return rows with the last one repeated, so that their number is a multiple of `replicas`.
+def _fill_up(batch: dict[str, np.ndarray], replicas: int) -> dict[str, np.ndarray]:
+    """Return the batch with its last row repeated, so that its size is a multiple of `replicas`.
 
     The caller drops results for repeated rows.
     """
-    missing = -len(rows) % replicas
-    return np.concatenate([rows, np.repeat(rows[-1:], missing)])
+    return {
+        name: np.concatenate([values, np.repeat(values[-1:], -len(values) % replicas, axis=0)])
+        for name, values in batch.items()
+    }

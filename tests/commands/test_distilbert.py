@@ -8,8 +8,9 @@ from plain_distilbert import class_logits, random_tensors
 from safetensors.numpy import load_file, save_file
 
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
-from bert_cli.engines.table import ENGINES
 from bert_cli.model.config_files import read_config
+from bert_cli.onnx.bert import FLAT
+from bert_cli.onnx.models import logits_runner
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, refused, there_and_back
 
@@ -52,7 +53,7 @@ def test_logits_of_every_engine(folder):
     assert np.ptp(expected) > 1
     np.testing.assert_allclose(loaded.model(inputs), expected, atol=1e-5)
     np.testing.assert_allclose(loaded.model(inputs, packed=True), expected, atol=1e-5)
-    network = ENGINES["onnxruntime"].logits("float32", loaded.tensors, config, spec)
+    network = logits_runner(FLAT, loaded.tensors, config, spec)
     for row, logits in enumerate(expected):
         single_row = {name: values[row : row + 1, : 10 - row] for name, values in inputs.items()}
         np.testing.assert_allclose(network(single_row)["logits"][0], logits, atol=1e-5)

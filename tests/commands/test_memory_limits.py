@@ -27,7 +27,7 @@ def test_dry_run_predicts_before_it_allocates(container, classify, flags, tmp_pa
     def refuse(*arguments):
         raise AssertionError("the model must not be built")
 
-    monkeypatch.setattr("bert_cli.runs.dry_run.open_session", refuse)
+    monkeypatch.setattr("bert_cli.runs.dry_run.open_network", refuse)
     outcome = classify(*flags, "--do_train", "--dry_run", f"--output_dir={tmp_path / 'out'}")
     outcome.assert_refused("--dry_run: training needs at least", "100 MB of 700 MB are free")
 

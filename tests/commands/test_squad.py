@@ -10,9 +10,12 @@ import numpy_bert
 import plain_squad
 import pytest
 
+from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
 from bert_cli.outputs.squad import Decoder
@@ -135,23 +138,28 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
     assert run_folder(tmp_path / "out").checkpoints() == [3]  # int(24 / 4 · 0.6)
 
 
+def make_engine(make_model, train_batch_size=None):
+    """Return an engine for a span model with up to 26 tokens."""
+    from bert_cli.inference.tensorflow import TensorFlowEngine
+
+    network = Head(HeadSpec(SPANS, 2), "a span model")
+    return TensorFlowEngine(network, make_model, Devices(precision="float32"), 26, train_batch_size)
+
+
 @pytest.fixture(scope="module")
-def session(trained):
+def engine(trained):
     """The trained model with packed rows."""
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.runs.engine.session import Session
     from bert_cli.weights.path import find_checkpoint
 
     config = read_config(str(trained / "bert_config.json"), "auto")
-    session = Session(
-        lambda precision: BertSpanModel(config, compute_dtype=precision), Devices(precision="float32"), 26
-    )
-    session.load_trained(find_checkpoint(str(trained)))
-    return session
+    engine = make_engine(lambda precision: BertSpanModel(config, compute_dtype=precision))
+    engine.load(find_checkpoint(str(trained)))
+    return engine
 
 
 @pytest.mark.parametrize("version_2", [False, True])
-def test_packed_answers_equal_dense_answers(session, trained, version_2):
+def test_packed_answers_equal_dense_answers(engine, trained, version_2):
     """Windows that are packed, sorted by length and without padding give the dense answers."""
     import tensorflow as tf
 
@@ -163,10 +171,10 @@ def test_packed_answers_equal_dense_answers(session, trained, version_2):
     # Use an n-best size that covers all positions of a window: if padding displaces tokens,
     # Google's code can lose an answer.
     packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
-    assert session.packed
-    feed_decoder(session, packed, features, batch_size=3)
+    assert engine.packed
+    feed_decoder(Predictor(engine, 26), packed, features, batch_size=3)
     inputs = features.sequences.pad(range(len(features)), 26)
-    logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
+    logits = engine.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
     dense.add(range(len(features)), *(values.numpy() for values in logits))
     actual, expected = (decoder.finish(examples, tokenizer) for decoder in (packed, dense))
@@ -183,7 +191,6 @@ def test_loss_equals_googles(model, trained, run_folder, skip_padding):
     import tensorflow as tf
 
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.runs.engine.session import Session
     from bert_cli.weights.path import find_checkpoint
 
     values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
@@ -192,8 +199,8 @@ def test_loss_equals_googles(model, trained, run_folder, skip_padding):
     def make_model(compute_dtype):
         return BertSpanModel(config, skip_padding, compute_dtype=compute_dtype)
 
-    session = Session(make_model, Devices(precision="float32"), 26, 4)
-    session.load_trained(find_checkpoint(str(trained)))
+    engine = make_engine(make_model, 4)
+    engine.load(find_checkpoint(str(trained)))
     rng, lengths = np.random.default_rng(1), np.array([9, 20, 14, 17])
     ids = rng.integers(5, 40, lengths.sum()).astype(np.int32)
     sequences = RaggedFeatures(ids, np.ones_like(ids, np.int8), np.concatenate([[0], np.cumsum(lengths)]))
@@ -201,7 +208,7 @@ def test_loss_equals_googles(model, trained, run_folder, skip_padding):
     inputs = sequences.pad(np.arange(4), 20 if skip_padding else 26)
     batch = inputs | {"start_positions": starts, "end_positions": ends}
     tensors = {name: tf.constant(values) for name, values in batch.items()}
-    losses, shares = session.model.loss_terms(tensors, None, session.packed, batch_size=4)
+    losses, shares = engine.model.loss_terms(tensors, None, engine.packed, batch_size=4)
     loss = tf.reduce_sum(losses * shares)
     config = dataclasses.asdict(config)
     full, number = sequences.pad(range(4), 26), run_folder(trained).checkpoints()[-1]

@@ -9,11 +9,14 @@ import numpy_optimizer
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.tagging import BertTagger
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor, load_trained
+from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks.tagging import predict_windows
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.training import Saving
@@ -50,23 +53,27 @@ def features() -> TaggingFeatures:
     return TaggingFeatures(sequences, label_ids, label_ids, np.arange(4, dtype=np.int32), LENGTHS)
 
 
-def bare_session(layers) -> Session:
-    return Session(
-        lambda precision: BertTagger(CONFIG, 5, layers, compute_dtype=precision), Devices(precision="float32"), 9, 4
+def bare_engine(layers) -> TensorFlowEngine:
+    return TensorFlowEngine(
+        Head(HeadSpec(TAGGER, 5, layers=layers), "a model that bert-tag trained"),
+        lambda precision: BertTagger(CONFIG, 5, layers, compute_dtype=precision),
+        Devices(precision="float32"),
+        9,
+        4,
     )
 
 
-def make_session(layers) -> tuple[Session, dict]:
-    """Return a session with random nonzero weights and without dropout, and the weights in float64."""
-    session = bare_session(layers)
-    session.model.head_dropout = 0.0
+def make_engine(layers) -> tuple[TensorFlowEngine, dict]:
+    """Return an engine with random nonzero weights and without dropout, and the weights in float64."""
+    engine = bare_engine(layers)
+    engine.model.head_dropout = 0.0
     shapes = numpy_bert.variable_shapes(dataclasses.asdict(CONFIG), "classification", 5)
     shapes["output_weights"] = (5, 12 * len(layers))
     weights = {name: v.astype(np.float32) for name, v in numpy_bert.random_weights(shapes, seed=7).items()}
-    assert session.variables.keys() == weights.keys()
-    for name, variable in session.variables.items():
+    assert engine.variables.keys() == weights.keys()
+    for name, variable in engine.variables.items():
         variable.assign(weights[name])
-    return session, {name: value.astype(np.float64) for name, value in weights.items()}
+    return engine, {name: value.astype(np.float64) for name, value in weights.items()}
 
 
 def oracle(weights, features, layers):
@@ -85,12 +92,12 @@ def oracle(weights, features, layers):
 
 @pytest.mark.parametrize("layers", [(-1, 0), ("embedding", 1)])
 def test_log_probabilities_of_two_layers(features, layers):
-    session, weights = make_session(layers)
+    engine, weights = make_engine(layers)
     states = oracle(weights, features, layers)[0]
     logits = states @ weights["output_weights"].T + weights["output_bias"]
     expected = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     for batch_size in (1, 4):
-        actual = dict(predict_windows(session, features, batch_size, "tagging"))
+        actual = dict(predict_windows(Predictor(engine, 9), features, batch_size, "tagging"))
         assert actual.keys() == {0, 1, 2, 3}
         for window, length in enumerate(LENGTHS):
             np.testing.assert_allclose(actual[window][:length], expected[window, :length], atol=2e-5, rtol=0)
@@ -110,8 +117,8 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
 
     If the encoder is frozen, only the head is trained.
     """
-    session, weights = make_session(layers=(-1,))
-    session.packed = packed  # it is False on a TPU
+    engine, weights = make_engine(layers=(-1,))
+    engine.packed = packed  # it is False on a TPU
     before = {name: value.copy() for name, value in weights.items()}
     states, head, chosen, back = oracle(weights, features, (-1,))
     gradients = collections.defaultdict(float)
@@ -123,13 +130,13 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
         rows = back(d_states, None, gradients)
         norm = numpy_optimizer.global_norm(gradients | {numpy_bert.WORD_EMBEDDINGS: rows})
     updates = TrainingHyperparameters(steps=1, warmup_steps=0, learning_rate=RATE, batch_size=4, random_seed=12345)
-    factors = rate_factors(session.variables, FROZEN_ENCODER if frozen else {})
-    report = train_rows(session, features, updates, Saving(), str(tmp_path), None, factors)
+    factors = rate_factors(engine.variables, FROZEN_ENCODER if frozen else {})
+    report = train_rows(engine, features, updates, Saving(), str(tmp_path), None, factors)
     np.testing.assert_allclose(report["first_loss"], head["loss"], rtol=1e-5)
 
     slots = {name: (np.zeros_like(weights[name]), np.zeros_like(weights[name])) for name in gradients}
     numpy_optimizer.train_step(weights, slots, gradients, norm, RATE)
-    for name, variable in session.variables.items():
+    for name, variable in engine.variables.items():
         changed = np.abs(variable.numpy() - before[name]).max() > 0
         assert changed == (name in gradients), name
         # If a gradient is almost zero, its sign and so Adam's first step are random.
@@ -139,20 +146,20 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
 
 def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
     """Hugging Face's token classifiers have no pooler."""
-    session, weights = make_session(layers=(-1,))
-    expected = dict(predict_windows(session, features, 4, "tagging"))
+    engine, weights = make_engine(layers=(-1,))
+    expected = dict(predict_windows(Predictor(engine, 9), features, 4, "tagging"))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("bert/pooler/")}
     write_tf1(str(tmp_path / "model.ckpt-7"), tensors | {"global_step": np.int64(7)})
-    second_session = bare_session((-1,))
-    assert second_session.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
-    actual = dict(predict_windows(second_session, features, 4, "tagging"))
+    second_engine = bare_engine((-1,))
+    assert load_trained(second_engine, find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
+    actual = dict(predict_windows(Predictor(second_engine, 9), features, 4, "tagging"))
     for window, values in expected.items():
         np.testing.assert_array_equal(actual[window], values)
 
 
 def test_checkpoint_without_classifier_is_refused(tmp_path):
-    session, weights = make_session(layers=(-1,))
+    engine, weights = make_engine(layers=(-1,))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("output_")}
     write_tf1(str(tmp_path / "bert_model.ckpt"), tensors)
     with pytest.raises(InputError, match=r"lacks output_.*: it is not a model that bert-tag trained"):
-        session.load_trained(find_checkpoint(str(tmp_path / "bert_model.ckpt")))
+        load_trained(engine, find_checkpoint(str(tmp_path / "bert_model.ckpt")))

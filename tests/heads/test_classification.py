@@ -9,7 +9,7 @@ import tensorflow as tf
 from numpy_bert import encode, loss_and_gradients, random_weights, variable_shapes
 
 from bert_cli.base.head_types import HEAD_INPUTS
-from bert_cli.base.spec import INPUTS
+from bert_cli.base.spec import INPUTS, encoder_inputs
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import PLAIN
@@ -96,8 +96,12 @@ def test_loss_gradients_and_predictions(problem, packed):
         value = tf.convert_to_tensor(gradient).numpy()
         np.testing.assert_allclose(value, gradients[name], rtol=1e-3, atol=2e-6, err_msg=name)
 
-    predictions = model.predictions(batch, packed)
-    assert predictions.keys() == {"values" if problem == "regression" else "probabilities", "losses", "logits"}
+    inputs = {name: tf.reshape(values, [4, 6]) for name, values in encoder_inputs(batch).items()}
+    actual_logits = model.sequence_logits(inputs, packed).numpy()
+    np.testing.assert_allclose(actual_logits, logits, rtol=2e-5, atol=1e-6)
+    row_logits = model(encoder_inputs(batch), packed=packed)
+    np.testing.assert_allclose(model.activate(row_logits), expected, rtol=2e-5, atol=1e-6)
+    predictions = model.problem_type.decoder.postprocess(row_logits.numpy(), batch["label_ids"].numpy())
     np.testing.assert_allclose(predictions["losses"], wanted_losses, rtol=2e-5, atol=1e-6)
     np.testing.assert_allclose(next(iter(predictions.values())), expected, rtol=2e-5, atol=1e-6)
 

@@ -57,7 +57,7 @@ def test_loss(tiny_config, batch_of, head_class):
     np.testing.assert_allclose(losses, [0.25 * 4 * soft[0] + 0.75 * hard, 0.25 * 4 * soft[1]], rtol=1e-4)
     assert weights.numpy().tolist() == [0.5, 0.5]
     assert {column.name for column in model.columns} == {*inputs, *labels, "teacher_logits"}
-    assert not {"teacher_logits", "has_label"} & {column.name for column in model.prediction_columns}
+    assert not {"teacher_logits", "has_label"} & {column.name for column in model.problem_type.batch_columns}
 
 
 def test_logits_of_probabilities():

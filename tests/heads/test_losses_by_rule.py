@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli.base.spec import encoder_inputs
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
 from bert_cli.heads.model import TrainingRule
@@ -98,7 +99,8 @@ def make_inputs(mask: np.ndarray) -> dict:
 def test_classifier_uses_its_rule_only_in_training():
     model = BertClassifier(CONFIG, 3, seed=1, rule=TrainingRule(LossRule(class_weights=WEIGHTS), head_dropout=0.0))
     batch = make_inputs(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
-    plain = model.predictions(batch, True)["losses"]
+    logits = model.sequence_logits(encoder_inputs(batch), True)
+    plain = model.formulas.losses(batch["label_ids"], logits, PLAIN).numpy()
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
     np.testing.assert_allclose(losses, plain * [2.0, 3.0], rtol=1e-6)
     np.testing.assert_allclose(shares, [0.5, 0.5])

@@ -54,8 +54,9 @@ def test_loss_equals_the_loss_for_tokens(name):
     if name == "distilled":
         arrays |= {"teacher_logits": np.eye(4, 3, dtype=np.float32), "has_label": np.array([1, 0, 1, 1], np.float32)}
     features = Rows(arrays)
-    states = model.states({name: arrays[name] for name in INPUTS}, packed=True).numpy()
-    assert states.shape == (*shape[:-1], model.state_width)
+    states = model.states(dict(zip(INPUTS, (WORDS, MASK, 0 * MASK), strict=True)), packed=True).numpy()
+    assert states.shape == (4, model.state_width)
+    states = states.reshape(*shape[:-1], model.state_width)
 
     rows = np.array([1, 0] if name == "choice" else [3, 1, 0])
     batch = StatedRows(features, states).batch(rows)

@@ -22,7 +22,9 @@ def test_the_users_value_is_kept(monkeypatch, before, after):
     assert os.environ[SWITCH] == after
 
 
-@pytest.mark.parametrize("module", ["bert_cli", "bert_cli.onnx.session", "bert_cli.engines.table", "bert_cli.doctor"])
+@pytest.mark.parametrize(
+    "module", ["bert_cli", "bert_cli.onnx.session", "bert_cli.inference.openvino", "bert_cli.doctor"]
+)
 def test_importing_any_module_turns_it_off(module):
     code = f"import {module}, os, sys; print(os.environ[{SWITCH!r}], 'onnxruntime' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != SWITCH}

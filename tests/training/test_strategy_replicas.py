@@ -72,7 +72,6 @@ def test_predictions_are_in_the_order_of_the_data(single, mirrored):
     np.testing.assert_allclose(mirrored["probabilities"], single["probabilities"], atol=1e-5)
     np.testing.assert_allclose(single["probabilities"].sum(1), np.ones(11), rtol=1e-5)
     assert len(np.unique(single["probabilities"].round(5), axis=0)) > 6
-    assert single["counts"].tolist() == mirrored["counts"].tolist() == [3, 1, 7]
 
 
 def test_choices_are_distributed_by_example(single, mirrored):

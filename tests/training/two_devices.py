@@ -15,6 +15,7 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
 from bert_cli.base.errors import InputError  # noqa: E402
+from bert_cli.base.spec import encoder_inputs  # noqa: E402
 from bert_cli.heads.choice import BertChoice  # noqa: E402
 from bert_cli.heads.classification import BertClassifier  # noqa: E402
 from bert_cli.heads.losses import cross_entropy  # noqa: E402
@@ -31,7 +32,6 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
 from bert_cli.training.saved_state import training_tensors  # noqa: E402
-from bert_cli.training.scatter import infer  # noqa: E402
 from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
 
@@ -122,13 +122,13 @@ def overflow(strategy) -> dict:
 
 def apply(strategy, model) -> dict:
     """Return the probabilities of 11 rows in groups of 3, 1 and 7, which two devices cannot share evenly."""
-    order, counts = np.random.default_rng(0).permutation(11), []
+    order = np.random.default_rng(0).permutation(11)
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in INPUTS}
     run = make_runner(strategy, lambda batch: {"probabilities": tf.nn.softmax(model(batch, packed=True))}, signature)
-    results = infer(
-        run, np.split(order, [3, 4]), lambda rows: {name: batch_of(rows)[name] for name in INPUTS}, counts.append
-    )
-    return results | {"counts": np.array(counts)}
+    results = np.zeros((11, 3), np.float32)
+    for rows in np.split(order, [3, 4]):
+        results[rows] = run({name: batch_of(rows)[name] for name in INPUTS})["probabilities"]
+    return {"probabilities": results}
 
 
 def choose(strategy) -> dict:
@@ -151,9 +151,13 @@ def choose(strategy) -> dict:
         batch = {name: values.reshape(-1, 3, 6) for name, values in batch_of(sequences).items() if name != "label_ids"}
         return batch | {"label_ids": (rows % 3).astype(np.int32)}
 
-    run = make_runner(strategy, lambda batch: model.predictions(batch, True), tensor_specs(model.prediction_columns))
+    run = make_runner(
+        strategy,
+        lambda batch: {"probabilities": tf.nn.softmax(model(encoder_inputs(batch), packed=True))},
+        tensor_specs(model.columns),
+    )
     loss = loss_of(distribute(choices(np.arange(BATCH)), strategy)).numpy()
-    return {"choice_loss": loss, "choices": run(np.arange(5), choices)["probabilities"]}
+    return {"choice_loss": loss, "choices": run(choices(np.arange(5)))["probabilities"]}
 
 
 def main(path: str) -> None:

@@ -20,6 +20,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
+from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.metrics.regression import CORRELATIONS
 from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
@@ -30,7 +31,7 @@ from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.inference.tensorflow import TensorFlowEngine
 
 _MAX_SHOWN = 4  # metrics in an evaluation's log line
 
@@ -120,20 +121,20 @@ class EvaluationCallback(Callback):
     Attributes:
         best: choice of the best evaluation, with the interval.
         evaluate: returns the metrics.
-        session: the session.
+        predictor: the model.
         listeners: callbacks that receive the metrics, in order.
     """
 
     best: BestEvaluation
     evaluate: Callable[[], Mapping[str, Metric]]
-    session: "Session"
+    predictor: Predictor
     listeners: Sequence[Callback]
 
     def __post_init__(self) -> None:
         self.every = self.best.every
 
     def on_step(self, step: int) -> bool:
-        with self.best.history.pausing(), self.session.quietly():
+        with self.best.history.pausing(), self.predictor.quietly():
             metrics = self.evaluate()
             self.best.value(metrics)  # raises before anything is written
             stops = [listener.on_evaluation(step, metrics) for listener in self.listeners]
@@ -143,9 +144,9 @@ class EvaluationCallback(Callback):
 class BestCheckpoint(Callback):
     """Keeps the best checkpoint in best/. It reads the history, so call HistoryCallback first."""
 
-    def __init__(self, best: BestEvaluation, session: "Session", directory: RunDirectory):
+    def __init__(self, best: BestEvaluation, engine: "TensorFlowEngine", directory: RunDirectory):
         self._best = best
-        self._session = session
+        self._engine = engine
         self._directory = directory
         self._best_weights: dict[str, np.ndarray] | None = None  # in a process that writes no files
 
@@ -164,11 +165,11 @@ class BestCheckpoint(Callback):
         )  # fmt: skip
         if selection is None or not is_best:
             return
-        if self._session.is_chief:
+        if self._engine.is_chief:
             self._save(step)
             self._write_choice(selection)
         else:
-            self._best_weights = self._session.weights(step)
+            self._best_weights = self._engine.weights(step)
 
     def _save(self, step: int) -> None:
         """Save the weights into best/, and keep the checkpoint that a killed run would need."""
@@ -177,7 +178,7 @@ class BestCheckpoint(Callback):
 
         best = self._directory.best
         best.prepare()
-        save_checkpoint(best.path, step, self._session.weights(step), keep=0)
+        save_checkpoint(best.path, step, self._engine.weights(step), keep=0)
         saved = self._directory.newest_checkpoint
         previous = self._best.find(step_number(saved)) if saved else None
         best.keep_steps({step, previous.step} if previous else {step})
@@ -228,9 +229,9 @@ class BestCheckpoint(Callback):
             )
             return None
         if self._best_weights is None:
-            self._session.load_trained(find_checkpoint(self._directory.best.prefix(selection.step)))
+            load_trained(self._engine, find_checkpoint(self._directory.best.prefix(selection.step)))
         else:  # the chief may not have written the checkpoint yet
-            self._session.set_weights(self._best_weights)
+            self._engine.set_weights(self._best_weights)
         return selection
 
 

@@ -1,1 +1,1 @@
-"""Computation: sessions for TensorFlow and for inference engines, and the training run."""
+"""The training run: its inputs, initial weights, optimizer steps and checkpoints."""

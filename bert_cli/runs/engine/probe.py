@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from bert_cli.heads.model import tensor_specs
+from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.outputs.dry_run import ProbeResult
-from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.runtime.memory import current_memory, peak_memory
-from bert_cli.training.batch_distribution import distribute
+from bert_cli.training.batch_distribution import distribute, memory_advice
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
@@ -23,26 +23,29 @@ _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 
 def probe(
-    session: Session, source: RowInput | StreamInput, updates: TrainingHyperparameters, factors: Mapping[str, float]
+    engine: TensorFlowEngine,
+    source: RowInput | StreamInput,
+    updates: TrainingHyperparameters,
+    factors: Mapping[str, float],
 ) -> ProbeResult:
     """Train on a few batches without saving anything, and return the measurements.
 
     Args:
-        session: the model's session.
+        engine: the model on its devices.
         source: training input.
         updates: hyperparameters.
         factors: factors for the learning rate, see rate_factors.
     """
-    run = TrainingRun(session, updates, factors, source.token_ids)
+    run = TrainingRun(engine, updates, factors, source.token_ids)
     probe_batches = source.probe_batches(run)
-    step = run.step_function(tensor_specs(session.model.columns))
+    step = run.step_function(tensor_specs(engine.model.columns))
     seconds: list[float] = []
     tokens: list[int] = []
     used_bytes: list[int] = []
     with memory_advice("train_batch_size"):
         for batch in _limit_time(probe_batches.batches):
             start = time.monotonic()
-            float(step(distribute(batch, session.strategy))[0])  # waits for the device
+            float(step(distribute(batch, engine.strategy))[0])  # waits for the device
             seconds.append(time.monotonic() - start)
             tokens.append(int(batch["input_mask"].sum()))
             used_bytes.append(current_memory())
@@ -50,7 +53,7 @@ def probe(
     tensors = run.tensors()
     saving = time.monotonic() - start
     memory, memory_owner = find_peak_memory()
-    if memory_owner == _OF_PROCESS and session.packed:
+    if memory_owner == _OF_PROCESS and engine.packed:
         num_shapes = probe_batches.num_shapes
         if num_shapes is None:
             # The head's products depend on the number of masked words, which takes half of oneDNN's

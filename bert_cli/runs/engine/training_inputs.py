@@ -67,18 +67,18 @@ class RowInput:
             run: the training run.
             state: checkpoint prefix to resume from; None for a new run.
         """
-        session, updates = run.session, run.updates
-        model = session.model
+        engine, updates = run.engine, run.updates
+        model = engine.model
         rows: Batches = self.features
         specs = tensor_specs(model.columns)
         if run.is_frozen and model.state_columns:
-            session.freeze_for_inference()
-            rows = compute_frozen_states(session, self.features, self.encoding_batch_size)
+            engine.freeze_for_inference()
+            rows = compute_frozen_states(engine, self.features, self.encoding_batch_size)
             specs = tensor_specs(model.state_columns, W=model.state_width)
         elif run.compact:
             rows = with_token_ids(self.features, run.compact.compact_ids(self.token_ids))
         # Read the width now: freeze_for_inference must not run during a step.
-        width = session.training_width
+        width = engine.training_width
         lengths = row_lengths(self.features)
         order = training_rows(len(rows), updates.batch_size, updates.random_seed, run.start, lengths)
         return (rows.batch(row_indices, width) for row_indices in order), specs
@@ -88,13 +88,13 @@ class RowInput:
 
         A frozen encoder computes its outputs again for each batch.
         """
-        session = run.session
+        engine = run.engine
         features = self.features
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(self.token_ids))
         row_groups, mean_tokens, num_shapes = typical_rows(row_lengths(self.features), run.updates)
-        batches = (features.batch(rows, session.training_width) for rows in row_groups)
-        return ProbeBatches(batches, mean_tokens, num_shapes, run.is_frozen and bool(session.model.state_columns))
+        batches = (features.batch(rows, engine.training_width) for rows in row_groups)
+        return ProbeBatches(batches, mean_tokens, num_shapes, run.is_frozen and bool(engine.model.state_columns))
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
         return {}
@@ -123,7 +123,7 @@ class StreamInput:
             state: checkpoint prefix to resume from; None for a new run.
         """
         self._position = read_position(state) if state else None
-        return self._batches(run.session.packed), tensor_specs(run.session.model.columns)
+        return self._batches(run.engine.packed), tensor_specs(run.engine.model.columns)
 
     def _batches(self, trim: bool) -> Iterator[dict[str, np.ndarray]]:
         for features, position in self._make_stream(self._position):
@@ -132,7 +132,7 @@ class StreamInput:
 
     def probe_batches(self, run: TrainingRun) -> ProbeBatches:
         """Return the first batches, without statistics about later ones."""
-        return ProbeBatches(self._batches(run.session.packed), None, None, False)
+        return ProbeBatches(self._batches(run.engine.packed), None, None, False)
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
         """Return the position in the data."""

@@ -1,4 +1,4 @@
-"""Training of a session's model: optimizer, step function, loop, callbacks and checkpoints."""
+"""Training of a model: optimizer, step function, loop, callbacks and checkpoints."""
 
 import contextlib
 import functools
@@ -13,19 +13,19 @@ import tensorflow as tf
 from bert_cli.base.errors import TemporaryError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
+from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
-from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import Stopped, deferring_signals, stop_exception
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
-from bert_cli.training.batch_distribution import distribute
+from bert_cli.training.batch_distribution import distribute, memory_advice
 from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loop import Callback, TrainingFigures, final_loss, run_steps
@@ -61,7 +61,7 @@ class TrainingInput(Protocol):
 
 
 class TrainingRun:
-    """Training state of a session's model: optimizer, finished steps and step function.
+    """Training state of a model: optimizer, finished steps and step function.
 
     Attributes:
         start: number of finished steps.
@@ -71,7 +71,7 @@ class TrainingRun:
 
     def __init__(
         self,
-        session: Session,
+        engine: TensorFlowEngine,
         updates: TrainingHyperparameters,
         factors: Mapping[str, float],
         token_ids: np.ndarray | None,
@@ -84,34 +84,34 @@ class TrainingRun:
             token_ids: see TrainingInput.
             state: checkpoint prefix to resume from; None for a new run.
         """
-        self.session = session
+        self.engine = engine
         self.updates = updates
-        model = session.model
+        model = engine.model
         self.compact = None
-        with session.strategy.scope():
+        with engine.strategy.scope():
             self.is_frozen = is_frozen(named_weights(model.encoder), factors)
             factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
-            trained = dict(session.variables)
+            trained = dict(engine.variables)
             optimizer_class = _OPTIMIZERS[updates.optimizer]
             has_words = optimizer_class.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
             self.optimizer = optimizer_class(trained, updates, factors)
-            self.loss_scale = LossScale() if session.precision == "float16" else None
+            self.loss_scale = LossScale() if engine.precision == "float16" else None
         self.start = 0
         if state:
-            self.start = restore_training(state, session.variables, self.optimizer, self.compact, self.loss_scale)
+            self.start = restore_training(state, engine.variables, self.optimizer, self.compact, self.loss_scale)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """Return a replica's share of the loss over the global batch."""
-        session = self.session
-        losses, weights = session.model.loss_terms(batch, seed, session.packed, self.updates.batch_size, self.is_frozen)
+        engine = self.engine
+        losses, weights = engine.model.loss_terms(batch, seed, engine.packed, self.updates.batch_size, self.is_frozen)
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec], on_traced: Callable[[], object] | None = None) -> Callable:
         """Return a function that updates the model with a batch; see make_train_step, AutoBatch."""
-        strategy = self.session.strategy
+        strategy = self.engine.strategy
         updates = self.updates
         replicas = strategy.num_replicas_in_sync
 
@@ -132,7 +132,7 @@ class TrainingRun:
 
     def _recompute(self) -> bool:
         """Turn on recomputation, and return whether that changed anything; see AutoBatch."""
-        encoder = self.session.model.encoder
+        encoder = self.engine.model.encoder
         if self.is_frozen or not isinstance(encoder, BertEncoder) or encoder.recomputes:
             return False
         encoder.recomputes = True
@@ -145,12 +145,12 @@ class TrainingRun:
 
     def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
         """Return the contents of a checkpoint after the last step; see training_tensors."""
-        return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
+        return training_tensors(self.engine.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
         """Return sizes and number of checkpoints from here to the last step."""
         # Use the variables, not the optimizer's slots: a checkpoint has moments for all words.
-        sizes = {name: 4 * math.prod(variable.shape) for name, variable in self.session.variables.items()}
+        sizes = {name: 4 * math.prod(variable.shape) for name, variable in self.engine.variables.items()}
         moments = 2 * sum(sizes[name] for name in self.optimizer.weights)
         every = saving.save_checkpoints_steps
         # Count the last step, which is always saved.
@@ -191,7 +191,7 @@ class _SaveCheckpoints(Callback):
         is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
         # All processes collect the tensors: reading a distributed variable involves each of them.
         tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
-        if self._run.session.is_chief:
+        if self._run.engine.is_chief:
             LOG.info("saved %s", save_checkpoint(self._directory.path, step, tensors, self._saving.keep_checkpoint_max))
             del tensors  # make room for the older checkpoint's weights
             if self._saving.keep_moments == NEWEST:
@@ -207,7 +207,7 @@ class _ShowProgress(Callback):
 
 
 def train(
-    session: Session,
+    engine: TensorFlowEngine,
     source: TrainingInput,
     updates: TrainingHyperparameters,
     factors: Mapping[str, float],
@@ -225,7 +225,7 @@ def train(
     Args:
         factors: factors for the learning rate, see rate_factors.
         state: checkpoint prefix to resume from; None for a new run.
-        callbacks: called before the callback that saves; they may use the session to predict.
+        callbacks: called before the callback that saves; they may use the engine to predict.
         paused_seconds: returns the seconds since the start that were not used for training.
         rerun: the command or call that resumes after a signal; "" if `directory` will then be removed,
             so that a signal saves nothing.
@@ -239,15 +239,15 @@ def train(
     """
     for callback in callbacks:
         callback.on_start()
-    run = TrainingRun(session, updates, factors, source.token_ids, state)
-    if session.is_chief:
+    run = TrainingRun(engine, updates, factors, source.token_ids, state)
+    if engine.is_chief:
         check_space(directory, run.checkpoint_plan(saving, keeps_best))
-    if state and session.is_chief:
+    if state and engine.is_chief:
         repair_state(directory.path, state)
     batches, specs = source.batches(run, state)
-    session.freeze_for_inference(False)
+    engine.freeze_for_inference(False)
     step_fn = run.step_function(specs, BackgroundImports(packages).start)
-    distributed_batches = (distribute(batch, session.strategy) for batch in batches)
+    distributed_batches = (distribute(batch, engine.strategy) for batch in batches)
     shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
     with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:
         all_callbacks = [
@@ -258,7 +258,7 @@ def train(
         start = time.monotonic()
         report = functools.partial(_log_stop_signal, bool(rerun))
         with deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
-            stop = StopFlag(session.strategy, stop_request.is_made)
+            stop = StopFlag(engine.strategy, stop_request.is_made)
             losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)
         seconds = time.monotonic() - start - paused_seconds()
     last_step = run.start + len(losses)
@@ -266,7 +266,7 @@ def train(
         raise _stop_error(stop_request.number, last_step, updates.steps, directory.file(CHECKPOINT), rerun)
     if run.compact:
         run.compact.close(run.optimizer)
-    session.freeze_for_inference()
+    engine.freeze_for_inference()
     return TrainingFigures(
         global_step=last_step,
         train_seconds=round(seconds, 3),

@@ -9,23 +9,23 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.engines.engine import INT8
 from bert_cli.features.cuts import NOT_CUT, warn_cuts
 from bert_cli.features.extraction import extraction_chunks
+from bert_cli.inference.pooling import VectorChoice, VectorModel
+from bert_cli.inference.rows import open_engine
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
-from bert_cli.runs.extraction.extractor import Extractor, InferenceExtractor, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
+from bert_cli.settings.engines import INT8
 from bert_cli.settings.texts import ExtractSettings
 
 
-def open_extractor(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> Extractor:
-    """Return an extractor without weights.
+def open_vector_model(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> VectorModel:
+    """Return a model for vectors without weights, using the chosen engine.
 
     Args:
         model: the model.
@@ -33,20 +33,15 @@ def open_extractor(model: AnyModel, devices: Devices, choice: VectorChoice, stri
         choice: settings for the vectors.
         strict: whether a conflict is an error instead of a warning.
     """
-    config = model.config
-    check_pairs = PairCheck(config, model.config_name, strict)
-    if inference := devices.inference:
-        if choice.with_attention and inference.precision == INT8:
-            raise InputError(f"{inference.flag} shows no attention; leave it out")
-        return InferenceExtractor(config, inference, choice, check_pairs)
-    setup_tensorflow()
-    from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
-
-    return FeaturesSession(config, devices, choice, check_pairs)
+    inference = devices.inference
+    if inference and choice.with_attention and inference.precision == INT8:
+        raise InputError(f"{inference.flag} shows no attention; leave it out")
+    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length)
+    return VectorModel(engine, choice, PairCheck(model.config, model.config_name, strict))
 
 
 def write_features(
-    session: Extractor,
+    vector_model: VectorModel,
     settings: ExtractSettings,
     model: AnyModel,
     vector_format: VectorFormat,
@@ -58,7 +53,7 @@ def write_features(
     """Write the vectors of a file's lines, and return the number of lines.
 
     Args:
-        session: extractor with weights.
+        vector_model: model with weights.
         settings: flags.
         model: the model.
         vector_format: format from `plan.choose_format`.
@@ -69,7 +64,7 @@ def write_features(
     """
     extraction = settings.extraction
     attentions = settings.attention.attentions
-    length = session.choice.max_seq_length
+    length = vector_model.choice.max_seq_length
     limits = plan.chunk_limits(model.config, len(vector_format.layers), vector_format.unit == "line", bool(attentions))
     tokenizer = model.tokenizer
     combine = plan.choose_combination(extraction)
@@ -89,7 +84,7 @@ def write_features(
         start_time = time.monotonic()
         progress = plan.make_reporter(total, done, stack)
         for features in chunks:
-            vectors, attention = session.extract(features)
+            vectors, attention = vector_model.extract(features)
             rows = feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert)
             ids = identifiers[features.first_line : features.first_line + len(features)]
             writer.write(dataclasses.replace(rows, identifiers=ids))

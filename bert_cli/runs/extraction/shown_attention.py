@@ -6,8 +6,8 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.extraction import extraction_chunks
+from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
-from bert_cli.runs.extraction.extractor import Extractor
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import Attention
 from bert_cli.text.tokenization import FullTokenizer
@@ -25,23 +25,23 @@ def check_map(path: str) -> None:
         raise InputError(f"--attention_map={path}: is a file that bert_cli has not made; give another name")
 
 
-def show_attention(session: Extractor, flags: Attention, tokenizer: FullTokenizer, model: str) -> None:
+def show_attention(vector_model: VectorModel, flags: Attention, tokenizer: FullTokenizer, model: str) -> None:
     """Print the attention for a text, and write a page with heat maps if the flags ask for it.
 
     Args:
-        session: extractor with weights.
+        vector_model: model with weights.
         flags: the text in `show_attention`, and the form of the output.
         tokenizer: the model's tokenizer.
         model: the model's name for the page.
     """
     text = split_line(flags.show_attention)
-    features = next(extraction_chunks([text], tokenizer, session.choice.max_seq_length, words=True))
-    warn_cuts(features.cuts, session.choice.max_seq_length, place="--show_attention")
+    features = next(extraction_chunks([text], tokenizer, vector_model.choice.max_seq_length, words=True))
+    warn_cuts(features.cuts, vector_model.choice.max_seq_length, place="--show_attention")
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     units = units_of(tokens, features.words[0] if features.words else [])
     # Search before computing: a wrong word must fail fast.
     positions = find_word(flags.attention_of, units) if flags.attention_of else []
-    attention = session.extract(features)[1][0]
+    attention = vector_model.extract(features)[1][0]
     layer = attention[flags.layer]
     heads = layer.mean(axis=0) if flags.head is None else layer[flags.head]
     lines: list[str] = []

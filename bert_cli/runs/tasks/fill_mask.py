@@ -1,20 +1,47 @@
 """Predictions of masked words by a pre-trained BERT; this module does not import TensorFlow."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from bert_cli.base.errors import InputError
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
+from bert_cli.inference.rows import open_engine, run_sequences
 from bert_cli.model.config import BertConfig
-from bert_cli.outputs.fill_mask import fill_mask_record
-from bert_cli.runs.engine.masked_words import InferenceMaskedWords, MaskedWords
+from bert_cli.outputs.fill_mask import fill_mask_record, most_probable
+from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainedModel:
+    """A pre-trained model with its heads, on its engine.
+
+    Attributes:
+        engine: engine with weights.
+        batch_size: texts per batch.
+        check_pairs: check of second texts.
+        no_next_sentence: the reason why the model has no next-sentence head, "" if it has one.
+    """
+
+    engine: Engine
+    batch_size: int
+    check_pairs: PairCheck
+    no_next_sentence: str
+
+    def check_next_sentence(self, place: str) -> None:
+        """Raise InputError, naming `place`, if the model has no next-sentence head."""
+        if self.no_next_sentence:
+            raise InputError(
+                f"{place}: {self.no_next_sentence}, so it cannot predict whether a text follows another; leave ||| out"
+            )
 
 
 def open_masked_words(
@@ -22,7 +49,7 @@ def open_masked_words(
     checkpoint: CheckpointPath,
     devices: Devices,
     strict: bool = False,
-) -> MaskedWords:
+) -> PretrainedModel:
     """Return the pre-trained model on its devices, with its weights.
 
     Args:
@@ -30,26 +57,24 @@ def open_masked_words(
         checkpoint: its weights.
         devices: device flags; Devices.for_answers chooses the engine.
         strict: whether a doubt about the model is an error, see checks.warn_or_fail.
-    """
-    devices = devices.for_answers()
-    session_class: Callable[[BertConfig, Devices, int, PairCheck], MaskedWords] = InferenceMaskedWords
-    if not devices.inference:
-        setup_tensorflow()
-        from bert_cli.runs.tasks.fill_mask_session import FillMaskSession
 
-        session_class = FillMaskSession
-    session = session_class(
-        model.config,
-        devices,
-        model.vocabulary.size,
-        PairCheck(model.config, model.config_name, strict),
-    )
-    session.load(checkpoint, without_next_sentence=model.saved_flags.get("no_nsp") == "true")
-    return session
+    Raises:
+        InputError: if the checkpoint has no masked-LM head.
+    """
+    config = model.config
+    network = MaskedWords(model.vocabulary.size)
+    engine = open_engine(network, config, devices.for_answers(), config.max_position_embeddings)
+    report, _ = engine.load(checkpoint)
+    no_next_sentence = ""
+    if report.missing:
+        no_next_sentence = f"{report.source} lacks {report.missing[0]}"
+    elif model.saved_flags.get("no_nsp") == "true":
+        no_next_sentence = f"{report.source} was trained with --no_nsp"
+    return PretrainedModel(engine, devices.batch_size, PairCheck(config, model.config_name, strict), no_next_sentence)
 
 
 def tokenize_masked_texts(
-    session: MaskedWords,
+    pretrained: PretrainedModel,
     texts: Iterable[tuple[str, str]],
     tokenizer: FullTokenizer,
     max_length: int,
@@ -57,7 +82,7 @@ def tokenize_masked_texts(
     """Yield each text with its tokens.
 
     Args:
-        session: the opened model.
+        pretrained: the opened model.
         texts: pairs (place for error messages, text).
         tokenizer: the model's tokenizer.
         max_length: the model's maximal number of tokens.
@@ -68,12 +93,12 @@ def tokenize_masked_texts(
     for place, text in texts:
         masked = masked_text(text, tokenizer, max_length, place)
         if masked.is_pair:
-            session.check_next_sentence(place)
+            pretrained.check_next_sentence(place)
         yield text, masked
 
 
 def predict_masks(
-    session: MaskedWords,
+    pretrained: PretrainedModel,
     tokenizer: FullTokenizer,
     top_k: int,
     chunk: Sequence[tuple[str, MaskedText]],
@@ -81,7 +106,7 @@ def predict_masks(
     """Yield one record per text, with `top_k` candidates per mask.
 
     Args:
-        session: the opened model.
+        pretrained: the opened model.
         tokenizer: the model's tokenizer.
         top_k: number of candidates.
         chunk: texts with their tokens, see tokenize_masked_texts.
@@ -95,11 +120,20 @@ def predict_masks(
     # Keep at least one column: a pair of texts may have no mask.
     max_masks = max(1, *(len(text.positions) for text in masked_texts))
     positions = np.array([text.positions + [0] * (max_masks - len(text.positions)) for text in masked_texts], np.int32)
-    if session.check_pairs:
-        session.check_pairs(sequences)
-    results = session.fill(sequences, positions, top_k)
+    pretrained.check_pairs(sequences)
+    max_tokens = pretrained.batch_size * int(sequences.lengths.max())
+    candidates = np.zeros((*positions.shape, top_k), np.int64)
+    probabilities = np.zeros((*positions.shape, top_k), np.float32)
+    follows = np.zeros(len(chunk), np.float32)
+    for rows, outputs in run_sequences(pretrained.engine, sequences, max_tokens, {MASKS: positions}):
+        texts, columns = np.nonzero(positions[rows])
+        masks = (rows[texts], columns)
+        candidates[masks], probabilities[masks] = most_probable(outputs[LOGITS], top_k)
+        if NEXT_SENTENCE_LOGITS in outputs:
+            # Column 0 is "follows" in the original: label 1 is a random next sentence.
+            follows[rows] = np.exp(log_softmax(outputs[NEXT_SENTENCE_LOGITS]))[:, 0]
     for row, (text, masked) in enumerate(chunk):
         count = len(masked.positions)
-        tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in results["candidates"][row, :count].tolist()]
-        follows = float(results["follows"][row]) if masked.is_pair else None
-        yield fill_mask_record(text, tokens, results["probabilities"][row, :count], follows)
+        tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in candidates[row, :count].tolist()]
+        next_sentence = float(follows[row]) if masked.is_pair else None
+        yield fill_mask_record(text, tokens, probabilities[row, :count], next_sentence)

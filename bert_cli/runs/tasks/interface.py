@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.flags.option import flag_values
+from bert_cli.inference.engine import Network
+from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.selection import Metric
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -191,16 +192,12 @@ class Task(Generic[Model, Data, Details]):
         """
         raise NotImplementedError
 
-    def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
-        """Return the head for inference engines.
+    def network(self, model: Model, data: Data) -> Network:
+        """Return a description of the network, for all engines.
 
         Args:
             model: the model's config.
             data: dataset with the labels.
-            flag: the flag that asks for an engine, for error messages.
-
-        Raises:
-            InputError: engines cannot compute this head.
         """
         raise NotImplementedError
 

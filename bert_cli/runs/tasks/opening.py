@@ -1,10 +1,12 @@
 """Functions that open a task's model: read its files, put it on devices, and load its weights."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from bert_cli.inference.engine import Engine
+from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runs.loading.trained import check_command
@@ -14,7 +16,8 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.training import TrainingSettings
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.heads.model import NetworkOptions, TaskModel
+    from bert_cli.inference.tensorflow import TensorFlowEngine
 
 
 def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> Model:
@@ -29,15 +32,32 @@ def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> 
     return task.load(checkpoint)
 
 
-def open_session(
+def _make_model(
+    task: Task[Model, Data, Any],
+    model: Model,
+    data: Data,
+    settings: TrainingSettings,
+    class_weights: tuple | None = None,
+) -> Callable[[str], "TaskModel"]:
+    """Return a function from a compute dtype to the task's model."""
+
+    def make(precision: str) -> "TaskModel":
+        rule = controls.training_rule(settings, class_weights)
+        options: NetworkOptions = {"compute_dtype": precision, "rule": rule, "seed": settings.seed.random_seed}
+        return task.make_model(model, data, options)
+
+    return make
+
+
+def open_network(
     task: Task[Model, Data, Any],
     model: Model,
     data: Data,
     settings: TrainingSettings,
     class_weights: tuple | None = None,
     batch_size: int | None = None,
-) -> "Session":
-    """Return the task's model on its devices; import TensorFlow.
+) -> "TensorFlowEngine":
+    """Return the task's model on its devices, for training; import TensorFlow.
 
     Its weights are random. If the model has a checkpoint, the caller must load the weights.
 
@@ -50,47 +70,45 @@ def open_session(
         batch_size: training batch size, None without training.
     """
     setup_tensorflow()
-    from bert_cli.heads.model import NetworkOptions
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.inference.tensorflow import TensorFlowEngine
 
-    options = NetworkOptions(rule=controls.training_rule(settings, class_weights), seed=settings.seed.random_seed)
-    return Session(
-        lambda compute_dtype: task.make_model(model, data, {"compute_dtype": compute_dtype, **options}),
+    return TensorFlowEngine(
+        task.network(model, data),
+        _make_model(task, model, data, settings, class_weights),
         settings.devices,
         settings.encoding.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
         loads_checkpoint=model.checkpoint is not None,
-        check_pairs=_pair_check(model, data, settings),
     )
 
 
-def _pair_check(model: Model, data: Data, settings: TrainingSettings) -> PairCheck | None:
-    # Data in memory is checked when it is read, new texts when they are predicted.
-    if data.memory_splits:
-        return None
-    return PairCheck(model.config, model.config_name, settings.model.strict)
+def make_predictor(engine: Engine, model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+    """Return a predictor that checks new texts; data in memory is checked when it is read.
+
+    Args:
+        engine: the task's model on its devices.
+        model, data, settings: see open_network.
+    """
+    check = None if data.memory_splits else PairCheck(model.config, model.config_name, settings.model.strict)
+    return Predictor(engine, settings.encoding.max_seq_length, check)
 
 
 def open_predictor(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the task's model for predictions with any --engine, without its weights.
 
-    Inference engines do not import TensorFlow. See open_session for the arguments.
+    Inference engines do not import TensorFlow. See open_network for the arguments.
     """
-    if inference := settings.devices.inference:
-        # Import late: this imports readers of checkpoints, which TensorFlow needs only later.
-        from bert_cli.runs.engine.inference_session import InferenceSession
-
-        head = task.inference_head(model, data, inference.flag)
-        check_pairs = _pair_check(model, data, settings)
-        return InferenceSession(head, model.config, settings.encoding.max_seq_length, inference, check_pairs)
-    return open_session(task, model, data, settings)
+    make_model = _make_model(task, model, data, settings)
+    max_seq_length = settings.encoding.max_seq_length
+    engine = open_engine(task.network(model, data), model.config, settings.devices, max_seq_length, make_model)
+    return make_predictor(engine, model, data, settings)
 
 
 def open_for_new_texts(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the trained model for new texts, with the engine of Devices.for_answers.
 
-    See open_session for the arguments.
+    See open_network for the arguments.
     """
     devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
     return open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
@@ -99,8 +117,8 @@ def open_for_new_texts(task: Task[Model, Data, Any], model: Model, data: Data, s
 def open_trained(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """Return the task's model for predictions, with the weights of the checkpoint in `model`.
 
-    See open_session for the arguments.
+    See open_network for the arguments.
     """
-    session = open_predictor(task, model, data, settings)
-    session.load_trained(model.required_checkpoint)
-    return session
+    predictor = open_predictor(task, model, data, settings)
+    load_trained(predictor.engine, model.required_checkpoint)
+    return predictor

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import os
-from collections.abc import Iterator
+import time
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -18,10 +18,12 @@ from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
 from bert_cli.flags.saved import read_flags
+from bert_cli.inference.engine import Network, PretrainingSums
+from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.outputs.progress import Progress
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck, warn_unknown
 from bert_cli.runs.loading.loader import load_model
@@ -34,7 +36,7 @@ from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.inference.tensorflow import TensorFlowEngine
     from bert_cli.runs.engine.training_inputs import StreamInput
 
 # Flags that change the result only if the training data is text.
@@ -163,6 +165,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
 
         return BertPretrainer(model.config, data.has_next_sentences, **options)
 
+    def network(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Network:
+        return PretrainingSums()
+
     def training_input(
         self, data: PretrainingDataset, directory: RunDirectory | None, resumes: bool, writes: bool
     ) -> "StreamInput":
@@ -174,32 +179,39 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
 
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation[None]:
         """Evaluate losses and accuracies of masked words and next sentences."""
-        session = cast("Session", predictor)  # --engine allows none
+        engine = cast("TensorFlowEngine", predictor.engine)  # --engine allows no other one
         batch_size = self.settings.inference.eval_batch_size
         max_steps = self.settings.steps.max_eval_steps
         num_sequences, is_cut, chunks = data.splits["held_out"].evaluation(max_steps * batch_size or None)
-        if is_cut and not session.is_quiet:
+        if is_cut and not predictor.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", num_sequences, max_steps)
         first_rows: dict[str, np.ndarray] = {}
-
-        def keep_first_rows() -> Iterator[dict[str, np.ndarray]]:
+        chunk_sums: list[dict[str, np.ndarray]] = []
+        max_tokens = batch_size * engine.max_seq_length
+        every = max(1, num_sequences // 4)
+        with Progress("evaluating", num_sequences, every=every, is_shown=not predictor.is_quiet) as progress:
+            start = time.monotonic()
             for chunk in chunks:
-                first_rows.update(
-                    {name: values[:SEQUENCES] for name, values in chunk.items()} if not first_rows else {}
-                )
-                yield chunk
-
-        sums = session.infer_chunks(keep_first_rows(), num_sequences, batch_size, "evaluating")
-        rate = sums.pop("examples_per_second")
-        metrics = pretraining_metrics(sums, batch_size, data.has_next_sentences)
+                first_rows = first_rows or {name: values[:SEQUENCES] for name, values in chunk.items()}
+                lengths = chunk["input_mask"].sum(axis=1)
+                sums: dict[str, np.ndarray] = {}
+                for rows in engine.groups(lengths, max_tokens):
+                    batch = model_batch({name: values[rows] for name, values in chunk.items()}, trim=engine.packed)
+                    put_rows(sums, rows, engine.run(batch), len(lengths))
+                    progress.update(progress.position + len(rows))
+                chunk_sums.append(sums)
+            seconds = time.monotonic() - start
+        joined = {name: np.concatenate([sums[name] for sums in chunk_sums]) for name in chunk_sums[0]}
+        metrics = pretraining_metrics(joined, batch_size, data.has_next_sentences)
 
         def examples() -> EvalExamples:
             assert data.vocabulary is not None, "it is asked for only where there is one"
-            batch = model_batch(first_rows, trim=session.packed)
-            logits = session.model(batch, packed=session.packed)["masked_lm_logits"]  # float32 [n, P, V]
+            batch = model_batch(first_rows, trim=engine.packed)
+            logits = engine.model(batch, packed=engine.packed)["masked_lm_logits"]  # float32 [n, P, V]
             return masked_word_examples(batch, logits.numpy(), data.vocabulary.tokens, num_sequences)
 
-        examples_function = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
+        rate = round(num_sequences / seconds, 2)
+        examples_function = examples if data.vocabulary and engine.packed else None  # a TPU computes nothing op by op
         return Evaluation(metrics, [], {"eval_examples_per_second": rate}, None, examples_function)
 
 

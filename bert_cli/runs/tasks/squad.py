@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
@@ -20,6 +22,8 @@ from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.cuts import describe_cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
@@ -31,7 +35,6 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -125,8 +128,9 @@ def answer_split(
         tokenizer: the model's tokenizer.
         title: title for the progress, None to show no progress.
     """
-    decoder = Decoder(split.features, settings.answers, settings.task.version_2_with_negative)
-    rate = feed_decoder(predictor, decoder, split.features, settings.inference.predict_batch_size, title)
+    answers, batch_size = settings.answers, settings.inference.predict_batch_size
+    decoder = Decoder(split.features, answers, settings.task.version_2_with_negative)
+    rate = feed_decoder(predictor, decoder, split.features, batch_size, title, answers.keep_padding)
     return decoder.finish(split.examples, tokenizer), rate
 
 
@@ -192,18 +196,10 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
-        skip, keep = self.settings.squad_training.skip_padding, self.settings.answers.keep_padding
-        return BertSpanModel(model.config, skip, keep, **options)
+        return BertSpanModel(model.config, self.settings.squad_training.skip_padding, **options)
 
-    def inference_head(self, model: AnyModel, data: SquadDataset, flag: str) -> InferenceHead:
-        if self.settings.answers.keep_padding:
-            raise InputError(f"--keep_padding: {flag} computes no padding; leave one of them out")
-        spec = HeadSpec(SPANS, 2)
-        return InferenceHead(
-            spec,
-            lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]},
-            "fine-tuned to answer questions",
-        )
+    def network(self, model: AnyModel, data: SquadDataset) -> Head:
+        return Head(HeadSpec(SPANS, 2), "fine-tuned to answer questions", self.settings.answers.keep_padding)
 
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
         return answer_split(self.settings, predictor, data.splits["predict"], data.tokenizer, "predicting")
@@ -261,7 +257,12 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
 
 
 def feed_decoder(
-    predictor: Predictor, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
+    predictor: Predictor,
+    decoder: Decoder,
+    windows: SquadFeatures,
+    batch_size: int,
+    title: str | None = None,
+    keeps_padding: bool = False,
 ) -> float:
     """Give the logits of all windows to a decoder; return the number of windows per second.
 
@@ -271,8 +272,14 @@ def feed_decoder(
         windows: windows to predict.
         batch_size: full windows per batch.
         title: title for the progress, None to show no progress.
+        keeps_padding: whether padding has logits like tokens, as in the original.
     """
     began = time.monotonic()
+    lengths = windows.sequences.lengths
     for rows, logits in predictor.predict_batches(windows, batch_size, title, unit="windows"):
-        decoder.add(rows, logits["start"], logits["end"])
+        if not keeps_padding:
+            # No answer begins or ends in padding.
+            is_token = np.arange(logits.shape[1]) < lengths[rows, np.newaxis]
+            logits = np.where(is_token[:, :, np.newaxis], logits, np.float32(-np.inf))
+        decoder.add(rows, logits[..., 0], logits[..., 1])
     return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)

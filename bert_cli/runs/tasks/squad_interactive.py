@@ -21,7 +21,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.predictor import Predictor
+    from bert_cli.inference.rows import Predictor
 
 _CHUNK = 256  # questions that are read and computed at a time
 _MIN_SHOWN_PROBABILITY = 0.001  # lowest probability that the terminal shows

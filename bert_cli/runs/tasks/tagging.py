@@ -23,6 +23,8 @@ from bert_cli.examples.text_lines import TextLine, make_text_example
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
@@ -36,7 +38,6 @@ from bert_cli.outputs.tagging import (
 )
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
@@ -115,13 +116,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
 
         return BertTagger(model.config, len(data.labels), data.layers, **options)
 
-    def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
-        spec = HeadSpec(TAGGER, len(data.labels), layers=data.layers)
-        return InferenceHead(
-            spec,
-            lambda logits, _: {"log_probabilities": log_softmax(logits)},
-            "a model that bert-tag trained",
-        )
+    def network(self, model: AnyModel, data: TaggingDataset) -> Head:
+        return Head(HeadSpec(TAGGER, len(data.labels), layers=data.layers), "a model that bert-tag trained")
 
     def _predict_tags(
         self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
@@ -192,8 +188,8 @@ def predict_windows(
         title: title for the progress, None to show no progress.
     """
     # If all texts are blank, there are no windows, and a batch must not be empty.
-    for rows, predictions in predictor.predict_batches(features, batch_size, title) if len(features) else ():
-        yield from zip(rows.tolist(), predictions["log_probabilities"], strict=True)
+    for rows, logits in predictor.predict_batches(features, batch_size, title) if len(features) else ():
+        yield from zip(rows.tolist(), log_softmax(logits), strict=True)
 
 
 def tag_examples(

@@ -32,7 +32,7 @@ def make_best(folder, values, patience=0, first_step=0, metric="accuracy"):
 
 
 def settle(folder, values):
-    BestCheckpoint(make_best(folder, values), session=None, directory=RunDirectory(str(folder))).settle()
+    BestCheckpoint(make_best(folder, values), engine=None, directory=RunDirectory(str(folder))).settle()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_
     write_checkpoint(tmp_path / "best", 2)
     RunDirectory(str(tmp_path)).best.prepare()
     best = make_best_correlation(tmp_path, [None, None])
-    keeper = BestCheckpoint(best, FakeSession(), RunDirectory(str(tmp_path)))
+    keeper = BestCheckpoint(best, FakeEngine(), RunDirectory(str(tmp_path)))
     keeper.on_evaluation(4, {"eval_rmse": 1.0})
     keeper.settle()
     assert not keeper.has_best
@@ -107,8 +107,8 @@ def write_checkpoint(folder, step):
         (folder / f"model.ckpt-{step}.{ending}").write_text("")
 
 
-class FakeSession:
-    """A replacement for a session, which computes and saves nothing."""
+class FakeEngine:
+    """A replacement for an engine and its predictor, which computes and saves nothing."""
 
     is_chief = False
 
@@ -129,16 +129,16 @@ class FakeSession:
 
 
 def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
-    best, session = make_best(tmp_path, [], patience=1), FakeSession()
+    best, engine = make_best(tmp_path, [], patience=1), FakeEngine()
     values = iter([0.5, 0.7, 0.6])
-    keeper = BestCheckpoint(best, session, RunDirectory(str(tmp_path)))
+    keeper = BestCheckpoint(best, engine, RunDirectory(str(tmp_path)))
     recorder = HistoryCallback(best.history, log_steps=0, steps=8, batch_size=1, writes=True)
 
     def evaluate():
-        assert session.is_quiet
+        assert engine.is_quiet
         return {"eval_accuracy": next(values)}
 
-    callback = EvaluationCallback(best, evaluate, session, [recorder, keeper, EarlyStopping(best, steps=8)])
+    callback = EvaluationCallback(best, evaluate, engine, [recorder, keeper, EarlyStopping(best, steps=8)])
     assert [callback.on_step(step) for step in (2, 4, 6)] == [False, False, True]
     assert best.history.evaluations == [
         (2, {"eval_accuracy": 0.5}),
@@ -146,7 +146,7 @@ def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
         (6, {"eval_accuracy": 0.6}),
     ]
     assert keeper.facts(keeper.load()) == {"step": 4, "metric": "eval_accuracy", "value": 0.7}
-    assert session.loaded == {"step": 4}
+    assert engine.loaded == {"step": 4}
 
 
 def test_settling_keeps_only_the_best_checkpoint(tmp_path):

@@ -11,14 +11,16 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
+from bert_cli.inference.engine import Head
+from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.engine import training_run
-from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import Loss, check_class_weights
@@ -157,16 +159,17 @@ def train_model(flags: dict, features, folder, state: str | None = None) -> dict
     )
     num_micro_batches = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, class_weights)
-    session = Session(
+    engine = TensorFlowEngine(
+        Head(HeadSpec(CLASSIFIER, 3), "a classifier"),
         lambda dtype: BertClassifier(ONE_LAYER_CONFIG, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
         num_micro_batches,
     )
-    factors = controls.factors(session.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
+    factors = controls.factors(engine.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
     updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
-    train_rows(session, features, updates, SAVING, str(folder), state, factors)
+    train_rows(engine, features, updates, SAVING, str(folder), state, factors)
     return read_tensors(folder, STEPS)
 
 
@@ -279,7 +282,7 @@ def test_micro_batches_make_the_same_update_as_the_whole_batch(features, tmp_pat
 
     def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps, on_traced):
         """Return a step for a device with memory for one row with recomputation; it loses its first updates."""
-        encoder = loss_fn.__self__.session.model.encoder
+        encoder = loss_fn.__self__.engine.model.encoder
         step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps, on_traced)
 
         def small_step(batch):

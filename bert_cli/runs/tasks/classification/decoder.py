@@ -12,13 +12,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.inference.rows import Predictor
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import CONFIDENCE, choose_abstention
 from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -150,15 +150,15 @@ class Decoder:
     def infer(
         self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
     ) -> dict[str, Any]:
-        """Return the predictions of Predictor.infer, calibrated if there is a calibration.
+        """Return predictions, calibrated if there is a calibration; see Predictor.infer."""
+        return self.calibrate(self.infer_raw(predictor, features, batch_size, title), features.label_ids)
 
-        Args:
-            predictor: computes the network.
-            features: rows to predict.
-            batch_size: rows of full length per batch.
-            title: title for the progress, None to show no progress.
-        """
-        return self.calibrate(predictor.infer(features, batch_size, title), features.label_ids)
+    def infer_raw(
+        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
+    ) -> dict[str, Any]:
+        """Return Inferred's values, and predictions without calibration; see Predictor.infer."""
+        inferred = predictor.infer(features, batch_size, title)
+        return self.problem_type.decoder.postprocess(inferred.logits, features.label_ids) | inferred._asdict()
 
     def calibrate(self, predictions: dict[str, Any], label_ids: np.ndarray) -> dict[str, Any]:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""

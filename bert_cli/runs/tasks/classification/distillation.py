@@ -19,6 +19,7 @@ from bert_cli.features.classification import (
     with_teacher,
 )
 from bert_cli.flags.option import flag_values
+from bert_cli.inference.rows import load_trained
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import check_command, load_with_settings
@@ -154,9 +155,10 @@ def load_teacher(
         features = classification_features(examples, teacher_labels, model.tokenizer, length, teacher_type, long_text)
         # Use TensorFlow even if --engine asks for onnxruntime: the student is trained with
         # TensorFlow in the same process.
-        session = opening.open_session(task, model, data, teacher_settings)
-        session.load_trained(checkpoint)
+        engine = opening.open_network(task, model, data, teacher_settings)
+        predictor = opening.make_predictor(engine, model, data, teacher_settings)
+        load_trained(engine, checkpoint)
         batch_size = teacher_settings.inference.predict_batch_size
-        return session.infer(features, batch_size, "asking the teacher")["probabilities"]
+        return decoder.infer_raw(predictor, features, batch_size, "asking the teacher")["probabilities"]
 
     return Teacher(checkpoint.identity, predict, [teacher_labels.index(label) for label in labels], problem_type)

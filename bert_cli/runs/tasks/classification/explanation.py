@@ -5,8 +5,6 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import warn_cuts
@@ -18,7 +16,7 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Sp
 from bert_cli.runtime.streams import print_text
 
 if TYPE_CHECKING:
-    from bert_cli.runs.engine.predictor import Predictor
+    from bert_cli.inference.rows import Predictor
 
 BUDGET = 512  # masked copies per text, for --explain
 # The report explains 6 dev rows of at most 40 words, with 48 masked copies each.
@@ -82,8 +80,7 @@ def explain(
     # The features need labels, but nothing reads the losses, so missing labels are enough.
     label_ids = problem_type.reader.label_array([None] * len(ids), labels.names)
     # Even for a model with windows, each masked copy is one sequence.
-    starts = np.arange(len(ids) + 1) if predictor.has_windows else None
-    features = ClassificationFeatures(sequences, label_ids, ids, row_starts=starts)
+    features = ClassificationFeatures(sequences, label_ids, ids)
     predictions = data.decoder.infer(predictor, features, batch_size, None)
     prediction, values = problem_type.decoder.explained_score(predictions, labels)
     shares = word_shares(tokens, orders, values)

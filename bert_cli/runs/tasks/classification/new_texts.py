@@ -17,8 +17,8 @@ from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.flags.option import flag_values, replace_values
+from bert_cli.inference.rows import Predictor
 from bert_cli.runs.engine import shards
-from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import PairCheck, check_unknown

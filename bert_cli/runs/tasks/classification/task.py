@@ -15,10 +15,11 @@ from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
@@ -173,19 +174,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             model.config, num_outputs, problem_type.name, self.settings.head.text_input, distillation, **options
         )
 
-    def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
+    def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
         problem_type = data.decoder.problem_type
         num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
-        spec = HeadSpec(
-            CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.decoder.activation
-        )
-        has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_choices
-        join = average_windows if has_windows else choices_side_by_side if problem_type.has_choices else None
-
-        def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            return problem_type.decoder.postprocess(logits, batch["label_ids"]) | {"logits": logits}
-
-        return InferenceHead(spec, postprocess, "a fine-tuned classifier", join, has_windows)
+        activation = problem_type.decoder.activation
+        spec = HeadSpec(CLASSIFIER, num_outputs, self.settings.head.text_input, activation=activation)
+        return Head(spec, "a fine-tuned classifier")
 
     def training_input(
         self, data: ClassificationDataset, directory: RunDirectory | None, resumes: bool, is_chief: bool
@@ -219,7 +213,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         computed: list[tuple[Split, dict[str, Any]]] = []
         for name in split_names(data, "dev"):
             split, suffix = data.splits[name], name.removeprefix("dev")
-            raw_predictions = predictor.infer(split.features, batch_size, "evaluating")
+            raw_predictions = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
             label_ids = split.features.label_ids
             # Calibrate on the matched split of MNLI. No task with two dev splits has thresholds.
             if not computed or decoder.should_tune:

@@ -11,15 +11,27 @@ import pytest
 from bert_cli import MaskFiller
 from bert_cli.base.head_types import CLASSIFIER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
-from bert_cli.engines.table import ENGINES
+from bert_cli.inference.engine import Head, Layers
+from bert_cli.inference.onnx import open_onnxruntime
+from bert_cli.inference.openvino import open_openvino
 from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
+from bert_cli.settings.engines import Inference
 from tests.onnx.test_models import batch, likeness, random_model, reference_outputs
 
 pytest.importorskip("openvino")
-ENGINE = ENGINES["openvino"]
+OPENERS = {"openvino": open_openvino, "onnxruntime": open_onnxruntime}
 # Smallest allowed cosine similarity to the NumPy encoder, by precision.
 LEAST_COSINE = {"float32": 1 - 1e-9, "bfloat16": 0.9995}
 HAS_BFLOAT16 = bool(BFLOAT16_UNITS & processor_flags())
+
+
+def make_engine(network, weights, config, precision="float32", name="openvino"):
+    """Return an engine with weights."""
+    engine = OPENERS[name](network, config, Inference(name, precision, f"--engine={name}"))
+    engine.set_weights(weights)
+    return engine
+
+
 each_precision = pytest.mark.parametrize("precision", LEAST_COSINE)
 
 
@@ -29,11 +41,11 @@ def test_all_layers_and_the_pooler(activation, precision):
     config, reference, weights = random_model(hidden_act=activation)
     inputs = batch()
     expected = reference_outputs(reference, weights, inputs)
-    outputs = ENGINE.encoder(precision, weights, config, range(4))(inputs)
+    outputs = make_engine(Layers((0, 1, 2, 3)), weights, config, precision).run(inputs)
     for index, state in enumerate([expected["embedding_output"], *expected["encoder_outputs"]]):
         assert outputs[f"state_{index}"].dtype == np.float32
         assert likeness(outputs[f"state_{index}"], state) > LEAST_COSINE[precision], index
-    pooled = ENGINE.encoder(precision, weights, config, ())(inputs)["pooled_output"]
+    pooled = make_engine(Layers(()), weights, config, precision).run(inputs)["pooled_output"]
     assert likeness(pooled, expected["pooled_output"]) > LEAST_COSINE[precision]
 
 
@@ -42,7 +54,7 @@ def test_texts_of_different_lengths_in_one_batch(precision):
     config, reference, weights = random_model()
     lengths, inputs = (12, 9, 4), batch(3)
     inputs[INPUTS[1]] = (np.arange(12) < np.array(lengths)[:, None]).astype(np.int32)
-    states = ENGINE.encoder(precision, weights, config, [3])(inputs)["state_0"]
+    states = make_engine(Layers((3,)), weights, config, precision).run(inputs)["state_0"]
     for row, length in enumerate(lengths):
         expected = reference_outputs(
             reference, weights, {name: values[row : row + 1, :length] for name, values in inputs.items()}
@@ -53,7 +65,9 @@ def test_texts_of_different_lengths_in_one_batch(precision):
 @pytest.mark.skipif(not HAS_BFLOAT16, reason="this processor has no units for bfloat16")
 def test_bfloat16_differs_from_float32(caplog):
     config, _, weights = random_model()
-    exact, rounded = (ENGINE.encoder(precision, weights, config, [3])(batch())["state_0"] for precision in LEAST_COSINE)
+    exact, rounded = (
+        make_engine(Layers((3,)), weights, config, precision).run(batch())["state_0"] for precision in LEAST_COSINE
+    )
     assert np.abs(exact - rounded).max() > 1e-4
     assert "no units for bfloat16" not in caplog.text
 
@@ -61,10 +75,8 @@ def test_bfloat16_differs_from_float32(caplog):
 def test_attention_equals_onnxruntime():
     """Attention probabilities are float32 and come from every layer."""
     config, _, weights = random_model()
-    engines = [ENGINES[name] for name in ("openvino", "onnxruntime")]
-    openvino_result, reference = (
-        engine.encoder("float32", weights, config, [3], attention=True)(batch()) for engine in engines
-    )
+    network = Layers((3,), with_attention=True)
+    openvino_result, reference = (make_engine(network, weights, config, name=name).run(batch()) for name in OPENERS)
     assert openvino_result.keys() >= {"attention_0", "attention_1", "attention_2"}
     for name, values in reference.items():
         np.testing.assert_allclose(openvino_result[name], values, atol=1e-5)
@@ -77,16 +89,16 @@ def test_logits_equal_onnxruntime(head):
     tensors = weights | {
         name: rng.normal(size=shape).astype(np.float32) for name, shape in head.shapes(config.hidden_size).items()
     }
-    engines = [ENGINES[name] for name in ("openvino", "onnxruntime")]
+    network = Head(head, "a model")
     openvino_result, reference = (
-        engine.logits("float32", tensors, config, head)(batch())["logits"] for engine in engines
+        make_engine(network, tensors, config, name=name).run(batch())["logits"] for name in OPENERS
     )
     np.testing.assert_allclose(openvino_result, reference, atol=1e-5)
 
 
 def test_calls_from_several_threads():
     config, _, weights = random_model()
-    run = ENGINE.encoder("float32", weights, config, [3])
+    run = make_engine(Layers((3,)), weights, config).run
     batches = [batch(rows, length) for rows, length in ((6, 12), (3, 7), (5, 9))]
     expected = [run(inputs)["state_0"] for inputs in batches]
     states_by_thread: dict[int, list[np.ndarray]] = {}

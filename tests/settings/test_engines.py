@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
+from bert_cli.settings.engines import ENGINES, PRECISIONS, chosen_inference
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
 def test_chosen_inference_engines(engine, precision, expected):
     inference = chosen_inference(engine, precision)
     assert inference
-    assert (inference.engine.name, inference.precision, inference.flag) == expected
+    assert (inference.engine, inference.precision, inference.flag) == expected
 
 
 @pytest.mark.parametrize("engine", ["auto", "tensorflow"])

@@ -1,5 +1,6 @@
-"""The engine OpenVINO: ONNX graphs in bfloat16 or float32 (see onnx.models)."""
+"""OpenVINO as the backend of an engine for ONNX graphs, imported only when it is used."""
 
+import functools
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -8,37 +9,36 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.engines.engine import FLOAT32, InferenceEngine
+from bert_cli.inference.engine import Network
+from bert_cli.inference.onnx import OnnxEngine
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.session import Runner, RunnerMaker
 from bert_cli.runtime.tensorflow_setup import hidden_packages
+from bert_cli.settings.engines import BFLOAT16, FLOAT32, Inference
 
-_BFLOAT16 = "bfloat16"
-_PRECISIONS = {_BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
+_PRECISIONS = {BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
 _HINT = "INFERENCE_PRECISION_HINT"
 
 
-class OpenVino(InferenceEngine):
-    """The engine OpenVINO, an optional package that is imported only when it is used."""
+def open_openvino(network: Network, config: BertConfig | ModuleConfig, inference: Inference) -> OnnxEngine:
+    """Return an engine with OpenVINO for `network`, `config` and `inference`, see OnnxEngine."""
+    open_backend = functools.partial(_open_backend, inference.precision)
+    return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__)
 
-    name = "openvino"
-    precisions = (_BFLOAT16, FLOAT32)
-    description = "openvino (an extra) is the fastest in bfloat16, on CPUs with AMX or AVX-512 bf16"
 
-    def versions(self) -> dict[str, str]:
-        return {self.name: _openvino().__version__}
+def _open_backend(precision: str) -> RunnerMaker:
+    """Return the function that makes a graph's runner."""
+    core = _openvino().Core()
+    # Compute one batch at a time on all cores, which uses the least memory.
+    hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
 
-    def compiler(self, precision: str) -> RunnerMaker:
-        core = _openvino().Core()
-        # Compute one batch at a time on all cores, which uses the least memory.
-        hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
+    def compile_graph(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
+        compiled_model = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
+        if compiled_model.get_property(_HINT).get_type_name() != hints[_HINT]:
+            LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
+        return _Running(compiled_model)
 
-        def compile_graph(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
-            compiled_model = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
-            if compiled_model.get_property(_HINT).get_type_name() != hints[_HINT]:
-                LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
-            return _Running(compiled_model)
-
-        return compile_graph
+    return compile_graph
 
 
 def _openvino() -> Any:

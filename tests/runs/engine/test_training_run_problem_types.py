@@ -1,17 +1,20 @@
-"""A session learns every problem type, and resumes a stopped run bit for bit."""
+"""A model learns every problem type, and resumes a stopped run bit for bit."""
 
 import types
 
 import numpy as np
 import pytest
 
+from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.runs.engine import session as session_module
-from bert_cli.runs.engine.session import Session
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor, load_trained
+from bert_cli.inference.tensorflow import TensorFlowEngine
+from bert_cli.problem_types.registry import PROBLEM_TYPES as TYPES
 from bert_cli.settings.devices import Devices
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
@@ -57,7 +60,7 @@ def make_features(problem_type: str) -> ClassificationFeatures | ChoiceFeatures:
     return ClassificationFeatures(texts, labels.astype(np.float32), guids)
 
 
-def make_session(problem_type: str) -> Session:
+def make_engine(problem_type: str) -> TensorFlowEngine:
     def make_model(dtype: str):
         if problem_type == "choice":
             return BertChoice(CONFIG, 1, "multiple_choice", compute_dtype=dtype, seed=1)
@@ -69,7 +72,15 @@ def make_session(problem_type: str) -> Session:
         distribution_strategy="one_device", precision="float32", use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    return Session(make_model, devices, 8, train_batch_size=8)
+    return TensorFlowEngine(Head(HeadSpec(CLASSIFIER, 1), "a classifier"), make_model, devices, 8, train_batch_size=8)
+
+
+def infer(problem_type: str, engine: TensorFlowEngine, features, batch_size: int = 4) -> dict[str, np.ndarray]:
+    """Return predictions with losses."""
+    problem = TYPES["multiple_choice" if problem_type == "choice" else problem_type]
+    return problem.decoder.postprocess(
+        Predictor(engine, 8).infer(features, batch_size, None).logits, features.label_ids
+    )
 
 
 @pytest.fixture(
@@ -77,12 +88,12 @@ def make_session(problem_type: str) -> Session:
     params=[pytest.param(problem_type, marks=pytest.mark.slow) for problem_type in PROBLEM_TYPES[:2]] + ["choice"],
 )
 def trained(request, tmp_path_factory):
-    """Problem type, output directory, features, losses before training, and the session."""
-    folder, session = tmp_path_factory.mktemp(request.param), make_session(request.param)
+    """Problem type, output directory, features, losses before training, and the engine."""
+    folder, engine = tmp_path_factory.mktemp(request.param), make_engine(request.param)
     features = make_features(request.param)
-    losses_before = session.infer(features, 4, "evaluating")["losses"]
-    train_rows(session, features, UPDATES, SAVING, str(folder), None)
-    return request.param, folder, features, losses_before, session
+    losses_before = infer(request.param, engine, features)["losses"]
+    train_rows(engine, features, UPDATES, SAVING, str(folder), None)
+    return request.param, folder, features, losses_before, engine
 
 
 def tensors_of(folder, step: int) -> dict:
@@ -91,8 +102,8 @@ def tensors_of(folder, step: int) -> dict:
 
 
 def test_training_reduces_the_loss(trained):
-    problem_type, _, features, losses_before, session = trained
-    predictions = session.infer(features, 4, "evaluating")
+    problem_type, _, features, losses_before, engine = trained
+    predictions = infer(problem_type, engine, features)
     assert predictions["losses"].shape == losses_before.shape == (NUM_ROWS,)
     assert predictions["losses"].mean() < 0.5 * losses_before.mean()
     if problem_type == "regression":
@@ -104,18 +115,18 @@ def test_training_reduces_the_loss(trained):
 
 
 def test_predictions_do_not_depend_on_their_batches(trained):
-    _, _, features, _, session = trained
-    small_batches, large_batches = (session.infer(features, size, "predicting") for size in (1, 100))
+    problem_type, _, features, _, engine = trained
+    small_batches, large_batches = (infer(problem_type, engine, features, size) for size in (1, 100))
     for name in ("losses", next(name for name in small_batches if name != "losses")):
         np.testing.assert_allclose(small_batches[name], large_batches[name], rtol=1e-4, atol=1e-5)
 
 
 def test_a_loaded_checkpoint_predicts_the_same(trained):
-    problem_type, folder, features, _, session = trained
-    loaded = make_session(problem_type)
-    assert loaded.load_trained(find_checkpoint(str(folder))) == STEPS
-    expected = session.infer(features, 4, "predicting")
-    np.testing.assert_array_equal(loaded.infer(features, 4, "predicting")["losses"], expected["losses"])
+    problem_type, folder, features, _, engine = trained
+    loaded = make_engine(problem_type)
+    assert load_trained(loaded, find_checkpoint(str(folder))) == STEPS
+    expected = infer(problem_type, engine, features)
+    np.testing.assert_array_equal(infer(problem_type, loaded, features)["losses"], expected["losses"])
 
 
 @pytest.mark.slow
@@ -123,22 +134,12 @@ def test_a_loaded_checkpoint_predicts_the_same(trained):
 def test_a_stopped_run_resumes_bit_for_bit(trained, tmp_path):
     problem_type, folder, features, *_ = trained
     stop = Called(STOP, lambda step: True)
-    report = train_rows(make_session(problem_type), features, UPDATES, SAVING, str(tmp_path), None, callbacks=[stop])
+    report = train_rows(make_engine(problem_type), features, UPDATES, SAVING, str(tmp_path), None, callbacks=[stop])
     assert report["global_step"] == STOP
     train_rows(
-        make_session(problem_type), features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}")
+        make_engine(problem_type), features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}")
     )
     resumed, expected = tensors_of(tmp_path, STEPS), tensors_of(folder, STEPS)
     assert resumed.keys() == expected.keys()
     for name, value in expected.items():
         assert resumed[name].tobytes() == value.tobytes(), name
-
-
-def test_a_batch_of_choices_has_at_most_the_tokens_of_padded_examples(monkeypatch):
-    """--predict_batch_size counts examples, not choices."""
-    monkeypatch.setattr(session_module, "LEAST_TOKENS", 1)
-    session, features = make_session("choice"), make_features("choice")
-    groups = [rows for rows, _ in session.predict_batches(features, 4, None)]
-    assert sorted(np.concatenate(groups).tolist()) == list(range(NUM_ROWS))
-    for rows in groups:
-        assert features.batch(rows)["input_word_ids"].size <= 4 * CHOICES * 8

@@ -1,4 +1,4 @@
-"""Session: resuming in float16, callbacks that predict, and frozen variables."""
+"""Training on an engine: resuming in float16, callbacks that predict, and frozen variables."""
 
 import pathlib
 import types
@@ -6,9 +6,12 @@ import types
 import numpy as np
 import pytest
 
+from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.runs.engine.session import Session
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor, load_trained
+from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.settings.devices import Devices
 from bert_cli.training import loss_scale
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
@@ -22,12 +25,20 @@ UPDATES = TrainingHyperparameters(steps=8, warmup_steps=2, learning_rate=0.01, b
 SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
 
 
-def make_session(precision: str) -> Session:
+def make_engine(precision: str) -> TensorFlowEngine:
     devices = Devices(
         distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    return Session(lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=1), devices, 8, train_batch_size=4)
+    network = Head(HeadSpec(CLASSIFIER, 3), "a classifier")
+    return TensorFlowEngine(
+        network, lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=1), devices, 8, train_batch_size=4
+    )
+
+
+def infer(engine: TensorFlowEngine, features) -> np.ndarray:
+    """Return the logits of the features."""
+    return Predictor(engine, 8).infer(features, 4, "predicting").logits
 
 
 def tensors_of(prefix: str) -> dict:
@@ -39,7 +50,7 @@ def tensors_of(prefix: str) -> dict:
 def plain(features, tmp_path_factory) -> pathlib.Path:
     """Checkpoints from a whole float32 run. Do not change them."""
     folder = tmp_path_factory.mktemp("plain")
-    train_rows(make_session("float32"), features, UPDATES, SAVING, folder, None)
+    train_rows(make_engine("float32"), features, UPDATES, SAVING, folder, None)
     return folder
 
 
@@ -49,7 +60,7 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("scaled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_scale, "_GROWTH_STEPS", 3)
-        train_rows(make_session("float16"), features, UPDATES, SAVING, folder, None)
+        train_rows(make_engine("float16"), features, UPDATES, SAVING, folder, None)
     return folder
 
 
@@ -58,11 +69,11 @@ def test_a_stopped_run_in_float16_resumes_with_its_loss_scale(features, scaled, 
     monkeypatch.setattr(loss_scale, "_GROWTH_STEPS", 3)
     folder = tmp_path
     stop = Called(5, lambda step: True)
-    report = train_rows(make_session("float16"), features, UPDATES, SAVING, folder, None, callbacks=[stop])
+    report = train_rows(make_engine("float16"), features, UPDATES, SAVING, folder, None, callbacks=[stop])
     assert report["global_step"] == 5
     middle = tensors_of(str(folder / "model.ckpt-5"))
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
-    train_rows(make_session("float16"), features, UPDATES, SAVING, str(folder), str(folder / "model.ckpt-5"))
+    train_rows(make_engine("float16"), features, UPDATES, SAVING, str(folder), str(folder / "model.ckpt-5"))
     resumed, expected = (tensors_of(str(output_folder / "model.ckpt-8")) for output_folder in (folder, scaled))
     assert (expected["loss_scale"], expected["loss_scale_good_steps"]) == (2.0**17, 2)
     assert resumed.keys() == expected.keys()
@@ -75,7 +86,7 @@ def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp
     assert not any(name.startswith("loss_scale") for name in tensors)
     prefix = str(tmp_path / "model.ckpt-77")
     write_tf1(prefix, tensors)
-    report = train_rows(make_session("float16"), features, UPDATES, SAVING, str(tmp_path), prefix)
+    report = train_rows(make_engine("float16"), features, UPDATES, SAVING, str(tmp_path), prefix)
     assert report["global_step"] == 8
     after = tensors_of(str(tmp_path / "model.ckpt-8"))
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
@@ -83,18 +94,18 @@ def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp
 
 def test_the_loss_scale_is_not_reported_as_unused(scaled, caplog):
     with caplog.at_level("INFO"):
-        make_session("float32").load_trained(find_checkpoint(str(scaled)))
+        load_trained(make_engine("float32"), find_checkpoint(str(scaled)))
     assert "0 missing, 0 unused" in caplog.text
 
 
 def test_frozen_variables_do_not_change(features, tmp_path):
     """Variables with the factor 0 stay bit for bit and have no moments; all others are trained."""
-    start = {name: variable.numpy() for name, variable in make_session("float32").variables.items()}
+    start = {name: variable.numpy() for name, variable in make_engine("float32").variables.items()}
     for number, table in enumerate((FROZEN_ENCODER, {"bert/embeddings/": 0.0, "bert/encoder/": 0.5})):
-        folder, session = tmp_path / str(number), make_session("float32")
+        folder, engine = tmp_path / str(number), make_engine("float32")
         folder.mkdir()
-        factors = rate_factors(session.variables, table)
-        train_rows(session, features, UPDATES, SAVING, folder, None, factors)
+        factors = rate_factors(engine.variables, table)
+        train_rows(engine, features, UPDATES, SAVING, folder, None, factors)
         tensors = tensors_of(str(folder / "model.ckpt-8"))
         for name, factor in factors.items():
             assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
@@ -104,18 +115,18 @@ def test_frozen_variables_do_not_change(features, tmp_path):
 def test_a_callback_can_predict_without_changing_the_training(features, plain, tmp_path):
     """It uses the weights at its step, even if only some word embeddings are trained."""
     watched_folder = tmp_path
-    session, probabilities = make_session("float32"), {}
+    engine, logits = make_engine("float32"), {}
     untrained = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
 
     def predict(step):
-        probabilities[step] = session.infer(untrained, 4, "predicting")["probabilities"]
+        logits[step] = infer(engine, untrained)
 
-    train_rows(session, features, UPDATES, SAVING, watched_folder, None, callbacks=[Called(1, predict)])
-    assert list(probabilities) == list(range(1, 9))
+    train_rows(engine, features, UPDATES, SAVING, watched_folder, None, callbacks=[Called(1, predict)])
+    assert list(logits) == list(range(1, 9))
     for step in (5, 8):
         saved, expected = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched_folder, plain))
         assert all(saved[name].tobytes() == value.tobytes() for name, value in expected.items())
-        loaded = make_session("float32")
-        loaded.load_trained(find_checkpoint(str(watched_folder / f"model.ckpt-{step}")))
-        np.testing.assert_array_equal(loaded.infer(untrained, 4, "predicting")["probabilities"], probabilities[step])
-    np.testing.assert_array_equal(session.infer(untrained, 4, "predicting")["probabilities"], probabilities[8])
+        loaded = make_engine("float32")
+        load_trained(loaded, find_checkpoint(str(watched_folder / f"model.ckpt-{step}")))
+        np.testing.assert_array_equal(infer(loaded, untrained), logits[step])
+    np.testing.assert_array_equal(infer(engine, untrained), logits[8])

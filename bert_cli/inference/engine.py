@@ -1,0 +1,174 @@
+"""The interface of an inference engine, and the networks that engines compute."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER, HeadSpec, pretraining_shapes
+from bert_cli.model.config import BertConfig
+from bert_cli.model.shapes import encoder_shapes
+from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.weights.checkpoint import LoadReport
+
+Arrays = dict[str, np.ndarray]
+# Names in batches and outputs.
+LOGITS, POOLED, NEXT_SENTENCE_LOGITS = "logits", "pooled_output", "next_sentence_logits"
+MASKS = "masked_lm_positions"
+
+
+class Network(Protocol):
+    """The part of a BERT that an engine computes.
+
+    Attributes:
+        optional: name prefixes of variables that a checkpoint may lack.
+        missing_advice: end of the error message for a checkpoint without some of the weights.
+    """
+
+    @property
+    def optional(self) -> tuple[str, ...]: ...
+
+    @property
+    def missing_advice(self) -> str: ...
+
+    def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
+        """Return variable shapes by Google's names."""
+
+
+def _missing_advice(description: str) -> str:
+    return f"it is not {description}; add --do_train or give the model.ckpt-N of a training run"
+
+
+@dataclasses.dataclass(frozen=True)
+class Head:
+    """An encoder with a fine-tuned head.
+
+    The output is `logits`: [B, n] for text heads, [B, S, n] for token heads.
+
+    Attributes:
+        spec: the head's variables and inputs.
+        description: the required checkpoint, for error messages.
+        keeps_padding: whether the logits of padding count, as in the original; only TensorFlow
+            computes them.
+    """
+
+    spec: HeadSpec
+    description: str
+    keeps_padding: bool = False
+
+    @property
+    def missing_advice(self) -> str:
+        return _missing_advice(self.description)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        return () if self.spec.reads_pooler else (POOLER,)
+
+    def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
+        return encoder_shapes(config) | self.spec.shapes(config.hidden_size)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layers:
+    """An encoder without a head.
+
+    The outputs are `state_0`, … [B, S, H], one per index, or `pooled_output` [B, H] without
+    indices. With attention, there are `attention_0`, … [B, N, S, S], too, one per layer.
+
+    Attributes:
+        indices: layers to return, 0 for the embedding and n for the n-th Transformer layer.
+        with_attention: whether to return attention probabilities.
+    """
+
+    indices: tuple[int, ...]
+    with_attention: bool = False
+    missing_advice: ClassVar[str] = "it is not the model of this config; check --init_checkpoint and --bert_config_file"
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        # Many published encoders have no pooler.
+        return (POOLER,) if self.indices else ()
+
+    def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
+        return encoder_shapes(config)
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskedWords:
+    """An encoder with its pre-trained heads.
+
+    A batch also has `masked_lm_positions`, int32 [B, P], padded with 0. The outputs are `logits`
+    [M, words] for the M masks in row order, and `next_sentence_logits` [B, 2] if the model has
+    this head.
+
+    Attributes:
+        num_words: entries in the vocabulary. If the model has more rows, these have no logits.
+    """
+
+    num_words: int
+    optional: ClassVar[tuple[str, ...]] = (HEADS[NEXT_SENTENCE], POOLER)
+    missing_advice: ClassVar[str] = (
+        "it has no masked-LM head (a fine-tuned model has none, nor has the discriminator of an ELECTRA; its "
+        "generator has); give a pre-trained one to --init_checkpoint"
+    )
+
+    def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
+        return _pretrained_shapes(config)
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingSums:
+    """An encoder with its pre-trained heads, for evaluations by TensorFlow.
+
+    A batch has the columns spec.PRETRAINING. The outputs are the sums of metrics.pretraining: a
+    batch's logits over the vocabulary take 100 MB.
+    """
+
+    optional: ClassVar[tuple[str, ...]] = ()
+    missing_advice: ClassVar[str] = _missing_advice("a pre-trained model with its heads")
+
+    def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
+        return _pretrained_shapes(config)
+
+
+def _pretrained_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
+    sizes = config.hidden_size, config.embedding_width, config.vocab_size
+    return encoder_shapes(config) | pretraining_shapes(*sizes)
+
+
+class Engine(Protocol):
+    """A network on its devices.
+
+    Attributes:
+        precision: dtype of matrix products.
+        is_chief: whether this process writes files.
+    """
+
+    precision: str
+    is_chief: bool
+
+    def load(self, checkpoint: CheckpointPath) -> "tuple[LoadReport, int]":
+        """Load trained weights; return a report, and the checkpoint's global_step or 0.
+
+        Raises:
+            InputError: if a variable is missing that is not optional for the network.
+        """
+
+    def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+        """Split sequences into batches that suit the engine; return their row numbers.
+
+        Args:
+            lengths: number of tokens in each sequence, int64 [n].
+            max_tokens: maximum number of tokens in a batch, including padding.
+        """
+
+    def width(self, longest: int) -> int:
+        """Return the width of a batch if its longest sequence has `longest` tokens."""
+
+    def run(self, batch: Arrays) -> Arrays:
+        """Return the network's outputs in float32 for spec.INPUTS, int32 [B, S]."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return devices, versions and parameter counts for run_report.json."""

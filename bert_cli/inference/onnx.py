@@ -1,0 +1,128 @@
+"""Engine for ONNX graphs on the CPU, with onnxruntime as its usual backend.
+
+Importing TensorFlow takes seconds, so a single text is answered faster without it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import count_parameters
+from bert_cli.base.log import LOG
+from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
+from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Head, Layers, MaskedWords, Network
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
+from bert_cli.settings.engines import INT8, ONNXRUNTIME, Inference
+from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
+from bert_cli.weights.path import CheckpointPath
+
+# Tokens per batch: with more, the activations do not stay in the processor's cache.
+_MAX_TOKENS = 1024
+
+
+class OnnxEngine:
+    """A network as an ONNX graph; see engine.Engine for its methods."""
+
+    is_chief = True
+    _run: Runner
+    _parameters: Mapping[str, int]
+
+    def __init__(
+        self,
+        network: Network,
+        config: BertConfig | ModuleConfig,
+        inference: Inference,
+        open_backend: Callable[[], RunnerMaker],
+        backend_version: Callable[[], str],
+    ):
+        """Prepare an engine without weights; `load` reads them.
+
+        Args:
+            network: the network.
+            config: the model's config.
+            inference: engine and precision.
+            open_backend: function that returns the function that makes a graph's runner.
+            backend_version: function that returns the version of the backend's package.
+
+        Raises:
+            InputError: if the model is a tensorflow-hub module.
+        """
+        if isinstance(config, ModuleConfig):
+            raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")
+        if isinstance(network, Head) and network.keeps_padding:
+            raise InputError(f"--keep_padding: {inference.flag} computes no padding; leave one of them out")
+        LOG.info("devices: 1 CPU, precision %s, by %s", inference.precision, inference.engine)
+        self.precision = inference.precision
+        self._name = inference.engine
+        self._network = network
+        self._config = config
+        self._open_backend = open_backend
+        self._backend_version = backend_version
+        # Attention and masked words use graphs without padding.
+        self._skips_padding = isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
+
+    def facts(self) -> dict[str, Any]:
+        versions = {self._name: self._backend_version()}
+        return {"devices": "1 CPU", "versions": versions, "parameters": self._parameters}
+
+    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
+        reader = open_checkpoint(checkpoint)
+        values, report = read_weights(self._network.shapes(self._config), reader)
+        report.check_whole(self._network.missing_advice, self._network.optional)
+        tensors = {name: np.asarray(value, np.float32) for name, value in values.items()}
+        if isinstance(self._network, MaskedWords) and report.missing:
+            # Without a part of the next-sentence head, leave out all of it.
+            tensors = {name: value for name, value in tensors.items() if not name.startswith(self._network.optional)}
+        self.set_weights(tensors)
+        return report, saved_step(reader)
+
+    def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
+        """Build the graph with these weights, Google's name -> float32."""
+        # Import late: building graphs needs the package onnx.
+        from bert_cli.onnx import models
+        from bert_cli.onnx.bert import FLAT, WITH_ATTENTION
+        from bert_cli.onnx.int8 import FLAT_INT8
+
+        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
+        network, config, make = self._network, self._config, self._open_backend()
+        form = FLAT_INT8 if self.precision == INT8 else FLAT
+        if isinstance(network, MaskedWords):
+            self._run = models.masked_words_runner(tensors, config, network.num_words, make)
+        elif isinstance(network, Head):
+            self._run = models.logits_runner(form, tensors, config, network.spec, make)
+        else:
+            assert isinstance(network, Layers), network
+            form = WITH_ATTENTION if network.with_attention else form
+            self._run = models.encoder_runner(form, tensors, config, network.indices, make)
+
+    def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+        group = similar_length_groups if self._skips_padding else equal_length_groups
+        return group(lengths, min(_MAX_TOKENS, max_tokens))
+
+    def width(self, longest: int) -> int:
+        return longest
+
+    def run(self, batch: Arrays) -> Arrays:
+        if MASKS not in batch:
+            return self._run(batch)
+        # Position 0 is [CLS], so it can mark padding.
+        rows, columns = np.nonzero(batch[MASKS])
+        masked = np.stack([rows, batch[MASKS][rows, columns]], axis=1).astype(np.int64)
+        # Pass at least one row: operators handle empty inputs differently.
+        outputs = self._run(batch | {"masked": masked if len(masked) else np.zeros((1, 2), np.int64)})
+        return outputs | {LOGITS: outputs[LOGITS][: len(masked)]}
+
+
+def open_onnxruntime(network: Network, config: BertConfig | ModuleConfig, inference: Inference) -> OnnxEngine:
+    """Return an engine with onnxruntime for `network`, `config` and `inference`, see OnnxEngine."""
+
+    def version() -> str:
+        import onnxruntime
+
+        return onnxruntime.__version__
+
+    assert inference.engine == ONNXRUNTIME, inference
+    return OnnxEngine(network, config, inference, lambda: make_runner, version)

@@ -1,0 +1,218 @@
+"""Rows through an engine: batches by length, results in row order, progress and throughput."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.base.log import LOG
+from bert_cli.features.ragged import Features, RaggedFeatures, row_lengths, sequence_starts, take_ranges
+from bert_cli.features.row_batches import length_groups
+from bert_cli.inference.engine import LOGITS, Arrays, Engine, Network
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.progress import Progress
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.engines import ONNXRUNTIME, OPENVINO
+from bert_cli.settings.groups import LEAST_TOKENS
+from bert_cli.weights.path import CheckpointPath
+
+Run = Callable[[Arrays], Arrays]
+# Check of all sequences before a prediction, such as runs.loading.checks.PairCheck.
+Check = Callable[[RaggedFeatures], None]
+# If rows have several sequences, keep the results for this many batches together.
+_BATCHES_TOGETHER = 8
+
+
+def open_engine(
+    network: Network,
+    config: BertConfig | ModuleConfig,
+    devices: Devices,
+    max_seq_length: int,
+    make_model: Callable[[str], Any] | None = None,
+) -> Engine:
+    """Return the engine that the flags choose, without weights.
+
+    Args:
+        network: the network to compute.
+        config: the model's config.
+        devices: flags that select engine, devices and precision.
+        max_seq_length: maximum number of tokens in a sequence.
+        make_model: make_model(compute dtype) returns the Keras model; only a head needs it.
+    """
+    # Import late: a command needs only one engine.
+    inference = devices.inference
+    if inference is None:
+        setup_tensorflow()
+        from bert_cli.inference.tensorflow import open_tensorflow
+
+        return open_tensorflow(network, config, devices, max_seq_length, make_model)
+    if inference.engine == ONNXRUNTIME:
+        from bert_cli.inference.onnx import open_onnxruntime
+
+        return open_onnxruntime(network, config, inference)
+    assert inference.engine == OPENVINO, inference.engine
+    from bert_cli.inference.openvino import open_openvino
+
+    return open_openvino(network, config, inference)
+
+
+def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
+    """Load a trained checkpoint's weights, log a report, and return its global_step, or 0.
+
+    Raises:
+        InputError: if a variable is missing that is not optional.
+    """
+    report, step = engine.load(checkpoint)
+    for line in report.lines():
+        LOG.info(line)
+    return step
+
+
+def run_sequences(
+    engine: Engine,
+    sequences: RaggedFeatures,
+    max_tokens: int,
+    columns: Mapping[str, np.ndarray] | None = None,
+    run: Run | None = None,
+) -> Iterator[tuple[np.ndarray, Arrays]]:
+    """Yield batches of (row numbers, outputs).
+
+    Args:
+        engine: engine with weights.
+        sequences: n sequences.
+        max_tokens: see Engine.groups.
+        columns: more arrays of a batch, [n, …].
+        run: function to use instead of Engine.run.
+    """
+    lengths = sequences.lengths
+    run = run or engine.run
+    for rows in engine.groups(lengths, max_tokens):
+        batch = sequences.pad(rows, engine.width(int(lengths[rows].max())))
+        yield rows, run(batch | {name: values[rows] for name, values in (columns or {}).items()})
+
+
+def put_rows(results: Arrays, rows: np.ndarray, batch_results: Arrays, total: int) -> None:
+    """Write a batch's results into arrays for all rows.
+
+    Args:
+        results: name -> array; missing arrays are created.
+        rows: row indices of the batch.
+        batch_results: name -> values for these rows.
+        total: number of rows in the data set.
+    """
+    for name, values in batch_results.items():
+        if name not in results:
+            results[name] = np.empty((total, *values.shape[1:]), values.dtype)
+        results[name][rows] = values
+
+
+class Inferred(NamedTuple):
+    """Logits for all rows in their order, and the rate of the computation."""
+
+    logits: np.ndarray
+    examples_per_second: float
+
+
+class Predictor:
+    """A trained model on its engine.
+
+    Attributes:
+        engine: the engine.
+        precision: dtype of matrix products.
+        is_chief: whether this process writes files.
+        max_seq_length: maximum number of tokens in a sequence.
+        is_quiet: whether progress is hidden, see `quietly`.
+    """
+
+    is_quiet = False
+
+    def __init__(self, engine: Engine, max_seq_length: int, check: Check | None = None):
+        """Wrap an engine.
+
+        Args:
+            engine: engine for a network with a head.
+            max_seq_length: maximum number of tokens in a sequence.
+            check: called with all sequences; None if the data has already been checked.
+        """
+        self.engine = engine
+        self.precision = engine.precision
+        self.is_chief = engine.is_chief
+        self.max_seq_length = max_seq_length
+        self._check = check
+
+    @contextlib.contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Hide the progress of predictions, for example while training shows its own."""
+        self.is_quiet = True
+        try:
+            yield
+        finally:
+            self.is_quiet = False
+
+    def predict_batches(
+        self, features: Features, batch_size: int, title: str | None, unit: str = "examples", run: Run | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (row indices, logits for these rows), the longest rows first.
+
+        The logits of a text in windows are the mean over its windows. If rows have several choices,
+        the choices' logits are side by side.
+
+        Args:
+            features: rows to predict.
+            batch_size: rows per batch with max_seq_length tokens each. A batch with shorter rows
+                has more of them.
+            title: title used for the progress; None to hide it.
+            unit: noun used for the rows in the progress.
+            run: function that returns other arrays under the name `logits`; see run_sequences.
+        """
+        if self._check:
+            self._check(features.sequences)
+        # Show four lines per prediction, independent of its length.
+        every = max(1, len(features) // 4)
+        is_shown = title is not None and not self.is_quiet
+        max_tokens = batch_size * self.max_seq_length
+        with Progress(title or "", len(features), every=every, unit=unit, is_shown=is_shown) as progress:
+            for rows, logits in self._compute(features, max_tokens, run):
+                yield rows, logits
+                progress.update(progress.position + len(rows))
+
+    def _compute(self, features: Features, max_tokens: int, run: Run | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        sequences = features.sequences
+        if len(sequences) == len(features):
+            for rows, outputs in run_sequences(self.engine, sequences, max_tokens, run=run):
+                yield rows, outputs[LOGITS]
+            return
+        starts = sequence_starts(features)
+        has_windows = getattr(features, "row_starts", None) is not None
+        # Take many rows together: the sequences in a row have different lengths, but batches should
+        # have similar ones.
+        for rows in length_groups(row_lengths(features), _BATCHES_TOGETHER * max(max_tokens, LEAST_TOKENS)):
+            indices, offsets = take_ranges(starts, rows)
+            results: Arrays = {}
+            for group, outputs in run_sequences(self.engine, sequences.take(indices), max_tokens, run=run):
+                put_rows(results, group, outputs, len(indices))
+            logits = results[LOGITS]
+            yield rows, average_windows(logits, offsets) if has_windows else logits.reshape(len(rows), -1)
+
+    def infer(self, features: Features, batch_size: int, title: str | None) -> Inferred:
+        """Return the logits for all rows, see `predict_batches`."""
+        start = time.monotonic()
+        results: Arrays = {}
+        for rows, logits in self.predict_batches(features, batch_size, title):
+            put_rows(results, rows, {LOGITS: logits}, len(features))
+        seconds = time.monotonic() - start
+        return Inferred(results[LOGITS], round(len(features) / seconds, 2))
+
+
+def average_windows(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Average each text's logits over its windows.
+
+    Args:
+        logits: float32 [windows, n].
+        offsets: int64 [texts + 1], each text's first window.
+    """
+    counts = np.diff(offsets)[:, np.newaxis].astype(np.float32)
+    return np.add.reduceat(logits, offsets[:-1]) / counts

@@ -1,0 +1,264 @@
+"""TensorFlow as an engine: a model with its distribution strategy, which also can be trained.
+
+runs.engine.training_run trains it. Everything specific to a task is in its model (heads/) and features.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.base import spec
+from bert_cli.base.head_types import count_parameters
+from bert_cli.base.log import LOG
+from bert_cli.base.spec import Column
+from bert_cli.features.row_batches import length_groups
+from bert_cli.heads.model import make_encoder, tensor_specs
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.inference.engine import (
+    LOGITS,
+    MASKS,
+    NEXT_SENTENCE_LOGITS,
+    POOLED,
+    Arrays,
+    Head,
+    Layers,
+    MaskedWords,
+    Network,
+    PretrainingSums,
+)
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.deferred_initialization import DeferredInitialization
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import LEAST_TOKENS
+from bert_cli.tf_internals.keras_layers import layers_inside
+from bert_cli.training.batch_distribution import check_batch_size, make_runner
+from bert_cli.training.strategy import (
+    compute_dtype,
+    describe,
+    is_chief,
+    is_tpu,
+    make_strategy,
+    on_one_cpu,
+    peak_device_memory,
+    use_exact_float32,
+)
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint, saved_step
+from bert_cli.weights.hub_encoder import ModuleEncoder
+from bert_cli.weights.names import STEP_NAME
+from bert_cli.weights.path import HUB, CheckpointPath
+from bert_cli.weights.reader import Reader
+
+# Tokens per batch with attention, which takes layers * heads * length numbers per token.
+_ATTENTION_TOKENS = 1024
+# Network -> columns of its batches, and the flag to lower if memory runs out.
+_COLUMNS_AND_FLAGS = {
+    Head: (spec.ENCODER, "eval_batch_size and --predict_batch_size"),
+    PretrainingSums: (spec.PRETRAINING, "eval_batch_size and --predict_batch_size"),
+    MaskedWords: (spec.FILL_MASK, "batch_size"),
+    Layers: (spec.ENCODER, "batch_size"),
+}
+
+
+class TensorFlowEngine:
+    """A model with its distribution strategy and precision; see engine.Engine.
+
+    Attributes:
+        strategy: distribution strategy.
+        model: the model.
+        variables: Google's name -> variable.
+        packed: whether the model skips padding.
+        max_seq_length: maximum number of tokens in a sequence.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        make_model: Callable[[str], keras.layers.Layer],
+        devices: Devices,
+        max_seq_length: int,
+        train_batch_size: int | None = None,
+        accumulation_steps: int = 1,
+        loads_checkpoint: bool = False,
+    ):
+        """Create the strategy and the model.
+
+        Args:
+            network: the outputs of `run`.
+            make_model: make_model(compute dtype) returns the model. It is called in the strategy's
+                scope.
+            devices: flag values.
+            max_seq_length: maximum number of tokens in a sequence.
+            train_batch_size: rows per training batch; None if the model is not trained.
+            accumulation_steps: micro-batches per training batch and replica.
+            loads_checkpoint: whether a checkpoint will be loaded before any computation. Random
+                values are then only drawn for variables that it lacks.
+
+        Raises:
+            InputError: if the devices are missing, or cannot share such a batch.
+        """
+        self._network = network
+        self._deferred = DeferredInitialization()
+        self.strategy = make_strategy(
+            devices.distribution_strategy,
+            devices.use_tpu,
+            devices.tpu_name,
+            devices.tpu_zone,
+            devices.gcp_project,
+            devices.num_virtual_devices,
+            devices.worker_timeout,
+        )
+        self.precision = compute_dtype(devices.precision, self.strategy)
+        use_exact_float32(self.precision)
+        self.is_chief = is_chief(self.strategy)
+        # A TPU needs static shapes, so everything is padded to max_seq_length.
+        self.packed = not is_tpu(self.strategy)
+        self.max_seq_length = max_seq_length
+        with self.strategy.scope():
+            if train_batch_size is not None:
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
+            with self._deferred.deferring(loads_checkpoint):
+                self.model = make_model(self.precision)
+        self.variables = named_weights(self.model)
+        self._runner: Callable[[Arrays], Arrays] | None = None
+        LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
+
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "devices": describe(self.strategy),
+            "versions": {"tensorflow": tf.__version__, "keras": keras.__version__},
+            "parameters": count_parameters({name: tuple(value.shape) for name, value in self.variables.items()}),
+        }
+        peak_bytes = peak_device_memory()
+        return facts if peak_bytes is None else facts | {"peak_device_memory_bytes": peak_bytes}
+
+    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
+        # A module that is not a BERT already has its weights.
+        if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
+            return LoadReport(checkpoint.name, [], [], []), 0
+        reader = open_checkpoint(checkpoint)
+        report = self.load_weights(reader)
+        report.check_whole(self._network.missing_advice, self._network.optional)
+        self.freeze_for_inference()
+        return report, saved_step(reader)
+
+    def load_weights(self, reader: Reader) -> LoadReport:
+        """Load a checkpoint's weights, and draw random values for variables that it lacks."""
+        report = load_weights(self.variables, reader)
+        self.initialize_except(self.variables[name] for name in report.loaded)
+        return report
+
+    def initialize_except(self, variables: Iterable[Any]) -> None:
+        """Draw random values for all variables but these, if a checkpoint was to be loaded."""
+        self._deferred.initialize_except(variables)
+
+    def weights(self, step: int) -> dict[str, np.ndarray]:
+        """Return the contents of a checkpoint without moments: all weights, and global_step."""
+        return {name: variable.numpy() for name, variable in self.variables.items()} | {STEP_NAME: np.int64(step)}
+
+    def set_weights(self, values: Mapping[str, np.ndarray]) -> None:
+        """Assign values from `weights`."""
+        for name, variable in self.variables.items():
+            variable.assign(values[name])
+        self.freeze_for_inference()
+
+    def freeze_for_inference(self, is_frozen: bool = True) -> None:
+        """Freeze or unfreeze the model's encoders on a CPU, see BertEncoder."""
+        if on_one_cpu(self.strategy):
+            for layer in layers_inside(self.model):
+                if isinstance(layer, BertEncoder):
+                    layer.freeze_for_inference(is_frozen)
+            self._runner = None  # the compiled function uses the previous weights
+
+    @property
+    def training_width(self) -> int | None:
+        """Return the width of training batches in tokens; None: as wide as the longest row."""
+        return None if self.packed and not self.model.padding_counts else self.max_seq_length
+
+    @property
+    def _trims(self) -> bool:
+        """Return whether batches for `run` are only as wide as their longest sequence."""
+        return self.packed and not (isinstance(self._network, Head) and self._network.keeps_padding)
+
+    def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+        if not self._trims:
+            replicas = self.strategy.num_replicas_in_sync
+            size = math.ceil(max(1, max_tokens // self.max_seq_length) / replicas) * replicas
+            return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
+        if isinstance(self._network, Head | PretrainingSums):
+            max_tokens = max(max_tokens, LEAST_TOKENS)
+        elif isinstance(self._network, Layers) and self._network.with_attention:
+            max_tokens = min(max_tokens, _ATTENTION_TOKENS)
+        return length_groups(lengths, max_tokens)
+
+    def width(self, longest: int) -> int:
+        return longest if self._trims else self.max_seq_length
+
+    def make_runner(self, forward: Callable[[dict], dict], columns: Iterable[Column], flag: str) -> Callable:
+        """Compile forward(batch) for these columns; `flag`: see batch_distribution.memory_advice."""
+        return make_runner(self.strategy, forward, tensor_specs(columns), flag)
+
+    def run(self, batch: Arrays) -> Arrays:
+        if self._runner is None:
+            self._runner = self.make_runner(self._forward, *_COLUMNS_AND_FLAGS[type(self._network)])
+        outputs = self._runner(batch)
+        if isinstance(self._network, MaskedWords):
+            # Position 0 is [CLS], so it can mark padding.
+            outputs[LOGITS] = outputs[LOGITS][batch[MASKS] > 0]
+        return outputs
+
+    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
+        """Return the network's outputs; TensorFlow drops operations without effect on these."""
+        inputs = spec.encoder_inputs(batch)
+        network = self._network
+        if isinstance(network, Head):
+            return {LOGITS: self.model.sequence_logits(inputs, packed=self._trims)}
+        if isinstance(network, PretrainingSums):
+            return self.model.evaluation_sums(batch, self.packed)
+        if isinstance(network, MaskedWords):
+            outputs = self.model(inputs | {MASKS: batch[MASKS]}, packed=self.packed)
+            return {
+                LOGITS: outputs["masked_lm_logits"][..., : network.num_words],  # [B, P, words]
+                NEXT_SENTENCE_LOGITS: outputs[NEXT_SENTENCE_LOGITS],
+            }
+        assert isinstance(network, Layers), network
+        has_states = bool(network.indices)
+        # With only the pooler, the last layer computes one row per text.
+        only_pooler = not has_states and not network.with_attention
+        attends = network.with_attention
+        outputs = self.model(inputs, packed=self.packed, pooled_only=only_pooler, return_attention=attends)
+        # A module has no embedding, but plan.check_attention has refused this layer then.
+        layers = [outputs.get("embedding_output"), *outputs["encoder_outputs"]] if has_states else []
+        results = {f"state_{number}": layers[index] for number, index in enumerate(network.indices)}
+        results |= {} if has_states else {POOLED: outputs[POOLED]}
+        attention = outputs["attention_probs"] if attends else ()
+        return results | {f"attention_{number}": layer for number, layer in enumerate(attention)}
+
+
+def open_tensorflow(
+    network: Network,
+    config: BertConfig | ModuleConfig,
+    devices: Devices,
+    max_seq_length: int,
+    make_model: Callable[[str], keras.layers.Layer] | None = None,
+) -> TensorFlowEngine:
+    """Return an engine for a checkpoint's network, without its weights.
+
+    See TensorFlowEngine for the arguments. Only a head needs `make_model`.
+    """
+    if isinstance(network, Layers):
+        make_model = functools.partial(make_encoder, config)
+    elif isinstance(network, MaskedWords) and isinstance(config, BertConfig):
+        make_model = functools.partial(_make_pretrainer, config)
+    assert make_model, "the caller makes the model with a head"
+    return TensorFlowEngine(network, make_model, devices, max_seq_length, loads_checkpoint=True)
+
+
+def _make_pretrainer(config: BertConfig, precision: str) -> BertPretrainer:
+    return BertPretrainer(config, compute_dtype=precision)

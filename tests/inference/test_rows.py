@@ -1,0 +1,88 @@
+"""Rows through an engine that computes simple numbers: order, windows, choices and widths."""
+
+import numpy as np
+import pytest
+
+from bert_cli.features.choice import ChoiceFeatures
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import length_groups
+from bert_cli.inference.rows import Predictor, average_windows, run_sequences
+
+LENGTHS = [3, 1, 4, 1, 5, 2]
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+SEQUENCES = RaggedFeatures(np.arange(1, 17, dtype=np.int32), np.zeros(16, np.int8), OFFSETS)
+LABELS = np.zeros(6, np.int32)
+
+
+class SumEngine:
+    """An engine that returns the sum over token ids as a sequence's logit."""
+
+    precision, is_chief = "float32", True
+
+    def __init__(self, fixed_width=0):
+        self.fixed_width = fixed_width
+        self.batches = []
+
+    def groups(self, lengths, max_tokens):
+        return length_groups(lengths, max_tokens)
+
+    def width(self, longest):
+        return self.fixed_width or longest
+
+    def run(self, batch):
+        self.batches.append(batch)
+        return {"logits": batch["input_word_ids"].sum(axis=1, keepdims=True).astype(np.float32)}
+
+
+def expected_sums() -> np.ndarray:
+    return np.add.reduceat(SEQUENCES.token_ids, OFFSETS[:-1]).astype(np.float32)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 100])
+def test_rows_have_their_original_order(batch_size):
+    engine = SumEngine()
+    features = ClassificationFeatures(SEQUENCES, LABELS, tuple("abcdef"))
+    inferred = Predictor(engine, 5).infer(features, batch_size, None)
+    assert inferred.logits.tolist() == expected_sums()[:, None].tolist()
+    widths = [batch["input_mask"].shape[1] for batch in engine.batches]
+    assert widths == sorted(widths, reverse=True)
+    assert all(batch["input_mask"].size <= 5 * batch_size for batch in engine.batches)
+
+
+def test_a_text_has_the_mean_of_its_windows():
+    features = ClassificationFeatures(SEQUENCES, LABELS[:3], tuple("abc"), row_starts=np.array([0, 1, 3, 6]))
+    sums = expected_sums()
+    expected = [[sums[0]], [sums[1:3].mean()], [sums[3:].mean()]]
+    np.testing.assert_allclose(Predictor(SumEngine(), 5).infer(features, 1, None).logits, expected, rtol=1e-6)
+
+
+def test_choices_are_side_by_side():
+    features = ChoiceFeatures(SEQUENCES, LABELS[:3], tuple("abc"))
+    logits = Predictor(SumEngine(), 5).infer(features, 1, None).logits
+    assert logits.tolist() == expected_sums().reshape(3, 2).tolist()
+
+
+def test_an_engine_can_fix_the_width_and_read_more_columns():
+    engine = SumEngine(fixed_width=7)
+    columns = {"number": np.arange(6)}
+    for rows, _ in run_sequences(engine, SEQUENCES, 10, columns):
+        assert engine.batches[-1]["number"].tolist() == rows.tolist()
+    assert {batch["input_mask"].shape[1] for batch in engine.batches} == {7}
+
+
+def test_progress_and_check_see_all_rows():
+    checked = []
+    predictor = Predictor(SumEngine(), 5, checked.append)
+    features = ClassificationFeatures(SEQUENCES, LABELS, tuple("abcdef"))
+    with predictor.quietly():
+        assert predictor.is_quiet
+        rows = np.concatenate([rows for rows, _ in predictor.predict_batches(features, 2, "predicting")])
+    assert sorted(rows.tolist()) == list(range(6))
+    assert checked == [SEQUENCES]
+    assert not predictor.is_quiet
+
+
+def test_average_windows_by_hand():
+    logits = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]], np.float32)
+    assert average_windows(logits, np.array([0, 2, 3])).tolist() == [[2.0, 4.0], [5.0, 7.0]]
