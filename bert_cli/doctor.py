@@ -30,14 +30,13 @@ from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
-from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.description import ModelDescription, describe_checkpoint, describe_config
 from bert_cli.runtime.failures import explain_import, failed_import
 from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
-from bert_cli.weights.path import find_checkpoint
 
 _PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
 # Packages to import after TensorFlow as a test.
@@ -73,7 +72,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
     if config_file:
         describe = functools.partial(describe_config, config_file, read_config(config_file))
     else:
-        checkpoint = find_checkpoint(path) if path else ready_checkpoint("", ModelFiles())
+        checkpoint = to_use(ModelFiles(init_checkpoint=path))
         describe = functools.partial(describe_checkpoint, checkpoint)
     broken: dict[str, str] = {}
     devices = _attempt(_devices, broken)

@@ -33,7 +33,7 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.runs.extraction.lines import open_vector_model, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
-from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
+from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.checks import check_shards, check_table_flags
 from bert_cli.settings.devices import check_cluster
@@ -65,7 +65,7 @@ def run(settings: ExtractSettings) -> int:
     if not (shows_attention or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    checkpoint = encoder_checkpoint(settings.model, settings.hub.hub_module)
+    checkpoint = to_use(settings.model, settings.hub)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")

@@ -26,7 +26,7 @@ from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
-from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
+from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import ChunkReader, iterate_chunks, write_records
 from bert_cli.runtime.streams import print_text
@@ -41,7 +41,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
     files.check_output_files([output_file], [input_file])
-    checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
+    checkpoint = to_use(settings.model, default="bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config = model.config
     tokenizer = model.tokenizer

@@ -28,11 +28,12 @@ Examples:
       --context="On Monday Anna found a key."
 """
 
+from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete
 from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
-from bert_cli.runs.tasks.squad import SquadTask, check_answers, find_trained_model, score_file
+from bert_cli.runs.tasks.squad import SquadTask, check_answers, score_file
 from bert_cli.settings.squad import SquadSettings
 
 
@@ -43,9 +44,9 @@ def check(settings: SquadSettings, given_names: frozenset[str]) -> SquadSettings
     """
     if not settings.scoring.score_only:
         # Questions need no output_dir: a checkpoint is enough.
-        has_checkpoint_alone = not (settings.phases.do_train or settings.phases.output_dir)
-        folder = find_trained_model(settings.model.init_checkpoint, None).folder if has_checkpoint_alone else None
-        settings = complete(settings, given_names, folder=folder)
+        if not (settings.phases.do_train or settings.phases.output_dir or settings.model.init_checkpoint):
+            raise InputError("--output_dir or --init_checkpoint is needed: the folder of a model trained by bert-squad")
+        settings = complete(settings, given_names)
     return check_answers(settings)
 
 

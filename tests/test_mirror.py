@@ -59,7 +59,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/extraction/plan.py": "commands/test_extract_features.py",
     "runs/extraction/shown_attention.py": "commands/test_extract_features.py",
     "runs/evaluation.py": "commands/test_export_onnx.py",
-    "runs/loading/checkpoints.py": "commands/test_builtin_model.py",
     "runs/training.py": "commands/test_classify_reruns.py",
     "runs/preparation/beam.py": "commands/test_create_pretraining_beam.py",
     "runs/preparation/prepare_data.py": "commands/test_prepare_data.py",

@@ -29,9 +29,9 @@ from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.lines import open_vector_model
 from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import encoder_checkpoint
+from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import load_with_settings
-from bert_cli.settings.groups import LAST_LAYER, ModelFiles
+from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
@@ -104,7 +104,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         if path is None:
-            checkpoint = encoder_checkpoint(ModelFiles(), hub_module)
+            checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module))
             flags["hub_module"] = None  # already used as the checkpoint
         else:
             checkpoint = loading.find_model(path)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.paths import path_text
-from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -22,7 +22,7 @@ def find_model(path: str | os.PathLike | None, command: str | None = None) -> Ch
         InputError: if there is no checkpoint, or it is from another command.
     """
     if path is None:
-        return ready_checkpoint("", ModelFiles())
+        return to_use(ModelFiles())
     checkpoint = find_checkpoint(path_text(path), "path")
     if command:
         check_command(checkpoint, command)

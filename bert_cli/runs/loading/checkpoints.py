@@ -15,7 +15,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
-from bert_cli.settings.groups import Hub, ModelFiles, Phases
+from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
@@ -37,59 +37,131 @@ def random_model() -> tuple[str, str]:
     return os.path.join(FOLDER, VOCABULARY), os.path.join(FOLDER, CONFIG)
 
 
-def named_checkpoint(init_checkpoint: str | None, strict: bool = False) -> CheckpointPath | None:
-    """Return the checkpoint in --init_checkpoint; None if it is not given, or RANDOM.
+def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
+    """Return the checkpoint that a training starts from; None for random weights.
+
+    It is --hub_module or --init_checkpoint. Without model flags, it is the built-in pre-trained
+    model.
 
     Args:
-        init_checkpoint: flag value.
-        strict: see training_folder.newest_undamaged.
+        model, hub: flag values.
     """
-    return find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint and init_checkpoint != RANDOM else None
+    if hub.hub_module:
+        return find_module(hub.hub_module, "hub_module")
+    return _named(model) if _has_flags(model) else pretrained_model()
 
 
-def training_start(init_checkpoint: str, model: ModelFiles) -> CheckpointPath | None:
-    """Return the checkpoint that training starts from; None for random weights.
+def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> CheckpointPath:  # noqa: B008
+    """Return the checkpoint that a command uses without training it.
 
-    Without model flags, it is the built-in pre-trained model.
-    """
-    if init_checkpoint or model.vocab_file or model.bert_config_file:
-        return named_checkpoint(init_checkpoint, model.strict)
-    return pretrained_model()
+    As in the original, a checkpoint in output_dir has priority over an --init_checkpoint from
+    another directory. It is the best one if the run kept that, or the newest one. But an
+    --init_checkpoint in output_dir, such as model.ckpt-<number>, is used as given. Ignored flags
+    are logged.
 
-
-def ready_checkpoint(init_checkpoint: str, model: ModelFiles, default: str = "") -> CheckpointPath:
-    """Return the checkpoint for a command that uses a pre-trained model without training it.
-
-    Without model flags, it is the built-in pre-trained model.
+    Without output_dir, it is --init_checkpoint or --hub_module. Without model flags, it is the
+    built-in pre-trained model.
 
     Args:
-        init_checkpoint: flag value.
-        model: flag values.
+        model, hub: flag values.
+        output_dir: flag value; "" for a command that does not use a training run.
         default: checkpoint to use if there is no built-in model, or "".
 
     Raises:
         InputError: if there is no checkpoint, or if random weights are requested.
     """
-    if init_checkpoint == RANDOM:
-        raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
+    if not output_dir:
+        return _pretrained(model, hub, default)
+    named = _named(model)
+    chosen = _trained(named, output_dir, model.strict)
+    if model_folder(output_dir) != output_dir and chosen != named:
+        LOG.info("%s: the best checkpoint of %s is taken", chosen.location, output_dir)
+    # Warn, because users expect that a flag is followed.
+    if named and chosen != named:
+        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
+    config_file = model.bert_config_file or chosen.companion(CONFIG)
+    if hub.hub_module and not (config_file and read_module_config(config_file)):
+        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
+    return chosen
+
+
+def folder_to_use(model: ModelFiles, output_dir: str) -> str:
+    """Return the directory of the checkpoint that `to_use` will return; log nothing.
+
+    Args:
+        model, output_dir: see `to_use`.
+    """
+    if not output_dir:
+        return _pretrained(model, Hub(), "").folder
+    folder = model_folder(output_dir)
+    # Finding an undamaged checkpoint opens its files, which takes a while on remote disks. It also
+    # happens later.
+    if not model.init_checkpoint and latest_checkpoint(folder):
+        return folder
+    return _trained(_named(model), output_dir, strict=False).folder
+
+
+def _has_flags(model: ModelFiles) -> bool:
     # A user's vocabulary or config does not belong to the built-in model.
-    has_model_flags = bool(init_checkpoint or model.vocab_file or model.bert_config_file)
-    builtin = None if has_model_flags else pretrained_model()
+    return bool(model.init_checkpoint or model.vocab_file or model.bert_config_file)
+
+
+def _named(model: ModelFiles) -> CheckpointPath | None:
+    """Return the checkpoint in --init_checkpoint; None if it is not given, or RANDOM."""
+    if model.init_checkpoint in ("", None, RANDOM):
+        return None
+    return find_checkpoint(model.init_checkpoint, strict=model.strict)
+
+
+def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
+    """Return the checkpoint in the flags, or the built-in model; for the arguments, see `to_use`."""
+    if hub.hub_module and not model.init_checkpoint:
+        return find_module(hub.hub_module, "hub_module")
+    if model.init_checkpoint == RANDOM:
+        raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
+    builtin = None if _has_flags(model) else pretrained_model()
     if builtin:
         return builtin
-    if not (init_checkpoint or default):
+    if not (model.init_checkpoint or default):
         raise InputError("--init_checkpoint is needed: give a pre-trained model")
-    return find_checkpoint(init_checkpoint or default, strict=model.strict)
+    return find_checkpoint(model.init_checkpoint or default, strict=model.strict)
 
 
-def encoder_checkpoint(model: ModelFiles, hub_module: str | None) -> CheckpointPath:
-    """Return the encoder for a command that computes vectors.
+def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> CheckpointPath:
+    """Return the run's checkpoint, or `named` if that belongs to the run or is the only one.
 
-    Without --init_checkpoint, --hub_module may name a module. Otherwise, see ready_checkpoint.
+    Args:
+        named: checkpoint in --init_checkpoint, or None.
+        output_dir, strict: flag values.
+
+    Raises:
+        InputError: if there is no checkpoint.
     """
-    if hub_module and not model.init_checkpoint:
-        return find_module(hub_module, "hub_module")
-    return ready_checkpoint(model.init_checkpoint, model)
+    latest = newest_undamaged(model_folder(output_dir), strict)
+    if named and (latest is None or _belongs_to_run(named, output_dir)):
+        return named
+    if latest is None:
+        raise InputError(
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give "
+            "--init_checkpoint a fine-tuned one"
+        )
+    return find_checkpoint(latest)
+
+
+def _belongs_to_run(checkpoint: CheckpointPath, output_dir: str) -> bool:
+    """Return whether a checkpoint belongs to the run in output_dir."""
+    # Compare real paths: --output_dir may be a link, or relative.
+    inner, outer = files.resolve(checkpoint.folder), files.resolve(output_dir)
+    has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
+    return inner == outer or (has_subfolders and inner.startswith(outer + os.sep))
+
+
+def run_folders(checkpoint: CheckpointPath) -> list[str]:
+    """Return the directories with the files of the run that made a checkpoint."""
+    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
+    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
+    is_best = name == BEST
+    return [checkpoint.folder, *([parent] if is_best else [])]
 
 
 def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
@@ -116,81 +188,3 @@ def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, s
         logging.WARNING,
         "warning: no --init_checkpoint: training starts from RANDOM weights, not from a pre-trained model",
     )
-
-
-def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: bool = False) -> CheckpointPath:
-    """Return the checkpoint for a run that does not train.
-
-    As in the original, a checkpoint in output_dir has priority over an --init_checkpoint from
-    another directory. It is the best one if the run kept that, or the newest one. But an
-    --init_checkpoint in output_dir, such as model.ckpt-<number>, is used as given.
-
-    Args:
-        init_checkpoint: flag value.
-        output_dir: flag value.
-        strict: see newest_undamaged.
-
-    Raises:
-        InputError: if there is no checkpoint.
-    """
-    chosen = named_checkpoint(init_checkpoint, strict)
-    latest = newest_undamaged(model_folder(output_dir), strict)
-    if chosen and (latest is None or _belongs_to_run(chosen.folder, output_dir)):
-        return chosen
-    if latest is None:
-        raise InputError(
-            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give "
-            "--init_checkpoint a fine-tuned one"
-        )
-    return find_checkpoint(latest)
-
-
-def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
-    """Return the directory of trained_checkpoint, without opening weights if possible."""
-    folder = model_folder(output_dir)
-    # Finding an undamaged checkpoint opens its files, which takes a while on remote disks. It also
-    # happens later.
-    if not init_checkpoint and latest_checkpoint(folder):
-        return folder
-    return trained_checkpoint(init_checkpoint, output_dir).folder
-
-
-def _belongs_to_run(folder: str, output_dir: str) -> bool:
-    """Return whether checkpoints in `folder` belong to a run in output_dir."""
-    # Compare real paths: --output_dir may be a link, or relative.
-    inner, outer = files.resolve(folder), files.resolve(output_dir)
-    has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
-    return inner == outer or (has_subfolders and inner.startswith(outer + os.sep))
-
-
-def run_folders(checkpoint: CheckpointPath) -> list[str]:
-    """Return the directories with the files of the run that made a checkpoint."""
-    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
-    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
-    is_best = name == BEST
-    return [checkpoint.folder, *([parent] if is_best else [])]
-
-
-def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
-    """Return the checkpoint that a run loads first; None for random weights.
-
-    For training, it is --hub_module or training_start; otherwise trained_checkpoint. Ignored flags
-    are logged.
-
-    Args:
-        model, hub, phases: flag values.
-    """
-    if phases.do_train:
-        module = find_module(hub.hub_module, "hub_module") if hub.hub_module else None
-        return module or training_start(model.init_checkpoint, model)
-    named = named_checkpoint(model.init_checkpoint, model.strict)
-    chosen = trained_checkpoint(model.init_checkpoint, phases.output_dir, model.strict)
-    if model_folder(phases.output_dir) != phases.output_dir and chosen != named:
-        LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)
-    # Warn, because users expect that a flag is followed.
-    if named and chosen != named:
-        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    config_file = model.bert_config_file or chosen.companion(CONFIG)
-    if hub.hub_module and not (config_file and read_module_config(config_file)):
-        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
-    return chosen

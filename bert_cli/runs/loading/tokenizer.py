@@ -1,7 +1,7 @@
 """Loading of a tokenizer from a model, or from a vocabulary file alone."""
 
 from bert_cli.base import files
-from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.checks import report_tokenizer
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
@@ -23,7 +23,7 @@ def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
         if lower is None:
             lower = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
         return FullTokenizer(vocabulary, lower, settings=stored.settings)
-    return load_model(flags, ready_checkpoint(flags.init_checkpoint, flags), None).tokenizer
+    return load_model(flags, to_use(flags), None).tokenizer
 
 
 def read_vocab_file(

@@ -16,7 +16,7 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.loading.checkpoints import folder_to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.manifest import COMMAND, check_labels, manifest_of
 from bert_cli.settings.checks import with_frozen_encoder
@@ -33,7 +33,7 @@ _COMMANDS = {
 }
 
 
-def complete(settings: Any, given_names: Collection[str], kept: Collection[str] = (), folder: str | None = None) -> Any:
+def complete(settings: Any, given_names: Collection[str], kept: Collection[str] = ()) -> Any:
     """Return the settings of a command that can train, with remembered and derived values.
 
     If it does not train, values come from the training run's flags.txt.
@@ -42,14 +42,13 @@ def complete(settings: Any, given_names: Collection[str], kept: Collection[str] 
         settings: flag values on the command line.
         given_names: flags on the command line, which are not replaced.
         kept: more flags that are not replaced.
-        folder: the trained model's directory; None if the flags name it.
 
     Raises:
         InputError: if there is no trained model, or an inference engine runs in a cluster.
     """
     check_cluster(settings.devices)
     if not settings.phases.do_train:
-        folder = folder or trained_folder(settings.model.init_checkpoint, settings.phases.output_dir)
+        folder = folder_to_use(settings.model, settings.phases.output_dir)
         settings = replace_values(settings, read_remembered(type(settings), folder, {*given_names, *kept}))
     return with_frozen_encoder(settings)
 

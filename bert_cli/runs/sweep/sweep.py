@@ -23,7 +23,7 @@ from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.saved import read_flags, read_remembered
 from bert_cli.outputs import sweep as tables
-from bert_cli.runs.loading.checkpoints import choose_checkpoint
+from bert_cli.runs.loading.checkpoints import to_start_from
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import FILES
 from bert_cli.runs.tasks.dataset import DivisibleDataset
@@ -46,7 +46,7 @@ class Folds:
         """
         single_run = replace_values(settings, {"do_eval": False, "do_predict": False})
         reader = make_task(single_run)
-        model = reader.load(choose_checkpoint(single_run.model, single_run.hub, single_run.phases))
+        model = reader.load(to_start_from(single_run.model, single_run.hub))
         with contextlib.ExitStack() as stack:
             self._dataset: DivisibleDataset = reader.read(model, stack)
         self._folds = assign_folds(self._dataset.strata(), count, settings.seed.random_seed)

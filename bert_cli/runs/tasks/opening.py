@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.inference.engine import Engine
 from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.checkpoints import choose_checkpoint
+from bert_cli.runs.loading.checkpoints import to_start_from, to_use
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
@@ -25,10 +25,11 @@ def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> 
 
     Raise InputError if the run does not train, and another command trained the model.
     """
-    checkpoint = choose_checkpoint(settings.model, settings.hub, settings.phases)
-    # Training may start from any command's model, because it uses only the encoder.
-    if checkpoint and not settings.phases.do_train:
-        check_command(checkpoint, task.command)
+    if settings.phases.do_train:
+        # Training may start from any command's model, because it uses only the encoder.
+        return task.load(to_start_from(settings.model, settings.hub))
+    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir)
+    check_command(checkpoint, task.command)
     return task.load(checkpoint)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
@@ -36,7 +35,6 @@ from bert_cli.outputs.squad import (
     write_predictions,
 )
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task, fine_tuning_plan
@@ -44,7 +42,6 @@ from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
@@ -55,24 +52,6 @@ def check_answers(settings: SquadSettings) -> SquadSettings:
     check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
     check_search(settings.answers)
     return settings
-
-
-def find_trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
-    """Return the trained model for a run without training.
-
-    Args:
-        init_checkpoint: value of --init_checkpoint, or None.
-        output_dir: value of --output_dir, or None.
-        strict: value of --strict.
-
-    Raises:
-        InputError: no flag names a model.
-    """
-    if output_dir:
-        return trained_checkpoint(init_checkpoint, output_dir, strict)
-    if not init_checkpoint:
-        raise InputError("--output_dir or --init_checkpoint is needed: the folder of a model trained by bert-squad")
-    return find_checkpoint(init_checkpoint, strict=strict)
 
 
 def score_file(settings: SquadSettings) -> dict:

@@ -11,10 +11,11 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
+from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
-from bert_cli.runs.tasks.squad import SquadTask, answer_split, find_trained_model, make_windows
+from bert_cli.runs.tasks.squad import SquadTask, answer_split, make_windows
 from bert_cli.runs.tasks.squad_data import Split, SquadDataset
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
@@ -108,7 +109,7 @@ def run(settings: SquadSettings) -> dict:
     question_flags = settings.questions
     source = settings.files.input_file
     target = settings.files.output_file
-    checkpoint = find_trained_model(settings.model.init_checkpoint, settings.phases.output_dir, settings.model.strict)
+    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir)
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
