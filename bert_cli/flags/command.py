@@ -153,7 +153,7 @@ class Command:
         check_rules(settings, is_complete=trains)
         if self.check:
             settings = self.check(settings, given_names)
-        check_needs(settings)
+        check_needs(settings, given_names)
         return settings
 
     def _flags(self) -> dict[str, Flag]:

@@ -1,6 +1,6 @@
 """Errors for flags that cannot be combined, from the rules that the flags declare."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -59,14 +59,14 @@ def check_rules(settings: Any, is_complete: bool = True) -> None:
         raise InputError(refusal.message)
 
 
-def check_needs(settings: Any) -> None:
-    """Raise InputError if a flag needs another one, after the training run's values were added.
+def check_needs(settings: Any, given_names: Collection[str]) -> None:
+    """Raise InputError if a given flag needs another one, after the training run's values were added.
 
-    Other rules were checked before. They do not hold now, because a given flag may replace a
-    remembered one that it excludes.
+    Other rules were checked before, and may be broken now: a given flag may replace a remembered
+    one that it excludes, or that another remembered one needs.
     """
     for refusal in refusals(settings):
-        if refusal.rule and refusal.rule.is_need:
+        if refusal.rule and refusal.rule.is_need and refusal.rule.owner.name in given_names:
             raise InputError(refusal.message)
 
 
