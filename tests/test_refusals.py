@@ -11,7 +11,7 @@ from bert_cli.api.classifier import Classifier
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
-from bert_cli.flags.refusals import refusals
+from bert_cli.flags.refusals import check_needs, refusals
 from tests.docs_pages import settings_of
 
 ONE = "; leave one of them out"
@@ -173,6 +173,9 @@ REFUSALS = {
         f"attention is of whole lines{ONE}",
         "--input_file=a --output_file=b --attention_of=c": "--attention_of needs --show_attention",
         "--input_file=a --output_file=b --attention_map=c": "--attention_map needs --show_attention",
+        "--input_file=a --output_file=b --layer=1": "--layer needs --show_attention",
+        "--input_file=a --output_file=b --head=0": "--head needs --show_attention",
+        "--input_file=a --output_file=b --top_k=3": "--top_k needs --show_attention",
     },
     "build-vocab": {
         "": "--input_file is needed: text files: names or patterns such as 'text/*.txt', separated by commas; see --help",
@@ -282,3 +285,11 @@ def test_python_raises_for_the_same_rules():
         Classifier.train(data, focal_gamma=1.0)
     with pytest.raises(InputError, match=r"^calibrate needs do_eval or cross_validation: it is measured"):
         Classifier.train(data, calibrate=True)
+
+
+def test_a_remembered_flag_may_need_a_flag_that_is_off_now():
+    """An evaluation may use another task than the training, whose flags were consistent."""
+    settings = build(settings_of("bert-pretrain"), {"whole_words_from": "spaces"})
+    check_needs(settings, ("do_eval",))
+    with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
+        check_needs(settings, ("do_eval", "whole_words_from"))

@@ -85,9 +85,11 @@ class Attention(FlagGroup, heading="Attention"):
         file=True,
         needs="show_attention",
     )
-    layer: int = option(-1, "layer of --show_attention, from 0, or from -1 back")
-    head: int | None = option(None, "attention head of --show_attention, from 0; default: the mean over all heads")
-    top_k: int = option(10, "number of links or words that --show_attention prints", lower=1)
+    layer: int = option(-1, "layer of --show_attention, from 0, or from -1 back", needs="show_attention")
+    head: int | None = option(
+        None, "attention head of --show_attention, from 0; default: the mean over all heads", needs="show_attention"
+    )
+    top_k: int = option(10, "number of links or words that --show_attention prints", lower=1, needs="show_attention")
 
 
 @dataclasses.dataclass(frozen=True)
