@@ -288,7 +288,7 @@ def test_python_raises_for_the_same_rules():
 
 
 def test_a_remembered_flag_may_need_a_flag_that_is_off_now():
-    """An evaluation may use another task than the training, whose flags were consistent."""
+    """The training has checked its own flags, and an evaluation may turn one of them off."""
     settings = build(settings_of("bert-pretrain"), {"whole_words_from": "spaces"})
     check_needs(settings, ("do_eval",))
     with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
