@@ -60,7 +60,7 @@ def check_rules(settings: Any, is_complete: bool = True) -> None:
 
 
 def check_needs(settings: Any, given_names: Collection[str]) -> None:
-    """Raise InputError if a given flag needs another one, after the training run's values were added.
+    """Raise InputError if a given flag needs another one, which the training run did not have.
 
     Other rules were checked before, and may be broken now: a given flag may replace a remembered
     one that it excludes, or that another remembered one needs.
