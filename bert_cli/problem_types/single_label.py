@@ -90,7 +90,7 @@ class SingleLabelDecoder(ExclusiveDecoder):
 class SingleLabelMetrics(ExclusiveMetrics):
     """Scores of all labels, and of each."""
 
-    names = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
+    names: tuple[str, ...] = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         probabilities = predictions["probabilities"]

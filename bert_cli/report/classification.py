@@ -142,19 +142,20 @@ def _mistakes(problem: ProblemType, head: Mapping[str, Any], rows: list[dict]) -
     thresholds = head.get("thresholds", ())
     errors = [(problem.metrics.row_error(row, thresholds), row) for row in rows if "text" in row]
     wrong = sorted((scored_row for scored_row in errors if scored_row[0] > 0), key=lambda scored_row: -scored_row[0])
-    texts = [_text(problem, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
+    texts = [_text(row, head) for _, row in wrong[:_SHOWN_TEXTS]]
     return Card("card-mistakes", problem.columns.mistakes_title, "texts", texts, is_wide=True)
 
 
-def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text with its label and the prediction."""
     text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
-    if problem.reader.is_numeric:
+    if "value" in row:
         return text | {"actual": number(row["value"]), "predicted": number(row["predicted"])}
     probabilities = row["probabilities"]
     names = head.get("labels", ())
     captions = names
-    if problem.has_choices:
+    has_choices = "endings" in row
+    if has_choices:
         names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv
         captions = [f"{name}: {ending}" for name, ending in zip(names, row["endings"], strict=True)]
     if "label" in row:
@@ -175,7 +176,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
     ]
     if "label" in row:
         answers[1] = prediction(answers[1], max(probabilities))
-    return text | {"actual": answers[0], "predicted": answers[1], "is_long": problem.has_choices}
+    return text | {"actual": answers[0], "predicted": answers[1], "is_long": has_choices}
 
 
 def _explanation_card(rows: list[dict]) -> Card:
