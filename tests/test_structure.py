@@ -101,8 +101,6 @@ MAX_FILE_LINES = 300
 MAX_COMMAND_LINES = 150
 MAX_FUNCTION_LINES = 60
 MAX_MODULES = 15
-# Classes that still have more public methods than allowed.
-LARGE_CLASSES = {"ModelBundle"}
 # Entry in house_figures -> number of modules that it may reach. `python -m tests.house_figures`
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
@@ -110,7 +108,7 @@ MAX_REACH = {
     "import bert_cli": 338,
     "keras.Encoder": 128,
     "text.tokenization": 12,
-    "api.Tokenizer": 108,
+    "api.Tokenizer": 109,
     "bert-tokenize": 133,
     "bert-serve": 359,
 }
@@ -292,8 +290,7 @@ def module_counts():
 
 def test_no_class_has_too_many_public_methods():
     """Inherited methods and properties count too."""
-    large = {name for name, methods in public_methods(HOUSE).items() if len(methods) > MAX_METHODS}
-    assert {name.rpartition(".")[2] for name in large} == LARGE_CLASSES
+    assert {name: len(methods) for name, methods in public_methods(HOUSE).items() if len(methods) > MAX_METHODS} == {}
 
 
 def test_rooms_exist_on_disk():

@@ -212,7 +212,7 @@ class Classifier(TrainableModel, loading.CuttingModel):
         # config.json may name a regression's output.
         if problem_type.reader.has_names:
             check_label_count(label_names, model)
-            label_names = label_names or model.labels or model.generic_labels
+            label_names = label_names or model.head.labels or model.head.generic_labels
         if not label_names and problem_type.reader.has_names:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = make_empty_dataset(settings, model, label_names, run_folders(checkpoint))

@@ -75,7 +75,7 @@ def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, targ
     # Use the files next to the checkpoint: a classifier, a tagger and a multiple-choice head have
     # the same variables.
     if heads == (CLASSIFIER,):
-        return model.classifier_type if model.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
+        return model.head.classifier_type if model.head.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
     # Require exactly these heads: a Hugging Face class has a fixed set, and loads no others.
     head_type = next((name for name, details in HEAD_TYPES.items() if details.heads == heads), None)
     if head_type is None and target.format == "hf":

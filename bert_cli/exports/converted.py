@@ -122,14 +122,15 @@ def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], targe
     Hugging Face's format needs labels, so unknown ones get generic names there.
     """
     count, width = shape
-    check_label_names(model.labels, count)
+    check_label_names(model.head.labels, count)
     # The last layer has two indices in --layers.
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
-    if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
+    if target.format == "hf" and (width != model.config.hidden_size or model.head.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
-    if not model.text_input.reads_pooler:
-        issue = f"this classifier reads another output of the encoder than the pooler's (--head_input={model.text_input.name})"
+    if not model.head.text_input.reads_pooler:
+        flag = f"--head_input={model.head.text_input.name}"
+        issue = f"this classifier reads another output of the encoder than the pooler's ({flag})"
         if target.format == "hf":
             raise InputError(f"{issue}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", issue)
-    return model.labels or (generic_labels(count) if target.format == "hf" else None)
+    return model.head.labels or (generic_labels(count) if target.format == "hf" else None)

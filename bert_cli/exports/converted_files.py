@@ -57,7 +57,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     if target.format == "hf":
         assert converted.head_type is not None, "choose_head_type finds one for every Hugging Face folder"
         write_model_config(
-            staged, config, model, converted.head_type, converted.labels, model.named_problem_type, converted.dtype
+            staged, config, model, converted.head_type, converted.labels, model.head.named_problem_type, converted.dtype
         )
         if vocabulary:
             write_tokenizer_files(staged, model, config, config.max_position_embeddings)
@@ -78,12 +78,12 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix, settings)
             # Add all settings, because there is no tokenizer.json.
             write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
-    problem_type = model.named_problem_type or SINGLE_LABEL
+    problem_type = model.head.named_problem_type or SINGLE_LABEL
     is_of_texts = converted.head_type in (CLASSIFIER, CHOICE)
-    if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
+    if is_of_texts and (calibration := model.head.calibration(problem_type, converted.labels)):
         write_calibration(staged, calibration, problem_type.decoder.temperature_names(converted.labels or ()))
     # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.
-    if model.labels is not None and converted.labels is not None:
+    if model.head.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
 

@@ -74,12 +74,12 @@ class Exported:
     @property
     def problem_type(self) -> ProblemType:
         """Return the problem type of a text classifier, by default single-label."""
-        return self.model.problem_type or SINGLE_LABEL
+        return self.model.head.problem_type or SINGLE_LABEL
 
     @property
     def temperatures(self) -> tuple[float, ...]:
         """Return the temperatures of a text classifier (see HeadSpec), or () without calibration."""
-        calibration = self.model.calibration(self.problem_type, self.labels)
+        calibration = self.model.head.calibration(self.problem_type, self.labels)
         return calibration.temperatures if calibration else ()
 
 
@@ -108,14 +108,14 @@ def find_exported(settings: ExportSettings) -> Exported:
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
         _check_text_classifier(model)
-    is_numeric = model.problem_type is not None and model.problem_type.reader.is_numeric
+    is_numeric = model.head.problem_type is not None and model.head.problem_type.reader.is_numeric
     if labels and is_numeric:
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
     if export.format == "hub" or is_numeric:
         label_names = None
     # Labels are optional for ONNX, because not all heads have labels.
     elif export.format == "onnx":
-        label_names = merge_labels(labels, model.labels, model.folder)
+        label_names = merge_labels(labels, model.head.labels, model.folder)
     else:
         label_names = _classifier_labels(labels, model)
     return Exported(model, label_names, length, takes_pairs)
@@ -123,7 +123,7 @@ def find_exported(settings: ExportSettings) -> Exported:
 
 def _check_text_classifier(model: ModelBundle) -> None:
     """Raise InputError for a model that reads several sequences per text."""
-    if model.classifier_type == CHOICE:
+    if model.head.classifier_type == CHOICE:
         raise InputError(
             f"{model.folder}: this is a multiple-choice model, which no signature takes; predict "
             "with bert-classify, or export the encoder with --format=hub"
@@ -139,9 +139,9 @@ def _check_text_classifier(model: ModelBundle) -> None:
 
 def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tuple[str, ...]:
     """Return the label names; raise InputError if they are unknown, or the model is a tagger."""
-    if model.classifier_type == TAGGER:
+    if model.head.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    label_names = merge_labels(labels, model.labels, model.folder) or model.generic_labels
+    label_names = merge_labels(labels, model.head.labels, model.folder) or model.head.generic_labels
     if not label_names:
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "
@@ -163,7 +163,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     model = exported.model
     saved_flags = exported.model.saved_flags
     labels = exported.labels
-    if model.classifier_type == TAGGER or not labels or not exported.problem_type.decoder.is_exclusive:
+    if model.head.classifier_type == TAGGER or not labels or not exported.problem_type.decoder.is_exclusive:
         return None
     # A third-party model has no known data.
     if "task_name" not in saved_flags and not data_dir:

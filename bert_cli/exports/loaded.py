@@ -129,12 +129,12 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
     head_type = SPANS if SPANS in heads else ENCODER
     if CLASSIFIER in heads:
         # Use the files next to the checkpoint: both head types have the same variables.
-        head_type = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
+        head_type = TAGGER if model.head.classifier_type == TAGGER else CLASSIFIER
     if head_type == CLASSIFIER and problem_type.reader.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
-    layers = model.layers if head_type == TAGGER else (-1,)
+    layers = model.head.layers if head_type == TAGGER else (-1,)
     spec = HeadSpec(
-        head_type, 2 if head_type == SPANS else count, model.text_input, layers, problem_type.decoder.activation
+        head_type, 2 if head_type == SPANS else count, model.head.text_input, layers, problem_type.decoder.activation
     )
     if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:
         raise InputError(

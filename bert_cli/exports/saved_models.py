@@ -63,7 +63,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
             return {"value": activated}
         # Repeat the labels: TensorFlow Serving needs one row per text in each output.
         outputs = {"probabilities": activated, "labels": tf.tile(names[tf.newaxis], [tf.shape(activated)[0], 1])}
-        if model.problem_type.decoder.is_exclusive:
+        if model.head.problem_type.decoder.is_exclusive:
             # Use the logits before calibration: its division may round two of them to one value.
             outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activate(logits), axis=1))
         return outputs
@@ -97,7 +97,7 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
     temperatures = exported.temperatures
     count = len(labels) if labels else 1
     activation = problem_type.decoder.activation
-    spec = HeadSpec(CLASSIFIER, count, model.text_input, activation=activation, temperatures=temperatures)
+    spec = HeadSpec(CLASSIFIER, count, model.head.text_input, activation=activation, temperatures=temperatures)
     if temperatures:
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
     expected_shape = spec.shapes(model.config.hidden_size)["output_weights"]

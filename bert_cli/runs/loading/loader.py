@@ -104,7 +104,7 @@ def load_model(
     )
     # Check before TensorFlow is imported, which takes seconds.
     if to_convert:
-        model.check_files()
+        model.head.check_files()
     return model
 
 

@@ -166,10 +166,10 @@ def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
 
 def check_label_count(labels: Sequence[str], model: AnyModel) -> None:
     """Raise InputError if labels do not name all outputs of a Hugging Face classifier."""
-    if labels and model.num_outputs not in (None, len(labels)):
+    if labels and model.head.num_outputs not in (None, len(labels)):
         raise InputError(
             f"--labels={','.join(labels)}: {len(labels)} names, but the classifier in {model.folder} has "
-            f"{model.num_outputs} outputs; name all of them, in their order"
+            f"{model.head.num_outputs} outputs; name all of them, in their order"
         )
 
 
@@ -187,10 +187,10 @@ def trained_labels(flag_labels: tuple[str, ...], model: AnyModel, problem_type: 
     if problem_type and problem_type.reader.is_numeric:
         refuse_if(flag_labels, f"--labels: the model in {model.folder} predicts a number; leave them out")
         return ()
-    if not flag_labels and not model.labels:
+    if not flag_labels and not model.head.labels:
         # The manifest of a bert_cli run lists the labels, so a lost file is noticed.
         check_labels((), model.required_checkpoint)
-    labels = merge_labels(flag_labels, model.labels, model.folder) or ()
+    labels = merge_labels(flag_labels, model.head.labels, model.folder) or ()
     check_label_count(flag_labels, model)
     if len(labels) == 1 and problem_type and problem_type.decoder.is_exclusive and problem_type.reader.has_names:
         raise InputError(

@@ -26,7 +26,8 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
-from bert_cli.runs.loading.bundle import AnyModel, read_labels
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.head_files import read_labels
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings, window_stride

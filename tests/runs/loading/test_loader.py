@@ -41,9 +41,9 @@ def test_a_google_checkpoint_is_loaded(checkpoint):
     model = load_model(FLAGS, checkpoint, 16)
     assert model.config.hidden_size == 8
     assert model.tokenizer.tokenize("A dog") == ["a", "dog"]
-    assert (model.labels, model.problem_type, model.classifier_type) == (None, None, None)
-    assert model.text_input.reads_pooler
-    assert model.layers == (-1,)
+    assert (model.head.labels, model.head.problem_type, model.head.classifier_type) == (None, None, None)
+    assert model.head.text_input.reads_pooler
+    assert model.head.layers == (-1,)
     assert not model.is_builtin
 
 
@@ -73,13 +73,13 @@ def test_a_run_has_saved_flags_and_labels(checkpoint):
     )
     (folder / "labels.txt").write_text("yes\nno\n")
     model = load_model(FLAGS, checkpoint, 16)
-    assert model.labels == ("yes", "no")
-    assert model.problem_type.name == "multi_label"
-    assert model.text_input is MEAN
-    assert model.layers == (-1, 0)
+    assert model.head.labels == ("yes", "no")
+    assert model.head.problem_type.name == "multi_label"
+    assert model.head.text_input is MEAN
+    assert model.head.layers == (-1, 0)
     assert not model.do_lower_case
     (folder / "flags.txt").write_text("--tag_scheme=BIO\n")
-    assert load_model(FLAGS, checkpoint, 16).classifier_type == TAGGER
+    assert load_model(FLAGS, checkpoint, 16).head.classifier_type == TAGGER
 
 
 def test_the_fingerprint_depends_on_contents(checkpoint):

@@ -89,7 +89,7 @@ def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
 
 def find_trained_type(settings: ClassifySettings, model: AnyModel) -> ProblemType:
     """Return the problem type from the flags, or else from a trained model's files."""
-    return problem_type_from_flags(settings) or model.problem_type or SINGLE_LABEL
+    return problem_type_from_flags(settings) or model.head.problem_type or SINGLE_LABEL
 
 
 class DataReader:

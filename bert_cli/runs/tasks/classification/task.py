@@ -57,7 +57,7 @@ def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[st
     problem_type = find_trained_type(settings, model)
     labels = trained_labels(settings.encoding.labels or (), model, problem_type)
     needs_names = not labels and not settings.task.task_name and problem_type.reader.has_names
-    return model.generic_labels if needs_names else labels
+    return model.head.generic_labels if needs_names else labels
 
 
 def make_empty_dataset(
@@ -73,7 +73,7 @@ def make_empty_dataset(
     """
     problem_type = find_trained_type(settings, model)
     decoder = make_decoder(problem_type, labels, settings.inference, False, folders)
-    decoder = decoder.with_calibration(model.calibration(problem_type, labels))
+    decoder = decoder.with_calibration(model.head.calibration(problem_type, labels))
     return ClassificationDataset(settings, decoder, model.tokenizer)
 
 
@@ -104,7 +104,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         columns = TrainedColumns()
         # Training takes labels from the data. A trained model has a fixed label order.
         if not phases.do_train:
-            problem_type = problem_type or model.problem_type
+            problem_type = problem_type or model.head.problem_type
             labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
@@ -116,7 +116,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         check_calibration(settings, model, data.problem_type)
         decoder = make_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
         if not phases.do_train:
-            decoder = decoder.with_calibration(model.calibration(data.problem_type, data.labels))
+            decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
         if settings.calibration.calibrate and phases.do_eval:
             decoder = dataclasses.replace(decoder, calibration_flags=settings.calibration)
         splits = {
