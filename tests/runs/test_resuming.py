@@ -7,7 +7,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.runs.resuming import check_inputs
+from bert_cli.runs.resuming import check_inputs, resume_advice, same_command, to_resume
+from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings
 
@@ -73,3 +74,27 @@ def test_models_in_a_sweep_are_refused(folder):
     with pytest.raises(InputError, match=r"^--distill_from="):
         check(folder, distill_from="m/run-1")
     check(folder, distill_from="m/notes")
+
+
+@pytest.mark.parametrize(
+    ("overwrites", "text"), [(False, "the same command"), (True, "the same command without --overwrite_output_dir")]
+)
+def test_the_same_command_resumes_a_run(folder, monkeypatch, overwrites, text):
+    settings = build(TagSettings, {"output_dir": str(folder), "overwrite_output_dir": overwrites})
+    assert same_command(overwrites) == text
+    monkeypatch.setattr(PROCESS, "training_folder", None)
+    assert resume_advice(settings) == "give the same command again"
+    monkeypatch.setattr(PROCESS, "training_folder", str(folder))
+    assert resume_advice(settings) == f"{text} goes on from model.ckpt-2"
+
+
+def test_a_dry_run_logs_a_refusal(folder, caplog):
+    values = {"output_dir": str(folder), "data_dir": "d", "do_train": True}
+    settings = build(TagSettings, values)
+    with pytest.raises(InputError, match=r"m: holds another run: .*; use another --output_dir to keep both"):
+        to_resume(settings, {"random_seed": 7}, None, ())
+    settings = build(TagSettings, values | {"dry_run": True})
+    assert to_resume(settings, {"random_seed": 7}, None, ()) is None
+    assert caplog.messages[0].startswith(
+        f"warning: without --dry_run this would be refused: {folder}: holds another run"
+    )

@@ -92,13 +92,12 @@ def folder_to_use(model: ModelFiles, output_dir: str) -> str:
         model, output_dir: see `to_use`.
     """
     if not output_dir:
-        return _pretrained(model, Hub(), "").folder
+        return _named_folder(model) or _pretrained(model, Hub(), "").folder
     folder = model_folder(output_dir)
-    # Finding an undamaged checkpoint opens its files, which takes a while on remote disks. It also
-    # happens later.
-    if not model.init_checkpoint and latest_checkpoint(folder):
+    named_folder = _named_folder(model)
+    if latest_checkpoint(folder) and not (named_folder and _belongs_to_run(named_folder, output_dir)):
         return folder
-    return _trained(_named(model), output_dir, strict=False).folder
+    return named_folder or _trained(None, output_dir, strict=False).folder
 
 
 def _has_flags(model: ModelFiles) -> bool:
@@ -111,6 +110,18 @@ def _named(model: ModelFiles) -> CheckpointPath | None:
     if model.init_checkpoint in ("", None, RANDOM):
         return None
     return find_checkpoint(model.init_checkpoint, strict=model.strict)
+
+
+def _named_folder(model: ModelFiles) -> str | None:
+    """Return the directory of the checkpoint in --init_checkpoint, or None."""
+    path = model.init_checkpoint
+    # Finding an undamaged checkpoint in a directory reads all of it, which also happens later.
+    if path and path != RANDOM and files.is_directory(path) and not files.exists(f"{path}.index"):
+        folder = model_folder(path)
+        if latest_checkpoint(folder):
+            return folder
+    named = _named(model)
+    return named.folder if named else None
 
 
 def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
@@ -138,7 +149,7 @@ def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> Che
         InputError: if there is no checkpoint.
     """
     latest = newest_undamaged(model_folder(output_dir), strict)
-    if named and (latest is None or _belongs_to_run(named, output_dir)):
+    if named and (latest is None or _belongs_to_run(named.folder, output_dir)):
         return named
     if latest is None:
         raise InputError(
@@ -148,10 +159,10 @@ def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> Che
     return find_checkpoint(latest)
 
 
-def _belongs_to_run(checkpoint: CheckpointPath, output_dir: str) -> bool:
-    """Return whether a checkpoint belongs to the run in output_dir."""
+def _belongs_to_run(checkpoint_folder: str, output_dir: str) -> bool:
+    """Return whether checkpoints in a directory belong to the run in output_dir."""
     # Compare real paths: --output_dir may be a link, or relative.
-    inner, outer = files.resolve(checkpoint.folder), files.resolve(output_dir)
+    inner, outer = files.resolve(checkpoint_folder), files.resolve(output_dir)
     has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
     return inner == outer or (has_subfolders and inner.startswith(outer + os.sep))
 

@@ -113,21 +113,21 @@ def check_command(checkpoint: CheckpointPath, command: str) -> None:
 
 
 def merge_labels(
-    flag_labels: tuple[str, ...] | None, model_labels: tuple[str, ...] | None, folder: str
+    flag_labels: tuple[str, ...] | None, model_labels: tuple[str, ...] | None, model_folder: str
 ) -> tuple[str, ...] | None:
     """Return the labels from the flag or from a model's files.
 
     Args:
         flag_labels: labels from the flag, or None.
         model_labels: labels from the model's files, or None.
-        folder: the model's directory, for the message.
+        model_folder: the model's directory, for the message.
 
     Raises:
         InputError: if the two differ.
     """
     if flag_labels and model_labels and flag_labels != model_labels:
         raise InputError(
-            f"--labels={','.join(flag_labels)}: the model in {folder} was trained with "
+            f"--labels={','.join(flag_labels)}: the model in {model_folder} was trained with "
             f"{','.join(model_labels)}, in this order; leave --labels out"
         )
     return flag_labels or model_labels

@@ -54,14 +54,14 @@ def choose_num_workers(paths: list[str]) -> int:
 
 
 def read_corpus(
-    paths: list[str], workers: Workers, folder: str, encoding: str = UTF_8, flag: str = "input_file"
+    paths: list[str], workers: Workers, work_folder: str, encoding: str = UTF_8, flag: str = "input_file"
 ) -> CorpusSize:
     """Tokenize text files and store the corpus in a directory.
 
     Args:
         paths: text files.
         workers: processes with a Tokenization as context, or an object with its attributes.
-        folder: directory for the corpus.
+        work_folder: directory for the corpus.
         encoding: the files' encoding.
         flag: flag with the files, for messages.
 
@@ -71,7 +71,7 @@ def read_corpus(
     typecode = workers.context.typecode
     with show_reading(paths) as show:
         corpus = store_corpus(
-            workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), folder, typecode, show
+            workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), work_folder, typecode, show
         )
     check_has_sentences(corpus.num_documents, flag)
     return corpus

@@ -77,7 +77,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
 
 
 def write_instances(
-    job: Job, workers: Workers, corpus: CorpusSize, folder: str, paths: list[str], num_shards: int
+    job: Job, workers: Workers, corpus: CorpusSize, work_folder: str, paths: list[str], num_shards: int
 ) -> dict[str, int]:
     """Write the TFRecord files, and return counts for the report.
 
@@ -85,7 +85,7 @@ def write_instances(
         job: tokenizer and settings for the instances.
         workers: processes. Without any, this writes one stream of records, like Google's script.
         corpus: the tokenized corpus' size.
-        folder: directory for intermediate files.
+        work_folder: directory for intermediate files.
         paths: TFRecord files to write.
         num_shards: number of shards for the workers; 0 chooses it by the corpus size.
     """
@@ -97,8 +97,8 @@ def write_instances(
         LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
     with Progress("making instances", total, every=max(1, total // 10), unit=unit) as progress:
         if not workers.count:
-            return dict(write_single_stream(job, corpus, folder, paths, progress.update))
-        counts = write_sharded(workers, corpus, folder, paths, num_shards, progress.update)
+            return dict(write_single_stream(job, corpus, work_folder, paths, progress.update))
+        counts = write_sharded(workers, corpus, work_folder, paths, num_shards, progress.update)
     return dict(counts) | {"num_shards": num_shards}
 
 

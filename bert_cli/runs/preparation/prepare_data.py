@@ -222,12 +222,12 @@ def _distribute(counts: dict[str, int], num_rows: int) -> dict[str, int]:
     return rounded
 
 
-def check_folder(folder: str, source: str) -> set[str]:
+def check_folder(output_dir: str, source: str) -> set[str]:
     """Return the names of unchanged files from an earlier run, which may be replaced.
 
     Raise InputError if an output would replace another file, or `source`.
     """
-    listing = os.path.join(folder, LISTING)
+    listing = os.path.join(output_dir, LISTING)
     listed: dict[str, Any] = {}
     if files.exists(listing):
         values = parse_json(read_text(listing), listing)
@@ -236,7 +236,7 @@ def check_folder(folder: str, source: str) -> set[str]:
             raise InputError(f"{listing}: was not written by bert-prepare; give another folder")
     own_files = set()
     for name in (f"{split}.tsv" for split in SPLITS):
-        path = os.path.join(folder, name)
+        path = os.path.join(output_dir, name)
         if not files.exists(path):
             continue
         is_source = os.path.realpath(path) == os.path.realpath(source)
@@ -258,21 +258,21 @@ def write_splits(
     source: Source,
     counts: dict[str, int],
     planned: dict[str, dict[str, int]],
-    folder: str,
+    output_dir: str,
     seed: int,
     old_names: set[str],
 ) -> list[str]:
     """Write the tables with rows and their listing, all or none, and return the table names.
 
     `counts` are the rows per label in `source`, and `planned` comes from `plan`. The random `seed`
-    assigns rows to files. Files in `folder` from an earlier run, `old_names`, are replaced or removed.
+    assigns rows to files. Files in `output_dir` from an earlier run, `old_names`, are replaced or removed.
     """
     splits = [split for split in SPLITS if any(rows_per_split[split] for rows_per_split in planned.values())]
     names = [f"{split}.tsv" for split in splits]
     remaining = dict(counts)
     needed = {label: dict(rows_per_split) for label, rows_per_split in planned.items()}
     rng = random.Random(seed)
-    with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as (*paths, listing):
+    with atomic_paths([os.path.join(output_dir, name) for name in (*names, LISTING)]) as (*paths, listing):
         with contextlib.ExitStack() as stack:
             opened: dict[str, IO[str]] = {}
             for split, path in zip(splits, paths, strict=True):
@@ -294,5 +294,5 @@ def write_splits(
         digests = {name: _digest(path) for name, path in zip(names, paths, strict=True)}
         write_json(listing, {"source": os.path.abspath(source.path), "files": digests})
     for name in old_names - set(names):
-        files.remove(os.path.join(folder, name))
+        files.remove(os.path.join(output_dir, name))
     return names

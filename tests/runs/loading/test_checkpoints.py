@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.loading import checkpoints
 from bert_cli.runs.loading.checkpoints import folder_to_use, to_start_from, to_use
 from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.weights import training_folder
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +100,15 @@ def test_without_a_checkpoint_the_flags_are_named(run, tmp_path):
     with pytest.raises(InputError, match=r"^--init_checkpoint is needed: give a pre-trained model"):
         to_use(model())
     assert to_use(model(), default=str(run)).location == str(run / "model.ckpt-4")
+
+
+def test_the_weights_are_checked_once(run, tmp_path, monkeypatch):
+    """The directory is needed before the checkpoint, and does not depend on damage."""
+    checked = []
+    monkeypatch.setattr(training_folder, "check_data", lambda prefix, should_check: checked.append(prefix))
+    for output_dir in ("", str(tmp_path / "empty")):
+        checked.clear()
+        assert folder_to_use(model(run), output_dir) == str(run)
+        assert checked == []
+        to_use(model(run), output_dir=output_dir)
+        assert checked == [str(run / "model.ckpt-4")]
