@@ -104,8 +104,8 @@ ANSWERS = "predictions.json"
 NBEST_ANSWERS = "nbest_predictions.json"
 NULL_ODDS = "null_odds.json"
 
-# Files that every run writes. RESULT_FILES are the task outputs from before run.json listed a run's
-# files.
+# Files that every run writes, and names of task outputs. run.json lists a run's files; these names
+# matter only if it is damaged.
 RUN_FILES = (MANIFEST, STATE, CONFIG, FLAGS, EVAL_RESULTS, REPORT)
 RESULT_FILES = (
     EVAL_RESULTS, TEST_RESULTS, PREDICTIONS_TABLE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, ANSWERS, NBEST_ANSWERS,

@@ -91,7 +91,7 @@ class BertConfig:
 
     def values(self) -> dict[str, Any]:
         """Return the fields for a config file, without `model_type` if the network is BERT."""
-        # A BERT's file, and the checksum, must stay the same as before these fields existed.
+        # Google's files have neither field.
         values = dataclasses.asdict(self)
         if self.model_type == BERT:
             del values["model_type"]

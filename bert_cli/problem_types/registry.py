@@ -17,7 +17,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
 def problem_type(name: str | None) -> ProblemType:
     """Return the problem type with this name.
 
-    Old runs and third-party models have no name (None), and use single-label classification.
+    Third-party models have no name (None), and use single-label classification.
 
     Raises:
         InputError: the name is unknown.

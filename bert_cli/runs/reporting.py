@@ -105,7 +105,7 @@ def _write(directory: RunDirectory, page: str) -> str:
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
     write_page(path, page)
-    if not is_listed:  # an older version made the run
+    if not is_listed:  # the run itself made no page
         directory.write_report({}, (PAGE,))
     return f"wrote {path}, a page to look at"
 

@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 from bert_cli.base import files
@@ -12,7 +11,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, RANDOM, SEVERAL, STANDARD
 from bert_cli.base.remote import is_remote
-from bert_cli.flags.option import Flag, deciding_values, every_flag, flag_values
+from bert_cli.flags.option import Flag, every_flag, flag_values
 from bert_cli.runs.run_directory.directory import KEEP_ADVICE, OVERWRITE_ADVICE, RunDirectory
 from bert_cli.runs.run_directory.manifest import COMMAND, describe_changes
 from bert_cli.runs.run_directory.owned_files import written_names
@@ -40,10 +39,10 @@ def to_resume(
     Raises:
         InputError: see `find_state`; a dry run only logs it.
     """
-    phases, defaults = settings.phases, deciding_values(type(settings)())
+    phases = settings.phases
     directory, overwrite = RunDirectory(phases.output_dir), phases.overwrite_output_dir
     try:
-        return find_state(directory, manifest, overwrite, start, names, defaults, settings.model.strict)
+        return find_state(directory, manifest, overwrite, start, names, settings.model.strict)
     except InputError as error:
         # A dry run always plans a new training, and does not depend on output_dir.
         if not phases.dry_run:
@@ -58,7 +57,6 @@ def find_state(
     overwrite: bool,
     start: CheckpointPath | None,
     names: tuple[str, ...] = (),
-    defaults: Mapping[str, Any] = MappingProxyType({}),
     strict: bool = False,
 ) -> str | None:
     """Return the checkpoint that this run resumes, without changing anything.
@@ -69,7 +67,6 @@ def find_state(
         overwrite: value of --overwrite_output_dir.
         start: model that a new run starts from; None for random weights.
         names: files that are specific to the task.
-        defaults: values used for keys that an older run.json lacks.
         strict: see newest_to_train.
 
     Returns:
@@ -94,11 +91,11 @@ def find_state(
         directory.owned.check(written_names(manifest, names))
         return None
     # Convert the values to JSON and back as for run.json: tuples become lists, and keys text.
-    before = json.loads(json.dumps(dict(defaults))) | read_json_object(directory.file(MANIFEST), OVERWRITE_ADVICE)
+    before = read_json_object(directory.file(MANIFEST), OVERWRITE_ADVICE)
     now = json.loads(json.dumps(manifest))
-    is_other_command = COMMAND in before and before[COMMAND] != now.get(COMMAND)
+    is_other_command = before.get(COMMAND) != now.get(COMMAND)
     if is_other_command and not resumes_overwriting:
-        raise InputError(f"{directory}: holds a run of {before[COMMAND]}; {KEEP_ADVICE}")
+        raise InputError(f"{directory}: holds a run of {before.get(COMMAND)}; {KEEP_ADVICE}")
     changes = describe_changes(before, now, step_number(latest))
     if resumes_overwriting and (changes or is_other_command):
         directory.owned.check(written_names(manifest, names))

@@ -31,7 +31,6 @@ from bert_cli.runs.run_directory.lock import DirectoryLock
 from bert_cli.runs.run_directory.manifest import COMMAND, FILES, OVERWRITING
 from bert_cli.runs.run_directory.owned_files import (
     CHECKPOINT_FILE,
-    FILES_OF_OLDER_RUNS,
     OwnedFiles,
     listed_names,
     written_names,
@@ -249,8 +248,8 @@ class RunDirectory:
     def update_manifest(self, manifest: dict, names: tuple[str, ...]) -> None:
         """Update run.json when a run is resumed: new `manifest`, and new task files `names`."""
         before = self.manifest or {}
-        listed = before.get(FILES, list(FILES_OF_OLDER_RUNS))
-        after = manifest | {FILES: list(dict.fromkeys([*listed, *written_names(manifest, names)]))}
+        listed = [*before.get(FILES, []), *written_names(manifest, names)]
+        after = manifest | {FILES: list(dict.fromkeys(listed))}
         if json.loads(json.dumps(after)) != before:
             write_json(self.file(MANIFEST), after)
 
@@ -263,10 +262,8 @@ class RunDirectory:
                 not, which makes them known as ours.
         """
         before = self.report or {}
-        manifest = self.manifest
-        listed = listed_names(manifest, FILES_OF_OLDER_RUNS) if manifest else set()
         written = {name for name in names if files.exists(self.file(name))}
-        unlisted = (listed_names(before, ()) | written) - listed
+        unlisted = (listed_names(before) | written) - listed_names(self.manifest or {})
         after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
         write_json(self.file(REPORT), after)
 

@@ -138,7 +138,7 @@ def check_config(
         ignored_keys: keys that may differ.
     """
     before = _manifest_beside(path, checkpoint, CONFIG).get("config", {})
-    # If run.json lacks a key, the run is older than the key and had the key's default value.
+    # run.json lacks keys that a BERT does not have, see BertConfig.values.
     for key, now in dataclasses.asdict(config).items():
         if key in before and key not in ignored_keys and now != before[key]:
             raise InputError(
@@ -206,7 +206,7 @@ def schedule_start(before: Mapping[str, Any], steps: int, done: int) -> int:
         return done
     if done < steps != before.get(STEPS, steps):
         LOG.info("the run has %d steps now, %d before: its learning-rate schedule is stretched", steps, before[STEPS])
-    # Ignore an impossible start: run.json may be edited by hand, or come from an older version.
+    # Ignore an impossible start: run.json may be edited by hand.
     start = before.get(PLAN_FROM, 0)
     return start if isinstance(start, int) and start < steps else 0
 

@@ -24,8 +24,8 @@ from bert_cli.base.names import (
 from bert_cli.base.writing import LEFTOVER, write_json
 from bert_cli.runs.run_directory.manifest import FILES, TOKENIZER, read_manifest
 
-# Files that older runs own, which do not list them in run.json.
-FILES_OF_OLDER_RUNS = (*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES)
+# Files that a run owns if its run.json is damaged.
+_FILES_OF_DAMAGED_RUNS = {*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES}
 CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
 
 
@@ -41,16 +41,12 @@ def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
     return [*RUN_FILES, *(name for name in has if has[name]), *names]
 
 
-def listed_names(values: dict, default: Iterable[str]) -> set[str]:
+def listed_names(values: dict) -> set[str]:
     """Return the files that a manifest or report lists, as `name` or `subdirectory/name`.
 
     Paths that leave the run's directory are dropped.
-
-    Args:
-        values: manifest or report.
-        default: files if it has no list.
     """
-    names = values.get(FILES, list(default))
+    names = values.get(FILES)
     names = names if isinstance(names, list) else []
     return {name for name in names if isinstance(name, str) and _is_within(name)}
 
@@ -98,14 +94,13 @@ class OwnedFiles:
     def names(self) -> set[str]:
         """Return the file names, without checkpoints, that our runs list in this directory.
 
-        A damaged run.json is treated like one without a list.
+        If run.json is damaged, these are the usual names.
         """
-        manifest = self.read_undamaged_manifest()
-        owned = set() if manifest is None else listed_names(manifest, FILES_OF_OLDER_RUNS) | {MANIFEST, STATE}
-        report = self.read_report()
-        # If run.json lists the run's files, only the report can list others.
-        result_files = () if manifest and FILES in manifest else RESULT_FILES
-        return owned if report is None else owned | listed_names(report, result_files) | {REPORT}
+        manifest, report = self.read_undamaged_manifest(), self.read_report()
+        owned: set[str] = set()
+        if manifest is not None:
+            owned = {MANIFEST, STATE} | (listed_names(manifest) if manifest else _FILES_OF_DAMAGED_RUNS)
+        return owned if report is None else owned | listed_names(report) | {REPORT}
 
     def removable_names(self) -> list[str]:
         """Return the sorted names that a new run removes: files of our runs, checkpoints, best/."""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.run_directory.owned_files import FILES_OF_OLDER_RUNS, OwnedFiles, written_names
+from bert_cli.runs.run_directory.owned_files import OwnedFiles, written_names
 
 
 def write(folder, name, values) -> None:
@@ -38,10 +38,12 @@ def test_manifest_and_report_list_owned_files(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("values", ["{", {"config": {}}])
-def test_a_run_without_list_owns_the_files_of_older_runs(tmp_path, values):
-    write(tmp_path, "run.json", values)
-    assert OwnedFiles(str(tmp_path)).names() == set(FILES_OF_OLDER_RUNS) | {"run.json", "checkpoint"}
+def test_a_damaged_list_has_the_usual_files(tmp_path):
+    write(tmp_path, "run.json", "{")
+    names = OwnedFiles(str(tmp_path)).names()
+    assert {"run.json", "checkpoint", "flags.txt", "labels.txt", "vocab.txt", "test_results.tsv"} <= names
+    write(tmp_path, "run.json", {"config": {}})
+    assert OwnedFiles(str(tmp_path)).names() == {"run.json", "checkpoint"}
 
 
 def test_files_of_other_programs_are_not_replaced(tmp_path):

@@ -268,7 +268,7 @@ class DataReader:
 
     def _read_user_split(self, split: str, path: str | None) -> list[ClassificationExample]:
         file = self._read_user_table(split, path)
-        # Keep predictions for text files as in earlier versions: ids only if a flag names a column.
+        # A text file has ids only if a flag names a column.
         has_ids = self.settings.columns.id_column is not None or not is_text_format(file.path)
         if has_ids and file.columns.identifier is not None:
             self.splits_with_ids.add(split)

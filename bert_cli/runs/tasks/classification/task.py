@@ -145,8 +145,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             "do_lower_case": do_lower_case,
             "training_data": digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
-            # Manifests of versions that had one problem type do not list it.
-            **({} if problem_type is SINGLE_LABEL else {"problem_type": problem_type.name}),
+            "problem_type": problem_type.name,
             **({"distill_from": data.teacher.identity} if data.teacher else {}),
         }
         resolved_flags = {**data.resolved_flags, "problem_type": problem_type.name, "do_lower_case": do_lower_case}
