@@ -1,0 +1,56 @@
+"""Defaults that problem types inherit."""
+
+import numpy as np
+import pytest
+
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.parts import LabelReader, LabelSet
+from bert_cli.problem_types.single_label import SINGLE_LABEL
+
+
+class LengthReader(LabelReader):
+    """Reader with a number for each label: its length."""
+
+    has_names = False
+
+    def label_array(self, row_labels, labels):
+        return np.array([len(label) for label in row_labels])
+
+
+def test_labels_without_names_have_one_output():
+    assert LengthReader().output_count(("a", "b", "c")) == 1
+    assert SINGLE_LABEL.reader.output_count(("a", "b", "c")) == 3
+    cells = LabelCells("f.tsv", [2], [("a",)], ("label",), True)
+    assert LengthReader().labels_from_columns(cells) == ()
+    assert SINGLE_LABEL.reader.labels_from_columns(cells) is None
+
+
+def test_cells_with_one_or_several_labels():
+    cells = LabelCells("f.tsv", [2, 3], [("a",), (("a", "b"),)], ("label",), True)
+    assert [LengthReader().cell_labels(cells, row) for row in range(2)] == [("a",), ("a", "b")]
+
+
+def test_missing_features_are_named():
+    with pytest.raises(NotImplementedError, match=r"^this problem type has no class weights$"):
+        LengthReader().label_counts(np.array([1]), 2)
+
+
+def test_rows_are_left_to_people_from_an_uncertainty_on():
+    predictions = {"probabilities": np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)}
+    columns = SINGLE_LABEL.columns.prediction_columns(predictions, LabelSet(("no", "yes"), abstain_from=0.5))
+    assert list(columns)[-1] == "abstain"
+    assert columns["abstain"].json_values() == [False, True]
+    assert "abstain" not in SINGLE_LABEL.columns.prediction_columns(predictions, LabelSet(("no", "yes")))
+
+
+def test_one_row_as_json():
+    predictions = {"probabilities": np.array([[0.75, 0.25], [0.25, 0.75]], np.float32)}
+    record = SINGLE_LABEL.columns.record(predictions, 1, LabelSet(("no", "yes")))
+    assert record == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
+
+
+def test_out_of_fold_columns_begin_with_the_given_label():
+    predictions = {"probabilities": np.array([[0.75, 0.25]], np.float32)}
+    columns = SINGLE_LABEL.columns.out_of_fold(np.array([1]), predictions, LabelSet(("no", "yes")))
+    assert list(columns)[:2] == ["given", "predicted"]
+    assert (columns["given"].json_values(), columns["predicted"].json_values()) == (["yes"], ["no"])

@@ -1,0 +1,40 @@
+"""Values that control the training."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import MEAN
+from bert_cli.settings.controls import (
+    Dropout,
+    Head,
+    LayerRates,
+    Loss,
+    check_class_weights,
+    non_default_flags,
+    parse_class_weights,
+)
+
+
+def test_weights_by_label():
+    assert parse_class_weights("0=1, a=b=2.5") == {"0": 1.0, "a=b": 2.5}
+    for text in ("0", "=1", "0=1,0=2", "0=-1", "0=inf", "0=x"):
+        with pytest.raises(ValueError, match=r".*"):
+            parse_class_weights(text)
+        with pytest.raises(
+            InputError, match=rf"^--class_weights={text}: balanced, or a number from 0 on for each label"
+        ):
+            check_class_weights(text)
+    assert [check_class_weights(text) for text in ("balanced", "none", "0=1")] == ["balanced", "none", "0=1"]
+
+
+def test_flags_with_other_values():
+    assert non_default_flags(Loss(), Dropout()) == []
+    assert non_default_flags(Loss(label_smoothing=0.1), Head(head_input="mean")) == ["label_smoothing", "head_input"]
+    assert Head(head_input="mean").text_input is MEAN
+
+
+def test_equal_rates():
+    assert LayerRates().is_default
+    assert LayerRates(freeze_encoder=True).is_default
+    assert not LayerRates(freeze_layers=0).is_default
+    assert not LayerRates(layerwise_lr_decay=0.9).is_default
