@@ -84,7 +84,9 @@ class TrainableModel(SavableModel):
 
         rerun = ""  # a temporary directory is deleted after a signal
         if output_dir is not None:
-            rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
+            rerun = "the same call"
+            if values["overwrite_output_dir"]:
+                rerun += " without overwrite_output_dir"
         try:
             settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
             # Train in one thread at a time: trainings would compete for processors, and

@@ -64,7 +64,7 @@ class BertWithHeads(keras.Model):
             self.head = SpanHead(config.hidden_size, 0)
         mark_built(self)
 
-    def call(self, inputs):
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         encoded = self.encoder(inputs)
         sequence, pooled = encoded["sequence_output"], encoded["pooled_output"]
         outputs = {"sequence_output": sequence, "pooled_output": pooled}

@@ -1,5 +1,7 @@
 """Head layers for pre-training: masked words, next sentences and replaced tokens."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from bert_cli.heads.model import OutputLayer
@@ -23,11 +25,11 @@ class MaskedLmHead(Scoped):
         self.norm = LayerNorm("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
-    def project(self, rows, training=False):
+    def project(self, rows: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Return rows [M, H] in the space of word embeddings, [M, E], in the compute dtype."""
         return self.norm(ops.activate(self.transform(rows), self.activation, training))
 
-    def call(self, rows, word_embeddings, training=False):
+    def call(self, rows: tf.Tensor, word_embeddings: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Return logits over the vocabulary, float32 [M, V].
 
         Args:
@@ -54,7 +56,7 @@ class ReplacedTokensHead(Scoped):
         self.dense = Dense(f"{self.scope}/dense", hidden, hidden, stddev, seed)
         self.output_layer = Dense(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
 
-    def call(self, rows):
+    def call(self, rows: tf.Tensor) -> tf.Tensor:
         """Return logits, float32 [M], for rows, float32 [M, H]."""
         return self.output_layer(ops.activate(self.dense(rows), self.activation, training=False))[:, 0]
 
@@ -81,7 +83,7 @@ def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, label
     """
 
     @tf.custom_gradient
-    def losses(rows, words, bias):
+    def losses(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor) -> tuple[tf.Tensor, Callable]:
         dtype = rows.dtype
         table = tf.cast(words, dtype)
         logits = tf.nn.bias_add(tf.cast(tf.matmul(rows, table, transpose_b=True), tf.float32), bias)  # [M, V]
@@ -90,7 +92,7 @@ def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, label
         log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
         nll = log_sum - tf.gather(logits, labels, batch_dims=1)
 
-        def gradient(scales):  # [M]
+        def gradient(scales: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:  # scales: [M]
             scaled = tf.cast(rows, tf.float32) * scales[:, tf.newaxis]  # [M, H]
             products = tf.cast(probabilities, dtype)
             d_rows = tf.cast(tf.matmul(products, table), tf.float32) - tf.gather(words, labels)

@@ -221,7 +221,8 @@ class ClassificationDataset(DivisibleDataset):
     @property
     def evaluation_files(self) -> tuple[str, ...]:
         decoder = self.decoder
-        return (THRESHOLDS,) * decoder.should_tune + (CALIBRATION,) * bool(decoder.calibration_flags)
+        uses = {THRESHOLDS: decoder.should_tune, CALIBRATION: bool(decoder.calibration_flags)}
+        return tuple(name for name, is_used in uses.items() if is_used)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
