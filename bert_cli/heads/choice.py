@@ -15,13 +15,20 @@ class BertChoice(BertClassifier):
     on K and have a classifier's names.
     """
 
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+    def call(
+        self,
+        inputs: dict[str, tf.Tensor],
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+        frozen: bool = False,
+    ) -> tf.Tensor:
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K]
         return tf.reshape(logits, shape[:2])
 
-    def head_logits(self, states, seed=None):
+    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Return the logits [...] of float32 [..., W], see BertClassifier."""
         # Use one logit per sequence; the loss applies the softmax over K.
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]

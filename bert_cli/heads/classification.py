@@ -1,6 +1,6 @@
 """Text classifiers: one label, several labels or a number per text, also for texts in windows."""
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import tensorflow as tf
 
@@ -50,7 +50,7 @@ class ClassifierHead(OutputLayer):
         # seeds depend on the scope.
         self.checkpoint_names = ["output_weights", "output_bias"]
 
-    def call(self, pooled, dropout_rate=0.0, seed=None):
+    def call(self, pooled: tf.Tensor, dropout_rate: float = 0.0, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Return logits, float32 [B, n].
 
         Args:
@@ -115,16 +115,25 @@ class BertClassifier(TaskModel):
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
-    def state_columns(self):
+    def state_columns(self) -> tuple[spec.Column, ...]:
         return spec.with_states(self.columns)
 
-    def states(self, inputs, training=False, seed=None, packed=False):
+    def states(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
         """Return float32 [B, W], see TaskModel."""
         only_first = not self.text_input.reads_tokens
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
         return TEXT_ROWS[self.text_input.name](outputs, inputs["input_mask"])
 
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+    def call(
+        self,
+        inputs: dict[str, tf.Tensor],
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+        frozen: bool = False,
+    ) -> tf.Tensor:
         """Return the logits, float32 [B, n].
 
         Args:
@@ -161,7 +170,9 @@ class BertClassifier(TaskModel):
             return self.head_logits(batch["states"], seed)
         return self(spec.encoder_inputs(batch), training=True, seed=seed, packed=packed, frozen=frozen)
 
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return losses and weights for the mean over examples, see TaskModel; n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
         losses = self.formulas.losses(batch["label_ids"], logits, self.loss_rule)
@@ -171,7 +182,7 @@ class BertClassifier(TaskModel):
             losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
-    def sequence_logits(self, inputs, packed):
+    def sequence_logits(self, inputs: dict[str, tf.Tensor], packed: bool) -> tf.Tensor:
         return self.head(self.states(inputs, packed=packed))
 
     def activate(self, logits: tf.Tensor) -> tf.Tensor:
@@ -193,11 +204,18 @@ class BertWindowsClassifier(BertClassifier):
     # The number of states per text varies, so they cannot be kept for training.
     state_columns = ()
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.columns = spec.with_windows(self.columns)
 
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+    def call(
+        self,
+        inputs: dict[str, tf.Tensor],
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+        frozen: bool = False,
+    ) -> tf.Tensor:
         mask = inputs["input_mask"]  # [B, K, S]
         shape = tf.shape(mask)
         # Compute only the W windows that have tokens.

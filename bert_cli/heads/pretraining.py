@@ -32,12 +32,14 @@ class BertPretrainer(TaskModel):
         self.next_sentence = NextSentenceHead(config, self.seed)
         self.use_next_sentence = use_next_sentence
 
-    def without_gradient(self, frozen=False):
+    def without_gradient(self, frozen: bool = False) -> set[str]:
         if self.use_next_sentence:
             return set()
         return {name for layer in (self.encoder.pooler, self.next_sentence) for name in layer.named_variables()}
 
-    def call(self, inputs, training=False, seed=None, packed=False):
+    def call(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> dict[str, tf.Tensor]:
         positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
         shape = tf.shape(positions)
         # Convert positions within a sequence to slots in the concatenated sequences.
@@ -92,7 +94,9 @@ class BertPretrainer(TaskModel):
         length = tf.shape(batch["input_word_ids"])[1]
         return indices, tf.cast(indices[:, 0], tf.int32) * length + tf.gather_nd(positions, indices)
 
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return terms for M masked words, then for B next sentences, see TaskModel.
 
         The masked_lm_weights in the batch are already w / (Σ w + 1e-5) over the global batch, see
@@ -134,7 +138,7 @@ class BertPretrainer(TaskModel):
         labels = batch["next_sentence_labels"]
         count = tf.shape(labels)[0]
 
-        def per_sequence(values):
+        def per_sequence(values: tf.Tensor) -> tf.Tensor:
             return tf.math.unsorted_segment_sum(values * weights, indices[:, 0], count)
 
         best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)

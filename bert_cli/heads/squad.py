@@ -42,7 +42,7 @@ class SpanHead(OutputLayer):
     def __init__(self, hidden: int, seed: int):
         super().__init__("cls/squad", hidden, 2, HEAD_STDDEV, seed)
 
-    def call(self, sequence):
+    def call(self, sequence: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return start and end logits, each float32 [B, S], for float32 [B, S, H]."""
         # Compute [2, B, S] directly: start and end are then contiguous, as the losses need them.
         logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
@@ -75,14 +75,18 @@ class BertSpanModel(TaskModel):
         self.padding_counts = not skip_padding
 
     @property
-    def top_layer(self):
+    def top_layer(self) -> int:
         return self.encoder.config.num_hidden_layers - 1
 
-    def call(self, inputs, training=False, seed=None, packed=False):
+    def call(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         return self.head(outputs["sequence_output"])
 
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return losses and weights for the mean over windows, see TaskModel; n = B."""
         packed = packed and not self.padding_counts
         logits = self(spec.encoder_inputs(batch), training=not frozen, seed=seed, packed=packed)
@@ -94,5 +98,5 @@ class BertSpanModel(TaskModel):
         losses = span_loss(positions, logits, self.loss_rule, is_token)
         return losses, mean_weights(losses, batch_size)
 
-    def sequence_logits(self, inputs, packed):
+    def sequence_logits(self, inputs: dict[str, tf.Tensor], packed: bool) -> tf.Tensor:
         return tf.stack(self(inputs, packed=packed), axis=-1)  # [B, S, 2]

@@ -45,10 +45,12 @@ class BertTagger(TaskModel):
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
     @property
-    def top_layer(self):
+    def top_layer(self) -> int:
         return max(self.state_places) - 1
 
-    def states(self, inputs, training=False, seed=None, packed=False):
+    def states(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
         """Return float32 [B, S, W], see TaskModel."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
@@ -68,7 +70,9 @@ class BertTagger(TaskModel):
                 seed = tf.stack([seed[0] + seed[2] * 7919, seed[1]])
         return self.head(rows, dropout_rate=self.head_dropout, seed=seed)
 
-    def call(self, inputs, training=False, seed=None, packed=False):
+    def call(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         states = self.states(inputs, training, seed, packed)
@@ -76,7 +80,9 @@ class BertTagger(TaskModel):
         logits = self.score(tf.reshape(states, [-1, self.state_width]), seed if training else None)
         return tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]])
 
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return losses and weights for the mean over labeled word pieces, see TaskModel.
 
         The weights are label_weights, see features.tagging. n is the number of labeled pieces, or of
