@@ -70,9 +70,8 @@ def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
     """
     type_name = settings.label_kind.problem_type
     task_name = settings.task.task_name
-    resolved_type = problem_type(type_name) if type_name else None
-    if task_name:
-        resolved_type = find_task(task_name).problem_type
+    flag_type = problem_type(type_name) if type_name else None
+    resolved_type = find_task(task_name).problem_type if task_name else flag_type
     if type_name and resolved_type and type_name != resolved_type.name:
         raise InputError(
             f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
