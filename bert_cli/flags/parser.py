@@ -89,7 +89,7 @@ def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[d
             raise InputError(f"--{name} is given {times} times; {flag.option.repeat_advice}")
     given_names = frozenset(name for name in flags if name in values and values[name].present)
     checked_values = {
-        name: _check_value(flags[name], values[name].value, name in given_names) for name in flags if name in values
+        name: _read_value(flags[name], values[name].value, name in given_names) for name in flags if name in values
     }
     if words_flag:
         checked_values[words_flag.name] = tuple(
@@ -180,7 +180,7 @@ def _define_flags(flags: Mapping[str, Flag]) -> absl_flags.FlagValues:
     return values
 
 
-def _check_value(flag: Flag, value: Any, is_given: bool) -> Any:
+def _read_value(flag: Flag, value: Any, is_given: bool) -> Any:
     """Return a flag's value after checks and Option.read, or its default if it was not given."""
     if not is_given:
         return flag.default
@@ -188,13 +188,7 @@ def _check_value(flag: Flag, value: Any, is_given: bool) -> Any:
         value = "\n".join(value)
     if isinstance(value, str) and not flag.is_file:
         value = _decode(value, f"--{flag.name}")
-    refuse_if(
-        value == "" and not flag.option.may_be_empty,
-        f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",
-    )
-    for number in value if isinstance(value, tuple) else (value,):
-        is_infinite = isinstance(number, float) and not math.isfinite(number)
-        refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
+    _check_value(flag, value)
     if flag.is_file and value:
         value = expand_home(value, f"--{flag.name}={value}")
     if not flag.option.read:
@@ -203,6 +197,17 @@ def _check_value(flag: Flag, value: Any, is_given: bool) -> Any:
         return flag.option.read(value)
     except InputError as error:
         raise InputError(f"{error}{comma_advice(str(value))}") from None
+
+
+def _check_value(flag: Flag, value: Any) -> None:
+    """Raise InputError for an empty text, or for a number that is not finite."""
+    refuse_if(
+        value == "" and not flag.option.may_be_empty,
+        f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",
+    )
+    for number in value if isinstance(value, tuple) else (value,):
+        is_infinite = isinstance(number, float) and not math.isfinite(number)
+        refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
 
 
 def _decode(text: str, place: str) -> str:

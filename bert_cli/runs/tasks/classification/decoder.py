@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
@@ -36,26 +36,22 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         model: the model to calibrate.
         problem_type: its problem type.
     """
-    flags, phases = settings.calibration, settings.phases
-    is_tuned = problem_type.decoder.has_thresholds and settings.inference.threshold == TUNED
+    flags, decoder = settings.calibration, problem_type.decoder
     if not flags.calibrate:
         return
-    if problem_type.decoder.calibration_refusal:
-        raise InputError(f"--calibrate: {problem_type.decoder.calibration_refusal}; leave it out")
-    if flags.abstain_error and is_tuned:
-        raise InputError(
-            f"--abstain_error and --threshold={TUNED} cannot be combined: the thresholds would be chosen by the rows that "
-            "the error is measured on; give a fixed --threshold"
-        )
-    if phases.do_train:
+    is_tuned = decoder.has_thresholds and settings.inference.threshold == TUNED
+    refuse_if(decoder.calibration_refusal, f"--calibrate: {decoder.calibration_refusal}; leave it out")
+    reason = "the thresholds would be chosen by the rows that the error is measured on; give a fixed --threshold"
+    both = f"--abstain_error and --threshold={TUNED}"
+    refuse_if(flags.abstain_error and is_tuned, f"{both} cannot be combined: {reason}")
+    if settings.phases.do_train:
         return
-    folder = phases.output_dir
-    folders = run_folders(model.required_checkpoint)
-    if files.resolve(folder) not in map(files.resolve, folders):
-        raise InputError(f"--calibrate: writes into the directory of the model; give --output_dir={folders[-1]}")
+    folder, folders = settings.phases.output_dir, run_folders(model.required_checkpoint)
+    is_elsewhere = files.resolve(folder) not in map(files.resolve, folders)
+    refuse_if(is_elsewhere, f"--calibrate: writes into the directory of the model; give --output_dir={folders[-1]}")
     path = os.path.join(folder, THRESHOLDS)
-    if problem_type.decoder.has_thresholds and not is_tuned and files.exists(path):
-        raise InputError(f"{path}: was tuned for other probabilities; add --threshold={TUNED}, or remove it")
+    is_outdated = decoder.has_thresholds and not is_tuned and files.exists(path)
+    refuse_if(is_outdated, f"{path}: was tuned for other probabilities; add --threshold={TUNED}, or remove it")
 
 
 def fit_calibration(
