@@ -29,10 +29,10 @@ Examples:
 """
 
 import time
-from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
@@ -95,7 +95,7 @@ def run(settings: BuildVocabSettings) -> dict:
         else:
             tokens = build_vocabulary(counts, tokenizer, first_entries, max_size, size.min_count)
     write_lines(output_file, tokens)
-    report: dict[str, Any] = {
+    report: JsonObject = {
         "words": sum(count for _, count in counts),
         "distinct_words": len(counts),
     }

@@ -23,10 +23,10 @@ Examples:
 import logging
 import os
 import time
-from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.writing import atomic_paths, staging_folder
 from bert_cli.corpus.shards import Job
@@ -88,7 +88,7 @@ def run(settings: CreateDataSettings) -> dict:
 
 def _make_locally(
     job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, num_examples: int
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write the files with local processes, log the first instances, and return counts.
 
     Args:
@@ -109,7 +109,7 @@ def _make_locally(
         Workers(settings.workers.num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)
-        report: dict[str, Any] = {**corpus.counts, "reading_seconds": time.monotonic() - start_seconds}
+        report: JsonObject = {**corpus.counts, "reading_seconds": time.monotonic() - start_seconds}
         report |= write_instances(job, workers, corpus, folder, paths, settings.instances.num_shards)
         log_first(paths, job.tokenizer, num_examples)
     return report

@@ -11,9 +11,9 @@ Examples:
 """
 
 import json
-from typing import Any
 
 from bert_cli.base import files
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
@@ -25,7 +25,7 @@ from bert_cli.settings.texts import TokenizeSettings
 from bert_cli.text.vocabulary import UNK
 
 
-def format_table(record: dict[str, Any], unknown_words: list[str]) -> list[str]:
+def format_table(record: JsonObject, unknown_words: list[str]) -> list[str]:
     """Return a table for a terminal, line by line.
 
     Args:
@@ -40,7 +40,7 @@ def format_table(record: dict[str, Any], unknown_words: list[str]) -> list[str]:
     return lines
 
 
-def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
+def run(settings: TokenizeSettings) -> list[JsonObject]:
     """Print the tokens, and return the records."""
     source = settings.files.input_file
     refuse_table(source)

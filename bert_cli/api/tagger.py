@@ -20,7 +20,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
 from bert_cli.inference.rows import Predictor
-from bert_cli.outputs.tagging import TagPrediction, example_entities
+from bert_cli.outputs.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
@@ -138,12 +138,12 @@ class Tagger(TrainableModel):
         results = []
         for text, (example, prediction) in zip(read.singles, self._tag(read, "tagging"), strict=True):
             tags = self._data.notation.encode(prediction.tags)
-            entities = example_entities(example, prediction)["entities"]
+            entities = [dict(entity) for entity in example_entities(example, prediction)["entities"]]
             results.append(TaggedText(text, tuple(example.words), tags, entities))
         return TaggedTexts(read, results)
 
     @name_arguments_in_errors()
-    def records(self, texts: Iterable[str]) -> list[dict[str, Any]]:
+    def records(self, texts: Iterable[str]) -> list[TextEntities]:
         """Return a dict with `text` and `entities` per text, as in the JSON lines for --input_file."""
         tagged = self._tag(read_texts(texts, SINGLE_TEXTS), None)
         return [example_entities(example, prediction) for example, prediction in tagged]

@@ -15,7 +15,7 @@ If a file's tags have prefixes but no types ("B", "I", "O"), the type is "".
 import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from bert_cli.base.names import OUTSIDE
 from bert_cli.settings.tagging import TAG_SCHEMES
@@ -25,6 +25,23 @@ PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", "BMES", "BMEW", "BILU", ""
 LETTERS = frozenset("".join(PREFIXES.values()))
 _FOUR_LETTERS = {scheme: letters for scheme, letters in PREFIXES.items() if len(letters) == 4}
 _PREFIXED = re.compile(r"[A-Z]-.")
+
+
+class EntityRecord(TypedDict):
+    """A predicted entity for JSON.
+
+    Attributes:
+        type: label.
+        text: covered text.
+        start, end: character offsets; `end` is exclusive.
+        score: mean tag probability over the words.
+    """
+
+    type: str
+    text: str
+    start: int
+    end: int
+    score: float
 
 
 class Entity(NamedTuple):

@@ -1,7 +1,6 @@
 """Encoder of a text or a pair as tokens, ids and segments, with [CLS] and [SEP]."""
 
-from typing import Any
-
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
@@ -15,7 +14,7 @@ def split_pair(text: str) -> tuple[str, str | None]:
     return (first.strip(), second.strip()) if mark else (text.strip(), None)
 
 
-def encode_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> dict[str, Any]:
+def encode_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> JsonObject:
     """Return "tokens", "input_ids" and "segment_ids" of an uncut text or pair, all [t].
 
     Args:

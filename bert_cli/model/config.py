@@ -4,9 +4,9 @@ model.config_files reads and writes them.
 """
 
 import dataclasses
-from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.model.networks import BERT, NETWORKS, Network
 from bert_cli.runtime.memory import free_memory, machine_memory
 
@@ -89,7 +89,7 @@ class BertConfig:
         """Return the dropout rate after the dense layer of attention."""
         return self.hidden_dropout_prob if self.network.drops_attention_output else 0.0
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """Return the fields for a config file, without `model_type` if the network is BERT."""
         # Google's files have neither field.
         values = dataclasses.asdict(self)
@@ -151,6 +151,6 @@ class ModuleConfig:
     num_hidden_layers: int
     max_position_embeddings: int
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """Return the fields for a config file."""
         return dataclasses.asdict(self)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.json_files import to_json
+from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.base.names import (
     TEST_PREDICTIONS_DOCUMENTS,
     TEST_PREDICTIONS_JSON,
@@ -24,9 +24,10 @@ from bert_cli.examples.annotations.record_formats import RecordFile
 from bert_cli.examples.annotations.span_lists import FORMATS
 from bert_cli.examples.annotations.spans import utf16_length
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
+from bert_cli.examples.tag_schemes import EntityRecord
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.text_lines import split_text
-from bert_cli.outputs.tagging import TagPrediction, example_entities
+from bert_cli.outputs.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.settings.tagging import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
 
 # Line ends for brat, which reads with str.splitlines.
@@ -76,7 +77,7 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     return path
 
 
-def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
+def _entities(answer: TextEntities, is_utf16: bool) -> list[EntityRecord]:
     """Return the entities from example_entities, with offsets in the file's unit."""
     entities = answer["entities"]
     if is_utf16:
@@ -86,7 +87,7 @@ def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
     return entities
 
 
-def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> Iterator[dict[str, Any]]:
+def _records(content: RecordFile, entities: Sequence[list[EntityRecord]], name: str) -> Iterator[JsonObject]:
     if name == DATATURKS:
         for (_, record), predicted in zip(content.records, entities, strict=True):
             yield dataturks.replace_entities(record, predicted)
@@ -114,7 +115,7 @@ def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> 
         yield record
 
 
-def _triple(entity: dict[str, Any]) -> tuple[int, int, str]:
+def _triple(entity: EntityRecord) -> tuple[int, int, str]:
     return entity["start"], entity["end"], entity["type"]
 
 
@@ -123,7 +124,7 @@ def _label_id(label: str) -> str | int:
     return int(label) if _LABEL_ID.fullmatch(label) else label
 
 
-def _pairs(content: RecordFile, entities: Sequence[list[dict]]) -> Any:
+def _pairs(content: RecordFile, entities: Sequence[list[EntityRecord]]) -> Any:
     """Return spaCy pairs in their original wrapper; its classes get the predicted types."""
     triples = [[list(_triple(entity)) for entity in predicted] for predicted in entities]
     pairs = training_pairs.replace_entities([record.value for record in content.records], triples)
@@ -147,7 +148,9 @@ def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
             span |= {"token_start": first[span["start"]], "token_end": last[span["end"]]}
 
 
-def _tasks(content: RecordFile, entities_of: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
+def _tasks(
+    content: RecordFile, entities_of: Sequence[list[EntityRecord]], predictions: Sequence[TagPrediction]
+) -> list[dict]:
     """Return the tasks with `predictions` for Label Studio; annotations stay."""
     tasks = [record.value for record in content.records]
     region = next((region for task in tasks for region in label_studio.iterate_regions(task)), {})
@@ -170,7 +173,7 @@ def _tasks(content: RecordFile, entities_of: Sequence[list[dict]], predictions: 
     return tasks
 
 
-def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence[list[dict]]) -> str:
+def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence[list[EntityRecord]]) -> str:
     target = os.path.join(folder, TEST_PREDICTIONS_DOCUMENTS)
     files.make_directory(target)
     contents = [
@@ -186,7 +189,7 @@ def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence
     return target
 
 
-def _standoff(text: str, entities: Sequence[dict]) -> str:
+def _standoff(text: str, entities: Sequence[EntityRecord]) -> str:
     """Return a document's .ann text, `T1 TAB type start end TAB text` per entity.
 
     A span across line ends has several fragments.

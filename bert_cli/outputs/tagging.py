@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import find_entities, join_tag, split_tag
+from bert_cli.examples.tag_schemes import EntityRecord, find_entities, join_tag, split_tag
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
@@ -233,18 +233,23 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
             out.write(to_json(record) + "\n")
 
 
-def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:
-    """Return a sentence's text and its predicted entities as a dict for JSON.
+class TextEntities(TypedDict):
+    """A text and its predicted entities, for JSON."""
 
-    The dict is {"text": …, "entities": [{"type", "text", "start", "end", "score"}, …]}. `start` and
-    `end` are character offsets, and `end` is exclusive. If the sentence has no text, its words are
-    joined with spaces. `score` is the mean tag probability over the entity's words.
+    text: str
+    entities: list[EntityRecord]
+
+
+def example_entities(example: TaggingExample, prediction: TagPrediction) -> TextEntities:
+    """Return a sentence's text and its predicted entities.
+
+    If the sentence has no text, its words are joined with spaces.
     """
     text, starts = example.text, example.starts
     if text is None:
         text = " ".join(example.words)
         starts = tuple(np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist())
-    records = []
+    records: list[EntityRecord] = []
     probabilities = prediction.probabilities.tolist()
     for entity in find_entities(prediction.tags):
         start = starts[entity.start]

@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import read_json_object
+from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.messages import list_names
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import write_json
@@ -40,7 +40,7 @@ class Calibration:
         """Return logits [n, outputs] divided by the temperatures, as float64."""
         return np.asarray(logits, np.float64) / np.array(self.temperatures)
 
-    def facts(self, labels: Sequence[str]) -> dict[str, Any]:
+    def facts(self, labels: Sequence[str]) -> JsonObject:
         """Return the calibration as a dict for JSON.
 
         Args:
@@ -48,7 +48,7 @@ class Calibration:
         """
         values = self.temperatures
         temperature = dict(zip(labels, values, strict=True)) if labels else values[0]
-        facts: dict[str, Any] = {_TEMPERATURE: temperature, _ROWS: self.rows}
+        facts: JsonObject = {_TEMPERATURE: temperature, _ROWS: self.rows}
         if self.abstention:
             limit = {_ERROR: self.error, _CONFIDENCE: CONFIDENCE, _UNCERTAINTY: self.abstention.uncertainty}
             facts[_ABSTAIN] = limit | {_ANSWERED: round(self.abstention.answered, 6)}

@@ -2,10 +2,10 @@
 
 import os
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, parse_json
+from bert_cli.base.json_files import JsonObject, expect, parse_json
 
 _CHIEF, _WORKER, _EVALUATOR, _SERVER = "chief", "worker", "evaluator", "ps"
 _TF1_CHIEF = "master"  # TensorFlow 1's name for a chief, which TensorFlow 2 treats as a single process
@@ -60,11 +60,11 @@ def endpoint(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _object(values: dict[str, Any], name: str) -> dict[str, Any]:
+def _object(values: JsonObject, name: str) -> JsonObject:
     return expect(values.get(name, {}), dict, f"{_PLACE}.{name}", _FORM)
 
 
-def _check_roles(members: dict[str, Any]) -> None:
+def _check_roles(members: JsonObject) -> None:
     unknown = next((role for role in members if role not in (*_COMPUTING, _EVALUATOR, _SERVER)), None)
     refuse_if(unknown is not None, f"{_PLACE}.cluster.{unknown}: is not a role; {_CHIEF} and {_WORKER} train; {_FORM}")
     # TensorFlow would wait forever for a parameter server in the cluster.
@@ -80,7 +80,7 @@ def _check_roles(members: dict[str, Any]) -> None:
     )
 
 
-def _addresses(members: dict[str, Any], role: str) -> list[str]:
+def _addresses(members: JsonObject, role: str) -> list[str]:
     place = f"{_PLACE}.cluster.{role}"
     addresses = expect(members.get(role, []), list, place, _FORM)
     for index, address in enumerate(addresses):
@@ -99,7 +99,7 @@ def _check_distinct(addresses: dict[str, str]) -> None:
         refuse_if(owner != name, f"{_PLACE}.cluster: {owner} and {name} have the same address, {address}; correct one")
 
 
-def _read_task(task: dict[str, Any], addresses: dict[str, str]) -> tuple[str | None, str]:
+def _read_task(task: JsonObject, addresses: dict[str, str]) -> tuple[str | None, str]:
     """Return this process's role and name; (None, "the only process") if it has no role."""
     role, index = task.get("type"), task.get("index", 0)
     names = ", ".join(addresses)
@@ -107,7 +107,7 @@ def _read_task(task: dict[str, Any], addresses: dict[str, str]) -> tuple[str | N
         # Otherwise each process would act as the chief.
         refuse_if(len(addresses) > 1, f'{_PLACE}.task: has no "type"; name this process, one of {names}')
         return None, "the only process"
-    expect(role, str, f"{_PLACE}.task.type", _FORM)
+    role = str(expect(role, str, f"{_PLACE}.task.type", _FORM))
     # Schedulers write the index as text; TensorFlow accepts both.
     index = int(index) if isinstance(index, str) and index.isdecimal() else index
     expect(index, int, f"{_PLACE}.task.index", _FORM)

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
 from bert_cli.serving.api_keys import ApiKeys
@@ -19,7 +20,7 @@ from bert_cli.serving.monitoring.request_log import begin_request, current_reque
 from bert_cli.serving.openapi import route_arguments
 from bert_cli.serving.pages import render_page
 from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
-from bert_cli.serving.payloads import Json, parse_object
+from bert_cli.serving.payloads import parse_object
 from bert_cli.serving.responses import UnreadBodyResponse, error_response, json_response
 from bert_cli.serving.service import Service
 
@@ -102,7 +103,7 @@ def make_app(state: State) -> FastAPI:
     options: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": None, "redirect_slashes": False}
     app = FastAPI(title="bert_cli", version=__version__, **options)
 
-    async def answer_post(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
+    async def answer_post(request: Request, answer: Callable[[JsonObject], Awaitable[JsonObject]]) -> Response:
         body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
         return json_response(await answer(parse_object(body)))
 
@@ -229,7 +230,7 @@ class Guard:
             if isinstance(route, APIRoute) and route.methods == {"POST"} and "{" not in route.path
         }
 
-    async def __call__(self, scope: dict, receive: Callable, send: Callable) -> None:
+    async def __call__(self, scope: Any, receive: Callable, send: Callable) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -273,16 +274,15 @@ class Guard:
         unknown_path = "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
         return path if path in self._paths else unknown_path
 
-    async def _answer_scrape(self, scope: dict, receive: Callable, send: Callable) -> None:
+    async def _answer_scrape(self, scope: Any, receive: Callable, send: Callable) -> None:
         """Answer a request to --metrics_port, which only has paths for monitoring."""
         scope = normalize_scope(scope, "")
         is_allowed = scope["path"] in (*_PUBLIC_PATHS, "/metrics") and scope["method"] == "GET"
-        answer: Any = (
-            self._app if is_allowed else error_response(404, "this port only has /metrics, /health and /ready")
-        )
+        refusal = error_response(404, "this port only has /metrics, /health and /ready")
+        answer: Any = self._app if is_allowed else refusal
         await answer(scope, receive, send)
 
-    def _check_access(self, scope: dict, path: str) -> Response | None:
+    def _check_access(self, scope: Any, path: str) -> Response | None:
         if path in _PUBLIC_PATHS:
             return None
         headers = dict(scope["headers"])

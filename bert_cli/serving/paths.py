@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
 # Allow only characters that cannot direct a page's links to another host.
 _PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 
 
-def normalize_scope(scope: dict[str, Any], root_path: str) -> dict[str, Any]:
+def normalize_scope(scope: "Scope", root_path: str) -> "Scope":
     """Return an ASGI scope with a path and a method that the routes match.
 
     Trailing slashes are removed. So is the root path, which only some proxies remove. HEAD becomes
@@ -25,7 +28,7 @@ def normalize_scope(scope: dict[str, Any], root_path: str) -> dict[str, Any]:
     method = "GET" if scope["method"] == "HEAD" else scope["method"]
     if path == scope["path"] and method == scope["method"]:
         return scope
-    return scope | {"path": path, "raw_path": path.encode(), "method": method}
+    return {**scope, "path": path, "raw_path": path.encode(), "method": method}
 
 
 def public_prefix(headers: Mapping[str, str], root_path: str) -> str:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
-Json = dict[str, Any]
 
-
-def parse_object(body: bytes) -> Json:
+def parse_object(body: bytes) -> JsonObject:
     """Return the JSON object in a request's body; raise RequestError 400 for anything else."""
     try:
         value = json.loads(body)
@@ -113,12 +112,12 @@ def parse_items(values: object, model: ServedModel, limits: Limits, name: str) -
     return [parse_item(value, model, limits, f"{name}[{number}]") for number, value in enumerate(values)]
 
 
-def with_indices(model: ServedModel, items: Sequence[Item], records: Sequence[Json]) -> list[Json]:
+def with_indices(model: ServedModel, items: Sequence[Item], records: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the answers, each with its index or id (see ServedModel.with_index)."""
     return [model.with_index(number, *pair) for number, pair in enumerate(zip(items, records, strict=True))]
 
 
-def embedding_items(body: Json, model: ServedModel, limits: Limits) -> list[Item]:
+def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> list[Item]:
     """Return the items in a request to OpenAI's embeddings API.
 
     Args:
@@ -145,7 +144,7 @@ def embedding_items(body: Json, model: ServedModel, limits: Limits) -> list[Item
     return parse_items(texts, model, limits, "input")
 
 
-def embedding_answer(vectors: Sequence[np.ndarray], body: Json, model: ServedModel, tokens: int) -> Json:
+def embedding_answer(vectors: Sequence[np.ndarray], body: JsonObject, model: ServedModel, tokens: int) -> JsonObject:
     """Return the response body of OpenAI's embeddings API.
 
     Args:

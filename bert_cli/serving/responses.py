@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.monitoring.request_log import current_request_id
-from bert_cli.serving.payloads import Json
 
 _JSON = "application/json"
 # Limit on reading a body that is discarded, in seconds.
@@ -64,6 +64,6 @@ def error_response(status: int, message: str, retry_after: int = 0, is_plain: bo
     return json_response(body, status, headers)
 
 
-def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(value: JsonObject, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a response with `value` as JSON, and with this status and these headers."""
     return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type=_JSON)

@@ -16,6 +16,7 @@ from bert_cli.api.question_answerer import QuestionAnswerer
 from bert_cli.api.tagger import Tagger
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MASKED_LM, head_of
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.features.cuts import Cuts
@@ -101,7 +102,7 @@ class ServedModel(abc.ABC):
         """Return the label names; empty if the model has no labels."""
         return list(getattr(self._model, "labels", ()))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Return name, kind, labels and abilities, for the web page and GET /v1/models."""
         description = {"name": self.name, "kind": self.kind, "labels": self.labels}
         return description | {"takes_pairs": self.takes_pairs, "explains": self.can_explain}
@@ -111,7 +112,7 @@ class ServedModel(abc.ABC):
         """Return whether an item may be a pair of texts."""
         return self.fields[1] == "text_b"
 
-    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         """Return an answer together with its index in the request.
 
         Args:
@@ -122,13 +123,13 @@ class ServedModel(abc.ABC):
         return {"index": number} | record
 
     @abc.abstractmethod
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         """Return one JSON object per item, like the command's output for --input_file.
 
         `with_index` adds the index.
         """
 
-    def explain(self, item: Item) -> dict[str, Any]:
+    def explain(self, item: Item) -> JsonObject:
         """Return each word's contribution to the predicted label.
 
         Raises:
@@ -177,10 +178,10 @@ class _Classifier(ServedModel):
     def takes_pairs(self) -> bool:
         return self._model.takes_pairs
 
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         return self._model.records([item.text_or_pair for item in items])
 
-    def explain(self, item: Item) -> dict[str, Any]:
+    def explain(self, item: Item) -> JsonObject:
         return self._model.explain(item.first, item.second, EXPLAIN_BUDGET)
 
 
@@ -192,7 +193,7 @@ class _Tagger(ServedModel):
     def takes_pairs(self) -> bool:
         return False
 
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         return self._model.records([item.first for item in items])
 
 
@@ -201,12 +202,12 @@ class _QuestionAnswerer(ServedModel):
     api_class = QuestionAnswerer
     fields = ("question", "context")
 
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         if any(item.second is None for item in items):
             raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
         return self._model.records([(item.first, item.second or "") for item in items])
 
-    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         return record | {"id": str(number) if item.id is None else item.id}
 
 
@@ -214,18 +215,18 @@ class _MaskFiller(ServedModel):
     kind = "masked_lm"
     api_class = MaskFiller
 
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
         return self._model.records(pairs)
 
-    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         return record
 
 
 class _Encoder(ServedModel):
     kind = "encoder"
 
-    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
 
 

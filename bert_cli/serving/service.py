@@ -4,12 +4,12 @@ import asyncio
 import time
 from typing import Any
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.serving import payloads
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.monitoring.metrics import Metrics
 from bert_cli.serving.monitoring.request_log import note_texts
-from bert_cli.serving.payloads import Json
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
@@ -66,7 +66,7 @@ class Service:
             seconds = self.limits.request_timeout
             raise RequestError(504, f"no answer within {seconds} s (--request_timeout)") from None
 
-    async def predict(self, body: Json) -> Json:
+    async def predict(self, body: JsonObject) -> JsonObject:
         """Answer POST /predict: return one prediction, or a list if the request has `texts`."""
         model = payloads.find_model(self.models, body.get("model"))
         if "texts" not in body:
@@ -75,7 +75,7 @@ class Service:
         items = payloads.parse_items(body["texts"], model, self.limits, "texts")
         return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
-    async def predict_instances(self, name: str, body: Json) -> Json:
+    async def predict_instances(self, name: str, body: JsonObject) -> JsonObject:
         """Answer POST /v1/models/NAME:predict, like TensorFlow Serving's REST API."""
         model = payloads.find_model(self.models, name)
         if "instances" not in body:
@@ -83,13 +83,13 @@ class Service:
         items = payloads.parse_items(body["instances"], model, self.limits, "instances")
         return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
-    async def explain(self, body: Json) -> Json:
+    async def explain(self, body: JsonObject) -> JsonObject:
         """Answer POST /explain: return each word's contribution to a classifier's prediction."""
         model = payloads.find_model(self.models, body.get("model"))
         item = payloads.parse_item(body, model, self.limits, "the body")
         return (await self._submit(EXPLAIN, model, [item]))[0]
 
-    async def embeddings(self, body: Json) -> Json:
+    async def embeddings(self, body: JsonObject) -> JsonObject:
         """Answer POST /v1/embeddings, like OpenAI's API."""
         model = payloads.find_model(self.models, body.get("model"))
         items = payloads.embedding_items(body, model, self.limits)
@@ -98,7 +98,7 @@ class Service:
             [vector for vector, _ in results], body, model, sum(count for _, count in results)
         )
 
-    def list_models(self) -> Json:
+    def list_models(self) -> JsonObject:
         """Answer GET /v1/models."""
         return {"object": "list", "data": [_model_object(model) for model in self.models.values()]}
 
@@ -108,22 +108,28 @@ class Service:
         if version != _VERSION:
             raise RequestError(404, f"no version {version!r:.40} of the model {name}; there is {_VERSION}")
 
-    def get_model_status(self, name: str) -> Json:
+    def get_model_status(self, name: str) -> JsonObject:
         """Answer GET /v1/models/NAME, like TensorFlow Serving's and OpenAI's APIs."""
-        state = {"version": _VERSION, "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
-        return {"model_version_status": [state]} | _model_object(payloads.find_model(self.models, name))
+        state: JsonObject = {
+            "version": _VERSION,
+            "state": "AVAILABLE",
+            "status": {"error_code": "OK", "error_message": ""},
+        }
+        return {"model_version_status": [state], **_model_object(payloads.find_model(self.models, name))}
 
-    def get_model_metadata(self, name: str) -> Json:
+    def get_model_metadata(self, name: str) -> JsonObject:
         """Answer GET /v1/models/NAME/metadata, like TensorFlow Serving's API."""
         model = payloads.find_model(self.models, name)
-        shape = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
-        inputs = {field: {"dtype": "DT_STRING", "tensor_shape": shape, "name": field} for field in model.fields}
-        signature = {"inputs": inputs, "outputs": {}, "method_name": "tensorflow/serving/predict"}
+        shape: JsonObject = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
+        inputs: JsonObject = {
+            field: {"dtype": "DT_STRING", "tensor_shape": shape, "name": field} for field in model.fields
+        }
+        signature: JsonObject = {"inputs": inputs, "outputs": {}, "method_name": "tensorflow/serving/predict"}
         return {
             "model_spec": {"name": model.name, "signature_name": "", "version": _VERSION},
             "metadata": {"signature_def": {"signature_def": {"serving_default": signature}}},
         }
 
 
-def _model_object(model: ServedModel) -> Json:
-    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.describe()
+def _model_object(model: ServedModel) -> JsonObject:
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli", **model.describe()}

@@ -1,10 +1,10 @@
 """Added tokens from all tokenizer files that may list them, and their ids in the vocabulary."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, read_json_object
+from bert_cli.base.json_files import JsonObject, expect, read_json_object
 from bert_cli.text.tokenizer_json_reading import TokenizerJson, read_added_token
 from bert_cli.text.tokenizer_settings import ADDED_TOKENS, AddedToken
 from bert_cli.text.vocabulary import SPECIAL
@@ -24,7 +24,7 @@ class TokenizerPaths(NamedTuple):
 
 
 def read_added_tokens(
-    config: dict[str, Any], paths: TokenizerPaths, stored: TokenizerJson | None, tokens: list[str]
+    config: JsonObject, paths: TokenizerPaths, stored: TokenizerJson | None, tokens: list[str]
 ) -> list[AddedToken]:
     """Return the added tokens from all files; raise InputError if two files disagree about an id.
 
@@ -58,7 +58,7 @@ def read_added_tokens(
     return [token for _, token in by_content.values()]
 
 
-def read_added_tokens_decoder(config: dict[str, Any], path: str | None) -> Iterator[tuple[str, AddedToken]]:
+def read_added_tokens_decoder(config: JsonObject, path: str | None) -> Iterator[tuple[str, AddedToken]]:
     """Yield (path, token) for each token in the added_tokens_decoder of a tokenizer_config.json."""
     values = expect(config.get(ADDED_TOKENS) or {}, dict, f"{path}: {ADDED_TOKENS}", _ADVICE)
     for index, token in values.items():
@@ -67,7 +67,7 @@ def read_added_tokens_decoder(config: dict[str, Any], path: str | None) -> Itera
         yield str(path), read_added_token(token, int(index), place)
 
 
-def _read_added_tokens_json(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, AddedToken]]:
+def _read_added_tokens_json(config: JsonObject, paths: TokenizerPaths) -> Iterator[tuple[str, AddedToken]]:
     path = paths.added_tokens
     if not path:
         return
@@ -77,15 +77,16 @@ def _read_added_tokens_json(config: dict[str, Any], paths: TokenizerPaths) -> It
         yield path, read_added_token(values, index, f"{path}: {content}")
 
 
-def _extra_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, str]]:
+def _extra_tokens(config: JsonObject, paths: TokenizerPaths) -> Iterator[tuple[str, str]]:
     """Yield (path, token) for the special tokens besides BERT's five."""
-    special: dict[str, Any] = {}
+    special: JsonObject = {}
     if paths.special_tokens:
         special = read_json_object(paths.special_tokens, "fetch the file again")
     for path, values in ((paths.config, config), (paths.special_tokens, special)):
         for key in _EXTRA:
             tokens = values.get(key) or []
-            for token in tokens.values() if isinstance(tokens, dict) else tokens:
+            listed = list(tokens.values()) if isinstance(tokens, dict) else tokens
+            for token in listed if isinstance(listed, Sequence) else ():
                 content = token.get("content") if isinstance(token, dict) else token
                 yield str(path), expect(content, str, f"{path}: {key}", _ADVICE)
 

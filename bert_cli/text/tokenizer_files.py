@@ -7,7 +7,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, json_type, read_json_object
+from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_object
 from bert_cli.base.names import TOKENIZER_FILES
 from bert_cli.text.added_token_files import (
     TokenizerPaths,
@@ -144,7 +144,7 @@ def read_settings(values: Mapping[str, Any], place: str) -> TokenizerSettings:
     )
 
 
-def _check_class(config: dict[str, Any], paths: TokenizerPaths) -> bool:
+def _check_class(config: JsonObject, paths: TokenizerPaths) -> bool:
     """Return whether the tokenizer class is generic; raise InputError if it is not BERT's."""
     path, name = paths.config, config.get("tokenizer_class")
     if name is None and paths.model_config:
@@ -168,7 +168,7 @@ def _check_class(config: dict[str, Any], paths: TokenizerPaths) -> bool:
 class _Choices:
     """Choices between tokenizer_config.json and the normalizer in tokenizer.json."""
 
-    def __init__(self, config: dict[str, Any], path: str | None, stored: TokenizerJson | None, is_generic: bool):
+    def __init__(self, config: JsonObject, path: str | None, stored: TokenizerJson | None, is_generic: bool):
         self._config = config
         self._path = path
         self._stored = stored
@@ -199,23 +199,23 @@ class _Choices:
         return chosen
 
 
-def _read_flag(values: dict[str, Any], key: str, path: str | None) -> bool | None:
+def _read_flag(values: JsonObject, key: str, path: str | None) -> bool | None:
     value = values.get(key)
     if value is not None and not isinstance(value, bool):
         raise InputError(f"{path}: {key}: is {json_type(value)}, true or false is needed; {_ADVICE}")
     return value
 
 
-def _read_longest_word(config: dict[str, Any], path: str | None) -> int:
+def _read_longest_word(config: JsonObject, path: str | None) -> int:
     return expect(config.get(MAX_WORD, LONGEST_WORD), int, f"{path}: {MAX_WORD}", _ADVICE)
 
 
-def _read_never_split(config: dict[str, Any], path: str | None) -> tuple[str, ...]:
+def _read_never_split(config: JsonObject, path: str | None) -> tuple[str, ...]:
     words = expect(config.get(NEVER_SPLIT) or [], list, f"{path}: {NEVER_SPLIT}", _ADVICE)
     return tuple(expect(word, str, f"{path}: {NEVER_SPLIT}[{number}]", _ADVICE) for number, word in enumerate(words))
 
 
-def _read_outside_wordpiece(config: dict[str, Any], path: str | None) -> tuple[int, ...]:
+def _read_outside_wordpiece(config: JsonObject, path: str | None) -> tuple[int, ...]:
     ids = expect(config.get(OUTSIDE_WORDPIECE, []), list, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE)
     return tuple(expect(index, int, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE) for index in ids)
 

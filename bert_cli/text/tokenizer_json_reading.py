@@ -1,10 +1,9 @@
 """Reader of tokenizer.json, which refuses tokenizers that are not BERT's and names the difference."""
 
 import dataclasses
-from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, json_type, read_json_object
+from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_object
 from bert_cli.text.tokenizer_settings import MAX_WORD, AddedToken
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 
@@ -100,12 +99,13 @@ def read_added_token(values: object, index: object, place: str) -> AddedToken:
     )
 
 
-def _check_ids(ids: dict[str, Any], path: str) -> None:
+def _check_ids(ids: JsonObject, path: str) -> None:
     """Raise InputError unless the ids are distinct whole numbers."""
     tokens_by_id: dict[int, str] = {}
     for token, index in ids.items():
         place = f"{path}: model.vocab[{token!r}]"
-        refuse_if(type(index) is not int or index < 0, f"{place}: is {index!r}, an id is needed; correct the file")
+        if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+            raise InputError(f"{place}: is {index!r}, an id is needed; correct the file")
         refuse_if(
             index in tokens_by_id, f"{place}: has the id {index} of {tokens_by_id.get(index)!r}; correct the file"
         )
@@ -117,7 +117,7 @@ def _check_ids(ids: dict[str, Any], path: str) -> None:
     )
 
 
-def _read_only_step(values: object, members: str, step_type: str, place: str) -> dict[str, Any] | None:
+def _read_only_step(values: object, members: str, step_type: str, place: str) -> JsonObject | None:
     """Return the settings of the only step, which must have this type, or None if there is no step.
 
     Args:
@@ -139,7 +139,7 @@ def _read_only_step(values: object, members: str, step_type: str, place: str) ->
     return step
 
 
-def _read_flag(values: dict[str, Any], key: str, place: str) -> bool | None:
+def _read_flag(values: JsonObject, key: str, place: str) -> bool | None:
     value = values.get(key)
     if value is not None and not isinstance(value, bool):
         raise InputError(f"{place}.{key}: is {json_type(value)}, true or false is needed; correct the file")

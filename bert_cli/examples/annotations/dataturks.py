@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.messages import quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, describe_unlabeled, make_span
 from bert_cli.examples.table_files.json_values import JsonRecord
+from bert_cli.examples.tag_schemes import EntityRecord
 
 DATATURKS = "dataturks"
 _FORM = 'expected {"label": [type], "points": [{"start": …, "end": …}]}'
@@ -29,26 +31,26 @@ def read_texts(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
     return [_read_text(f"{path}:{line}", line, record) for line, record in records]
 
 
-def replace_entities(record: dict[str, Any], entities: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def replace_entities(record: JsonObject, entities: Sequence[EntityRecord]) -> JsonObject:
     """Copy a record, using other entities.
 
     Args:
         record: a Dataturks record.
-        entities: new entities, each with text, start, end and type.
+        entities: new entities.
     """
-    annotation = [
+    annotation: list[JsonObject] = [
         {"label": [entity["type"]], "points": [_make_point(entity["start"], entity["end"], entity["text"])]}
         for entity in entities
     ]
-    return record | {"annotation": annotation}
+    return {**record, "annotation": annotation}
 
 
-def _make_point(start: int, end: int, text: str) -> dict[str, Any]:
+def _make_point(start: int, end: int, text: str) -> JsonObject:
     return {"start": start, "end": end - 1, "text": text}
 
 
-def _read_text(location: str, line: int, record: dict[str, Any]) -> AnnotatedText:
-    text, annotations = record["content"], record["annotation"]
+def _read_text(location: str, line: int, record: JsonObject) -> AnnotatedText:
+    text, annotations = str(record["content"]), record["annotation"]
     if annotations is None:
         return AnnotatedText(text, None, line, location)
     if not isinstance(annotations, list):
@@ -67,7 +69,7 @@ def _read_text(location: str, line: int, record: dict[str, Any]) -> AnnotatedTex
     return AnnotatedText(text, spans, line, location, unlabeled=tuple(unlabeled))
 
 
-def _labels_and_points(location: str, annotation: Any) -> tuple[list, list[dict[str, Any]]]:
+def _labels_and_points(location: str, annotation: Any) -> tuple[list, list[JsonObject]]:
     """Return an annotation's labels, at most one, and its points."""
     fields = annotation if isinstance(annotation, dict) else {}
     labels, points = fields.get("label"), fields.get("points")

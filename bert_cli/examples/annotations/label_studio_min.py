@@ -9,6 +9,7 @@ A record is one annotation. It has the same members as "data", and the regions p
 from collections.abc import Sequence
 from typing import Any
 
+from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
@@ -35,7 +36,7 @@ def to_tasks(records: Sequence[JsonRecord]) -> list[JsonRecord]:
     return list(tasks.values())
 
 
-def _find_label_members(record: dict[str, Any]) -> list[str]:
+def _find_label_members(record: JsonObject) -> list[str]:
     """Return the names of members that are lists of regions, with at least one label."""
     return [
         name
@@ -46,7 +47,7 @@ def _find_label_members(record: dict[str, Any]) -> list[str]:
     ]
 
 
-def _make_task(record: dict[str, Any], members: set[str]) -> dict[str, Any]:
+def _make_task(record: JsonObject, members: set[str]) -> JsonObject:
     data = {name: value for name, value in record.items() if name not in _ADDED | members}
     result = [
         {"from_name": name, "to_name": "text", "type": "labels", "value": region}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import json_type
+from bert_cli.base.json_files import JsonObject, json_type
 from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import (
     dataturks,
@@ -52,7 +52,7 @@ class RecordFile(NamedTuple):
 
     records: list[JsonRecord]
     is_document: bool = False
-    wrapper: dict[str, Any] | None = None
+    wrapper: JsonObject | None = None
     member: str = ""
 
 
@@ -136,7 +136,7 @@ def _is_record(value: Any) -> bool:
     return find_structure(value) is not None or span_lists.find_text(value) is not None
 
 
-def _has_words(record: dict[str, Any]) -> bool:
+def _has_words(record: JsonObject) -> bool:
     tokens = record.get("tokens")  # Prodigy has objects, not strings
     if "words" in record or not isinstance(tokens, list) or not tokens:
         return "words" in record

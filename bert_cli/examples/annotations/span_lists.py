@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.messages import quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_span
 from bert_cli.examples.table_files.json_values import JsonRecord
@@ -96,7 +97,7 @@ def find_empty_format(records: Sequence[JsonRecord]) -> str | None:
     return None
 
 
-def find_unread_members(record: dict[str, Any]) -> list[str]:
+def find_unread_members(record: JsonObject) -> list[str]:
     """Return the names of members that look like annotations in an unknown form."""
     return [name for name, value in record.items() if _looks_like_spans(name, value)]
 

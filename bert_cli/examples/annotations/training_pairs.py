@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import json_type
+from bert_cli.base.json_files import JsonObject, json_type
 from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_span
 from bert_cli.examples.table_files.json_values import JsonRecord
@@ -24,7 +24,7 @@ def is_pair(value: Any) -> bool:
     return has_two_items and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
-def is_empty_document(members: dict[str, Any]) -> bool:
+def is_empty_document(members: JsonObject) -> bool:
     """Return whether an export from the NER annotator has only skipped texts, or no texts."""
     pairs = members.get("annotations")
     return "classes" in members and isinstance(pairs, list) and not any(pairs)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.messages import list_names
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, iterate_member, read_values
 from bert_cli.examples.table_files.rows import Row
@@ -124,7 +125,7 @@ def _number_single_line(items: Iterable[JsonRecord]) -> list[JsonRecord]:
     return items
 
 
-def _read_object(path: str, document: dict[str, Any], text: str) -> JsonTable:
+def _read_object(path: str, document: JsonObject, text: str) -> JsonTable:
     """Convert an object to a table.
 
     These layouts are supported:
@@ -140,15 +141,12 @@ def _read_object(path: str, document: dict[str, Any], text: str) -> JsonTable:
             path, _number_records(dict(zip(map(str, columns), row, strict=True)) for row in data), _PANDAS
         )
     values = list(document.values())
-    if values and all(isinstance(value, dict) and value for value in values):
-        return _make_table(path, _number_records(_convert_nested(document)), _PANDAS)
-    if (
-        values
-        and all(isinstance(value, list) for value in values)
-        and len(set(map(len, values))) == 1
-        and len(values) > 1
-    ):
-        rows = zip(*values, strict=True)
+    objects = {name: value for name, value in document.items() if isinstance(value, dict) and value}
+    if values and len(objects) == len(values):
+        return _make_table(path, _number_records(_convert_nested(objects)), _PANDAS)
+    lists = [value for value in values if isinstance(value, list)]
+    if len(values) > 1 and len(lists) == len(values) and len(set(map(len, lists))) == 1:
+        rows = zip(*lists, strict=True)
         return _make_table(
             path, _number_records(dict(zip(document, row, strict=True)) for row in rows), "columns of {} values"
         )
@@ -171,7 +169,7 @@ def _read_object(path: str, document: dict[str, Any], text: str) -> JsonTable:
 _PANDAS = "pandas' JSON with {} rows"
 
 
-def _convert_nested(document: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _convert_nested(document: dict[str, JsonObject]) -> list[JsonObject]:
     """Convert an object with an object per column, or per row, to records."""
     inner_keys = dict.fromkeys(itertools.chain.from_iterable(document.values()))
     # Row keys are usually numbers, and column names seldom are.

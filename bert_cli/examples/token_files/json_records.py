@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import to_json
+from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, read_values
@@ -195,7 +195,7 @@ def _read_words(location: str, record: Any, members: _Members) -> tuple[str, ...
 
 def _read_tags(
     location: str,
-    record: dict[str, Any],
+    record: JsonObject,
     members: _Members,
     names: Sequence[str],
     flags: TokenFlags,

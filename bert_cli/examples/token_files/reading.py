@@ -1,8 +1,6 @@
 """Reader for a file with words and tags, in any format."""
 
-from typing import Any
-
-from bert_cli.base.json_files import parse_json
+from bert_cli.base.json_files import JsonObject, parse_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.json_values import is_json_name, looks_like_json
@@ -53,7 +51,7 @@ def has_tags(path: str, flags: TokenFlags) -> bool:
     return has_tag_column([cell.strip() for cell in cells], flags) if file.header else len(cells) > 1
 
 
-def _has_tag_list(record: dict[str, Any], flags: TokenFlags) -> bool:
+def _has_tag_list(record: JsonObject, flags: TokenFlags) -> bool:
     if flags.tag_name or "tags" in record:
         return (flags.tag_name or "tags") in record
     return any(normalize_name(name) in TAG_NAMES and isinstance(value, list) for name, value in record.items())

@@ -13,7 +13,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import to_json
+from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.labels.written_lists import parse_list
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited
 from bert_cli.examples.table_files.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
@@ -163,7 +163,7 @@ def _read_sentences(
     tag = "" if columns.tag is None else names[columns.tag]
     records = []
     for row in rows:
-        record: dict[str, Any] = dict(zip(names, row.cells, strict=False))
+        record: JsonObject = dict(zip(names, row.cells, strict=False))
         record[word] = _split_words(record.get(word, ""))
         if tag:
             record[tag] = _split_tags(record.get(tag, ""))

@@ -5,7 +5,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from bert_cli.base import files
@@ -120,7 +120,7 @@ def iterate_chunks(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[It
 def write_records(
     items: Iterator[Item],
     target: str,
-    predict: Callable[[list[Item]], Iterable[dict]],
+    predict: Callable[[list[Item]], Iterable[Mapping[str, object]]],
     reader: ChunkReader | None = None,
     empty: str | None = None,
 ) -> int:
@@ -150,7 +150,7 @@ def write_records(
 def predict_lines(
     source: str,
     target: str,
-    predict: Callable[[list[str]], Iterable[dict]],
+    predict: Callable[[list[str]], Iterable[Mapping[str, object]]],
     encoding: str,
     reader: ChunkReader,
     may_be_empty: bool = False,
@@ -177,7 +177,7 @@ def predict_lines(
 def predict_items(
     items: Iterator[Item],
     target: str,
-    predict: Callable[[list[Item]], Iterable[dict]],
+    predict: Callable[[list[Item]], Iterable[Mapping[str, object]]],
     reader: ChunkReader | None = None,
     empty: str | None = None,
 ) -> None:
@@ -187,8 +187,8 @@ def predict_items(
     """
     indices = itertools.count()
 
-    def records(chunk: list[Item]) -> Iterator[dict]:
-        return ({"index": next(indices)} | record for record in predict(chunk))
+    def records(chunk: list[Item]) -> Iterator[Mapping[str, object]]:
+        return ({"index": next(indices), **record} for record in predict(chunk))
 
     count = write_records(items, target, records, reader, empty)
     if target != STANDARD:

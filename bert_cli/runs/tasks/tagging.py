@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -263,10 +263,10 @@ def tag_text(settings: TagSettings) -> dict:
 
     if table:
 
-        def answer(lines: list[TextLine]) -> Iterator[dict[str, Any]]:
+        def answer(lines: list[TextLine]) -> Iterator[Mapping[str, object]]:
             for line, sentence in zip(lines, tag([line.text_a for line in lines]), strict=True):
                 identifier = {} if line.identifier is None else {"id": line.identifier}
-                yield identifier | example_entities(*sentence)
+                yield {**identifier, **example_entities(*sentence)}
 
         interactive.predict_items(iter(table), target, answer)
     elif reader:

@@ -4,9 +4,12 @@ import contextvars
 import dataclasses
 import re
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bert_cli.base.log import LOG
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Scope
 
 # Accept only characters that are safe in headers, logs and file names.
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:/+=@-]{1,128}")
@@ -31,7 +34,7 @@ class RequestRecord:
 _CURRENT: contextvars.ContextVar[RequestRecord | None] = contextvars.ContextVar("request", default=None)
 
 
-def begin_request(scope: dict[str, Any]) -> RequestRecord:
+def begin_request(scope: "Scope") -> RequestRecord:
     """Return a new record for a request, which `current_request_id` then uses in this task.
 
     A client's X-Request-ID with other characters than letters, digits and "._~:/+=@-", or with more
@@ -61,12 +64,12 @@ def note_texts(model: str, num_texts: int) -> None:
         record.num_texts = num_texts
 
 
-def with_request_id(message: dict[str, Any], request_id: str) -> dict[str, Any]:
+def with_request_id(message: "Message", request_id: str) -> "Message":
     """Return an ASGI message that starts a response, with the header x-request-id."""
-    return message | {"headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
+    return {**message, "headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
 
 
-def log_request(record: RequestRecord, scope: dict[str, Any], status: int, seconds: float) -> None:
+def log_request(record: RequestRecord, scope: "Scope", status: int, seconds: float) -> None:
     """Log a request after its response, without query string and texts.
 
     Args:
