@@ -26,7 +26,6 @@ from typing import TypeVar
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import byte_size
-from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
@@ -60,7 +59,7 @@ def check(settings: DoctorSettings, given_names: frozenset[str]) -> DoctorSettin
     return settings
 
 
-def run(settings: DoctorSettings) -> JsonObject:
+def run(settings: DoctorSettings) -> dict:
     """Log a line per finding, and return the findings by name.
 
     `parameters` is the result of `count_parameters`. If packages cannot be imported, raise

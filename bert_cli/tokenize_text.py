@@ -40,7 +40,7 @@ def format_table(record: JsonObject, unknown_words: list[str]) -> list[str]:
     return lines
 
 
-def run(settings: TokenizeSettings) -> list[JsonObject]:
+def run(settings: TokenizeSettings) -> list[dict]:
     """Print the tokens, and return the records."""
     source = settings.files.input_file
     refuse_table(source)
