@@ -1,0 +1,68 @@
+"""Thresholds and calibrations, with values checked by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.metrics.calibration import Abstention
+from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runs.tasks.classification.decoder import format_calibration, make_decoder
+from bert_cli.settings.groups import TUNED, Inference
+
+LABELS = ("x", "y")
+PROBABILITIES = {"probabilities": np.array([[0.9, 0.2], [0.4, 0.1], [0.1, 0.6]], np.float32)}
+LABEL_IDS = np.array([[1, 1], [1, 0], [0, 1]], np.float32)
+
+
+def test_a_fixed_threshold_is_the_threshold_of_each_label():
+    decoder = make_decoder(MULTI_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+    assert decoder.labels.thresholds.tolist() == [0.3, 0.3]
+    assert decoder.with_tuned_thresholds(LABEL_IDS, PROBABILITIES) is decoder
+
+
+def test_other_problem_types_have_no_threshold():
+    assert make_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
+    with pytest.raises(InputError, match=r"--threshold=0\.3: applies to multi-label classification"):
+        make_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+
+
+def test_tuned_thresholds_are_written_and_read(tmp_path):
+    flags = Inference(threshold=TUNED)
+    with pytest.raises(InputError, match=r"--threshold=tuned: there is no thresholds\.json"):
+        make_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
+    decoder = make_decoder(MULTI_LABEL, LABELS, flags, True, []).with_tuned_thresholds(LABEL_IDS, PROBABILITIES)
+    decisions = MULTI_LABEL.decoder.decisions(PROBABILITIES, decoder.labels)
+    assert decisions == [("x", "y"), ("x",), ("y",)]
+    decoder.write(RunDirectory(str(tmp_path)))
+    assert list(json.loads((tmp_path / "thresholds.json").read_text())) == ["x", "y"]
+    stored = make_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
+    assert MULTI_LABEL.decoder.decisions(PROBABILITIES, stored.labels) == decisions
+
+
+def test_a_calibration_divides_the_logits():
+    logits = np.log(np.array([[9, 1], [1, 4]], np.float32))
+    label_ids = np.array([0, 1])
+    raw = SINGLE_LABEL.decoder.postprocess(logits, label_ids) | {"logits": logits}
+    decoder = make_decoder(SINGLE_LABEL, LABELS, Inference(), False, [])
+    assert decoder.calibrate(raw, label_ids) is raw
+    calibrated = decoder.with_calibration(Calibration((2.0,), 2, 0.02, Abstention(0.3, 0.5)))
+    assert calibrated.labels.abstain_from == 0.3
+    np.testing.assert_allclose(calibrated.calibrate(raw, label_ids)["probabilities"][0], [0.75, 0.25], rtol=1e-6)
+    scores = calibrated.score(label_ids, raw, calibrated.calibrate(raw, label_ids), 8)
+    assert scores.metrics["eval_ece_uncalibrated"] == pytest.approx((0.1 + 0.2) / 2)
+    assert scores.metrics["eval_ece"] == pytest.approx((0.25 + 1 / 3) / 2)
+    assert calibrated.with_calibration(None).labels.abstain_from is None
+
+
+def test_lines_about_a_calibration():
+    assert format_calibration(Calibration((1.5, 2.0), 1000), LABELS, 0.1, 0.05) == [
+        "temperature of x 1.5, fitted on 1,000 rows",
+        "temperature of y 2, fitted on 1,000 rows",
+        "expected calibration error 0.1000 before the calibration, 0.0500 after it",
+    ]
+    [*_, line] = format_calibration(Calibration((1.5,), 1000, 0.02, Abstention(0.25, 0.8)), (), 0.1, 0.05)
+    assert line.endswith("80.0% of the rows are answered, the others left for people (uncertainty from 0.25 on)")
