@@ -63,7 +63,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
             return {"value": activated}
         # Repeat the labels: TensorFlow Serving needs one row per text in each output.
         outputs = {"probabilities": activated, "labels": tf.tile(names[tf.newaxis], [tf.shape(activated)[0], 1])}
-        if model.head.problem_type.decoder.is_exclusive:
+        if model.problem_type.decoder.is_exclusive:
             # Use the logits before calibration: its division may round two of them to one value.
             outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activate(logits), axis=1))
         return outputs
