@@ -15,6 +15,7 @@ OWN_ROOMS = {"commands", "reference"}
 # Module -> file that tests it through commands or callers. These modules are declarations, or steps
 # with tested parts and an order that only the whole shows.
 TESTED_END_TO_END: dict[str, str] = {
+    "runs/tasks/classification/weighted.py": "sklearn/test_estimators.py",
     "api/classifier.py": "commands/test_classifier.py",
     "weights/reader.py": "weights/test_electra.py",
     "api/feature_extractor.py": "commands/test_api.py",
@@ -22,6 +23,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/once.py": "commands/test_workers.py",
     "api/question_answerer.py": "commands/test_api.py",
     "api/results/vectors.py": "api/results/test_sequence.py",
+    "api/classifier_training.py": "commands/test_api_training.py",
     "api/conversion.py": "commands/test_api_saving.py",
     "api/saving.py": "commands/test_api_saving.py",
     "api/tagger.py": "commands/test_api.py",

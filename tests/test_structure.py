@@ -81,6 +81,7 @@ api: problem_types flags model settings text examples.table_files examples examp
 serving.monitoring:
 serving: settings features weights runs.loading api serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
+sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
@@ -105,12 +106,12 @@ MAX_MODULES = 15
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 338,
-    "keras.Encoder": 128,
+    "import bert_cli": 342,
+    "keras.Encoder": 122,
     "text.tokenization": 12,
     "api.Tokenizer": 109,
     "bert-tokenize": 133,
-    "bert-serve": 359,
+    "bert-serve": 363,
 }
 
 

@@ -50,6 +50,8 @@ def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: 
 def _text(flag: Flag, value: Any) -> str:
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={number}" for name, number in value.items())
     if isinstance(value, list | tuple):
         return join_names([str(item) for item in value])
     return format_value(value)

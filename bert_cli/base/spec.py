@@ -38,6 +38,10 @@ DISTILLATION = (
 )
 
 
+# Additional column if examples have weights in the loss.
+EXAMPLE_WEIGHT = Column("example_weight", ("B",), "float32")
+
+
 def with_windows(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns for batches in which each row has up to K windows.
 

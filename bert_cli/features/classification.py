@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bert_cli.base.spec import EXAMPLE_WEIGHT
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.cuts import NOT_CUT, Cuts, describe_cuts
 from bert_cli.features.packing import check_max_seq_length, long_sequences
@@ -260,6 +261,30 @@ class DistillationFeatures(ClassificationFeatures):
         """Return the columns from ClassificationFeatures and spec.DISTILLATION."""
         teacher_columns = {"teacher_logits": self.teacher_logits[rows], "has_label": self.has_label[rows]}
         return super().batch(rows, width) | teacher_columns
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightedFeatures(ClassificationFeatures):
+    """ClassificationFeatures for n examples with weights.
+
+    Attributes:
+        weights: float32 [n], factors of the examples' losses.
+    """
+
+    weights: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def take(self, rows: np.ndarray) -> "WeightedFeatures":
+        """Return the examples at these row numbers, see ClassificationFeatures."""
+        return WeightedFeatures(**vars(self) | vars(super().take(rows)) | {"weights": self.weights[rows]})
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """Return the columns from ClassificationFeatures and spec.EXAMPLE_WEIGHT."""
+        return super().batch(rows, width) | {EXAMPLE_WEIGHT.name: self.weights[rows]}
+
+
+def with_weights(features: ClassificationFeatures, weights: np.ndarray) -> WeightedFeatures:
+    """Return the features with weights for their losses, float32 [n]."""
+    return WeightedFeatures(**vars(features), weights=weights)
 
 
 def with_teacher(features: ClassificationFeatures, logits: np.ndarray, num_labeled: int) -> DistillationFeatures:

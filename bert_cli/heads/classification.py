@@ -79,6 +79,7 @@ class BertClassifier(TaskModel):
         distillation: loss with a teacher; the batches contain its logits; None for no teacher.
         temperatures: `activate` divides the logits by them, see HeadSpec. Empty in commands that
             predict: these calibrate with NumPy.
+        has_weights: whether training batches have weights for the examples.
         options: see NetworkOptions.
 
     Raises:
@@ -96,6 +97,7 @@ class BertClassifier(TaskModel):
         text_input: TextInput = POOLED,
         distillation: Distillation | None = None,
         temperatures: tuple[float, ...] = (),
+        has_weights: bool = False,
         **options: Unpack[NetworkOptions],
     ):
         problem = PROBLEM_TYPES.get(problem_type)
@@ -112,6 +114,8 @@ class BertClassifier(TaskModel):
             if self.formulas.divergence is None:
                 raise ValueError(f"{problem_type} has no distillation")
             self.columns = (*self.columns, *spec.DISTILLATION)
+        if has_weights:
+            self.columns = (*self.columns, spec.EXAMPLE_WEIGHT)
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
@@ -180,6 +184,8 @@ class BertClassifier(TaskModel):
             # Rows without a label have label_ids of 0; has_label = 0 removes their loss.
             hard = losses * batch["has_label"]
             losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
+        if spec.EXAMPLE_WEIGHT in self.columns:
+            losses *= batch[spec.EXAMPLE_WEIGHT.name]
         return losses, mean_weights(losses, batch_size)
 
     def sequence_logits(self, inputs: dict[str, tf.Tensor], packed: bool) -> tf.Tensor:

@@ -73,6 +73,13 @@ class Table:
                 return getattr(column, method)()
         return list(column)
 
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as Python objects."""
+        # A pandas.DataFrame may use a name for two columns.
+        if hasattr(self.source, "itertuples"):
+            return list(self.source.itertuples(index=False, name=None))
+        return list(zip(*map(self.column, self.names), strict=True))
+
     def to_pandas(self) -> "pd.DataFrame":
         """Return the table as a pandas.DataFrame; a DataFrame of pandas is returned unchanged."""
         import pandas as pd

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bert_cli.api.inputs.frames import as_table
 from bert_cli.api.inputs.label_rows import is_flags
-from bert_cli.api.inputs.texts import list_items
-from bert_cli.base.errors import InputError, InputTypeError
+from bert_cli.api.inputs.texts import list_items, read_texts
+from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
@@ -26,7 +27,7 @@ def is_path(data: Data) -> bool:
 
 
 def read_table(name: str, data: Data) -> TableFile:
-    """Return a table from a pandas.DataFrame, or from a list of dicts or tuples.
+    """Return a table from a library's table, or from a list of dicts or tuples.
 
     The columns are all keys of the dicts. Tuples are (text, label) or (text, text_b, label).
 
@@ -37,14 +38,8 @@ def read_table(name: str, data: Data) -> TableFile:
     Raises:
         InputError: if the data has another form; the message names name[row].
     """
-    # Recognize a DataFrame by its methods, so that pandas is not required.
-    if hasattr(data, "columns") and hasattr(data, "itertuples"):
-        names = tuple(map(str, data.columns))
-        rows = list(data.itertuples(index=False, name=None))
-        return _table(name, names, rows)
-    if hasattr(data, "columns"):
-        table = f"{type(data).__module__}.{type(data).__qualname__}"
-        raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
+    if table := as_table(name, data):
+        return _table(name, tuple(map(str, table.names)), table.rows())
     rows = list_items(name, data, "a list of rows")
     if all(isinstance(row, dict) for row in rows) and rows:
         keys = dict.fromkeys(itertools.chain.from_iterable(rows))
@@ -59,34 +54,29 @@ def read_table(name: str, data: Data) -> TableFile:
     return _table(name, _NAMES.get(width, ()), rows)
 
 
-def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
+def pair_up(name: str, texts: Any, labels: Iterable) -> TableFile:
     """Return a table with n texts, or n pairs of texts, and their labels.
 
     Args:
         name: the argument's name for texts, for errors.
-        texts: texts or pairs of texts.
+        texts: texts or pairs of texts, see texts.read_texts.
         labels: for each text a text or a whole number, a list of these, a tuple of 0 and 1, a float
             for a regression, or None.
     """
-    texts, labels = list_items(name, texts), list_items(name.replace("texts", "labels"), labels, "a list")
-    if len(texts) != len(labels):
-        raise InputError(f"{name} has {len(texts)} entries and its labels {len(labels)}; one label for each is needed")
-    pairs = [text for text in texts if isinstance(text, tuple | list)]
-    for number, text in enumerate(texts):
-        is_pair = isinstance(text, tuple | list)
-        text_items = text if is_pair else (text,)
-        if len(text_items) != 1 + is_pair or not all(isinstance(item, str) for item in text_items):
-            needed = "a text, or a pair of texts, is needed"
-            raise InputTypeError(f"{name}:{number}: {needed}, found {text!r:.80}")
-    if pairs and len(pairs) < len(texts):
+    pairs = read_texts(texts, name=name).pairs
+    labels = list_items(name.replace("texts", "labels"), labels, "a list")
+    if len(pairs) != len(labels):
+        raise InputError(f"{name} has {len(pairs)} entries and its labels {len(labels)}; one label for each is needed")
+    num_pairs = sum(text_b is not None for _, text_b in pairs)
+    if 0 < num_pairs < len(pairs):
         raise InputError(f"{name}: holds single texts and pairs of texts; one of them is needed")
     are_lists = [label is None or isinstance(label, tuple | list | set | frozenset) for label in labels]
     has_lists = any(is_list and label is not None for label, is_list in zip(labels, are_lists, strict=True))
     if has_lists and not all(are_lists):
         place = f"{name}:{are_lists.index(False)}"
         raise InputError(f"{place}: a list of labels is needed, as in other rows, found one label")
-    rows = [(*(text if pairs else (text,)), label) for text, label in zip(texts, labels, strict=True)]
-    return _table(name, _NAMES[3 if pairs else 2], rows)
+    rows = [(*(pair if num_pairs else pair[:1]), label) for pair, label in zip(pairs, labels, strict=True)]
+    return _table(name, _NAMES[3 if num_pairs else 2], rows)
 
 
 def are_numbers(labels: Sequence) -> bool:

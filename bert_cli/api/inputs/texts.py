@@ -4,8 +4,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, TextColumns, as_table, choose_columns, column_advice
-from bert_cli.base.errors import InputTypeError
+from bert_cli.base.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,6 +106,8 @@ def read_texts(
         InputError: if a table lacks the columns.
         InputTypeError: for another argument, or an item that is no text; the message has its row.
     """
+    if isinstance(values, Texts):
+        return values
     table = as_table(name, values)
     if table is None:
         items = list_items(name, values, form.sequence)
@@ -141,6 +145,24 @@ def _pair(place: str, item: object, form: TextForm) -> Pair:
     if not (is_in_form and is_single):
         raise InputTypeError(f"{place}: {form.item}, found {item!r:.80}")
     return texts[0], texts[1] if len(texts) == 2 else None
+
+
+def read_weights(values: Any, count: int) -> np.ndarray:
+    """Return weights, float32 [n], with a mean of 1.
+
+    Args:
+        values: n numbers.
+        count: n.
+
+    Raises:
+        InputError: if there is another number of weights, or they are negative, not finite or all 0.
+    """
+    weights = np.asarray(values if hasattr(values, "__array__") else list(values), np.float64)
+    if weights.shape != (count,):
+        raise InputError(f"sample_weight: has the shape {weights.shape}; one weight per text is needed: ({count},)")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise InputError("sample_weight: finite weights of 0 or more are needed, and one that is not zero")
+    return (weights / weights.mean()).astype(np.float32)
 
 
 def list_items(name: str, values: object, needed: str = SINGLE_TEXTS.sequence, is_of_pairs: bool = False) -> list:

@@ -64,7 +64,7 @@ def test_wrong_tables_are_refused(data, message):
     [
         (["a"], [], "1 entries and its labels 0"),
         (["a", ("b", "c")], [1, 2], "single texts and pairs"),
-        (["a", 3], [1, 2], "^texts:1: a text"),
+        (["a", 3], [1, 2], r"^texts\[1\]: a text"),
         (["a", "b"], [["x"], "y"], "^texts:1: a list of labels"),
     ],
 )

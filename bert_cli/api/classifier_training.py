@@ -1,0 +1,117 @@
+"""Base class for classifiers, which trains them from Python."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
+from bert_cli.api.inputs.texts import read_weights
+from bert_cli.api.training import TrainableModel
+from bert_cli.base.errors import InputError
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.flags.paths import path_text
+from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.runs.tasks.classification.weighted import WeightedTask
+from bert_cli.settings.classification import ClassifySettings
+
+
+class TrainableClassifier(TrainableModel):
+    """Base class for Classifier."""
+
+    @classmethod
+    @name_arguments_in_errors(train_file="train", dev_file="dev")
+    def train(
+        cls,
+        train: Data = None,
+        dev: Data = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Train as bert-classify does, and load the trained model.
+
+        Args:
+            train: training data: a path as for --train_file, a pandas.DataFrame, or a list. List
+                items are dicts such as {"text": …, "label": …}, or tuples (text, label) or (text,
+                text_b, label). None if the options task_name and data_dir name the data.
+            dev: data to evaluate, in the same forms; None for no evaluation.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the classifier.
+            options: flags of bert-classify without dashes, such as init_checkpoint,
+                num_train_epochs, dev_split, text_column or problem_type.
+
+        Raises:
+            InputError: if bert-classify would refuse the data or options. The message names
+                arguments, and train[row] for rows that are not from a file.
+        """
+        arguments = (("train", train), ("dev", dev))
+        tables = {name: read_table(name, data) for name, data in arguments if data is not None and not is_path(data)}
+        paths = {f"{name}_file": path_text(data, name) for name, data in arguments if is_path(data)}
+        return cls._train_on(tables, paths, dev is not None, output_dir, options)
+
+    @classmethod
+    @name_arguments_in_errors(dev_file="dev_texts")
+    def fit(
+        cls,
+        texts: Any,
+        labels: Iterable,
+        dev_texts: Iterable[str | tuple[str, str]] | None = None,
+        dev_labels: Iterable | None = None,
+        sample_weight: Iterable[float] | None = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Train on texts and labels in memory, otherwise as `train` does.
+
+        Args:
+            texts: n texts, or n pairs of texts, in any sequence; or a table with one or two columns
+                of texts, such as a pandas.DataFrame.
+            labels: n labels. A label is a text or a whole number; a list of labels, which may be
+                empty; a row of 0 and 1, with one number per label; or a float, which makes the
+                classifier predict numbers. Rows may be an array, lists, or a DataFrame with label
+                names as columns. If each has one label, they are single labels, unless problem_type
+                is "multi_label". With skip_unlabeled=True, texts with the label None are omitted.
+            dev_texts, dev_labels: data to evaluate; alternatively use dev_split=0.1.
+            sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
+                for equal weights.
+            output_dir: see `train`.
+            options: flags of bert-classify without dashes. class_weights may be a dict.
+        """
+        label_rows = read_label_rows("labels", labels)  # a generator can be read only once
+        tables = {"train": pair_up("texts", texts, label_rows.items)}
+        # The caller's options win.
+        options = label_rows.options() | options
+        if (dev_texts is None) != (dev_labels is None):
+            raise InputError("dev_texts and dev_labels: one is missing; give both or none")
+        if dev_texts is not None and dev_labels is not None:
+            dev_rows = read_label_rows("dev_labels", dev_labels, label_rows.names)
+            tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items)
+        if are_numbers(label_rows.items):
+            options = {"problem_type": REGRESSION.name} | options
+        weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
+        return cls._train_on(tables, {}, dev_texts is not None, output_dir, options, weights)
+
+    @classmethod
+    def _train_on(
+        cls,
+        tables: dict[str, TableFile],
+        paths: dict[str, str],
+        has_dev: bool,
+        output_dir: str | os.PathLike | None,
+        options: dict[str, Any],
+        weights: np.ndarray | None = None,
+    ) -> Self:
+        if has_dev and options.get("dev_split"):
+            raise InputError("--dev_file and --dev_split: give one of them")
+        # A GLUE task has its own dev file.
+        evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
+        phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
+
+        def make_task(settings: ClassifySettings) -> ClassificationTask:
+            return ClassificationTask(settings, tables) if weights is None else WeightedTask(settings, tables, weights)
+
+        return cls._run(ClassifySettings, make_task, phases, output_dir, options)

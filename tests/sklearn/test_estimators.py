@@ -1,0 +1,230 @@
+"""Estimators in scikit-learn: its own checks, and the tools that copy, fit and combine estimators."""
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from sklearn.utils.validation import validate_data
+
+from bert_cli.sklearn import BertClassifier, BertRegressor
+
+WORDS = [f"w{number}" for number in range(12)]
+CONFIG = {
+    "vocab_size": 5 + len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "intermediate_size": 32, "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1,
+}  # fmt: skip
+TEXTS = ["w0 w1", "w2 w3", "w0 w4", "w2 w5"] * 5
+LABELS = [7, 3, 7, 3] * 5
+
+
+@pytest.fixture(scope="session")
+def parameters(tmp_path_factory) -> dict:
+    """Parameters for a network that trains in a second."""
+    folder = tmp_path_factory.mktemp("network")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    (folder / "vocab.txt").write_text("\n".join([*special, *WORDS]) + "\n")
+    (folder / "bert_config.json").write_text(json.dumps(CONFIG))
+    files = {"vocab_file": "vocab.txt", "bert_config_file": "bert_config.json"}
+    options = {name: str(folder / file) for name, file in files.items()}
+    return {
+        "init_checkpoint": "random",
+        "num_train_epochs": 8,
+        "learning_rate": 0.01,
+        "train_batch_size": 8,
+        "max_seq_length": 8,
+        "options": options | {"precision": "float32", "report": False},
+    }
+
+
+@pytest.fixture(scope="module")
+def fitted(parameters) -> BertClassifier:
+    return BertClassifier(**parameters).fit(TEXTS, LABELS)
+
+
+def test_labels_come_back_with_their_dtype(fitted):
+    predicted = fitted.predict(np.array(TEXTS))
+    assert predicted.dtype == np.array(LABELS).dtype
+    assert fitted.classes_.tolist() == [3, 7]
+    assert fitted.score(TEXTS, LABELS) == 1
+    probabilities = fitted.predict_proba(TEXTS[:2])
+    assert probabilities.argmax(axis=1).tolist() == [1, 0]
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-15)
+    # An array [n, 1], as ColumnTransformer passes it, and tables are columns of texts.
+    for texts in (np.array(TEXTS)[:, None], pd.DataFrame({"text": TEXTS}), pd.Series(TEXTS)):
+        np.testing.assert_array_equal(fitted.predict(texts), predicted)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1] * 20, "BertClassifier needs texts of 2 classes or more, and y has one class: 1"),
+        (np.linspace(0, 1, 20), "Unknown label type: continuous"),
+        ([None, *LABELS[1:]], r"Input y contains NaN: y\[0\] is missing"),
+        (None, "requires y to be passed, but the target y is None"),
+        (LABELS[1:], "inconsistent numbers of samples"),
+    ],
+)
+def test_wrong_labels_are_refused(parameters, labels, message):
+    with pytest.raises(ValueError, match=message):
+        BertClassifier(**parameters).fit(TEXTS, labels)
+
+
+def test_wrong_texts_and_parameters_are_refused(parameters, fitted):
+    with pytest.raises(ValueError, match=r"^texts\[1\]: a text, or a pair of texts, is needed, found nan"):
+        fitted.predict(["w0", float("nan")])
+    with pytest.raises(ValueError, match="learning_rate"):
+        BertClassifier(**parameters | {"learning_rate": -1}).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match=r"class_weight: 4 is not in y; the classes are \[3, 7\]"):
+        BertClassifier(**parameters, class_weight={4: 2}).fit(TEXTS, LABELS)
+    for weights in ([-1.0] * 20, [0.0] * 20, [float("nan")] * 20):
+        with pytest.raises(ValueError, match="sample_weight: finite weights of 0 or more are needed"):
+            BertClassifier(**parameters).fit(TEXTS, LABELS, sample_weight=weights)
+    with pytest.raises(NotFittedError):
+        BertClassifier(**parameters).predict(TEXTS)
+
+
+def test_parameters_are_copied(parameters):
+    estimator = BertClassifier(**parameters, class_weight={3: 2.0}, random_state=5)
+    copied = clone(estimator)
+    assert copied.get_params() == estimator.get_params()
+    assert copied.set_params(learning_rate=0.5).learning_rate == 0.5
+    assert "learning_rate=0.01" in repr(estimator)
+
+
+@pytest.mark.filterwarnings("ignore:Can't test estimator")
+@pytest.mark.parametrize("estimator_class", [BertClassifier, BertRegressor])
+def test_check_estimator_on_texts(parameters, estimator_class):
+    """scikit-learn skips all checks but one for an estimator that takes no arrays of numbers."""
+    results = check_estimator(estimator_class(**parameters))
+    assert {result["check_name"]: result["status"] for result in results} == {"check_estimator_cloneable": "passed"}
+
+
+def to_texts(estimator, numbers, reset):
+    """Return a text per row of numbers, after scikit-learn's own checks of arrays."""
+    numbers = validate_data(estimator, numbers, reset=reset)
+    columns = numbers[:, : len(WORDS) // 2]
+    return [
+        " ".join(f"w{2 * column + (number > 0.5)}" for column, number in enumerate(row)) for row in columns.tolist()
+    ]
+
+
+class OnNumbers:
+    """An estimator of texts that scikit-learn's checks can call: each row of numbers becomes a text."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.one_d_array = False
+        tags.input_tags.string = False
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None):  # noqa: N803
+        return super().fit(to_texts(self, X, reset=True), y, sample_weight)
+
+    def _predictions(self, texts):
+        if not hasattr(self, "model_"):
+            raise NotFittedError
+        return super()._predictions(to_texts(self, texts, reset=False))
+
+
+class ClassifierOnNumbers(OnNumbers, BertClassifier):
+    pass
+
+
+class RegressorOnNumbers(OnNumbers, BertRegressor):
+    pass
+
+
+NOT_FOR_TEXTS = {
+    "check_sample_weight_equivalence_on_dense_data": "batches of 8 texts differ from batches of repeated texts",
+    "check_classifiers_train": "needs an accuracy of 0.83 on numbers, of which the texts keep one bit",
+    "check_regressors_train": "needs a score of 0.5 on numbers, of which the texts keep one bit",
+    "check_classifiers_one_label": "a model of one label is refused",
+    "check_classifiers_one_label_sample_weights": "a model of one label is refused",
+    "check_class_weight_classifiers": "needs noise that one bit per number does not have",
+    "check_methods_sample_order_invariance": "onnxruntime rounds batches of other lengths differently",
+    "check_methods_subset_invariance": "onnxruntime rounds batches of other lengths differently",
+}  # fmt: skip
+# Checks that train fewer than three times.
+QUICK = {
+    "check_valid_tag_types", "check_no_attributes_set_in_init", "check_estimators_unfitted", "check_mixin_order",
+    "check_do_not_raise_errors_in_init_or_set_params", "check_parameters_default_constructible", "check_set_params",
+    "check_get_params_invariance", "check_dict_unchanged", "check_supervised_y_no_nan", "check_requires_y_none",
+    "check_estimators_empty_data_messages", "check_n_features_in_after_fitting", "check_dont_overwrite_parameters",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator_class", [ClassifierOnNumbers, RegressorOnNumbers])
+def test_quick_checks_on_numbers(parameters, estimator_class):
+    estimator = estimator_class(**parameters | {"num_train_epochs": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        checks = {getattr(check, "func", check).__name__: check for _, check in estimator_checks_generator(estimator)}
+        for name in QUICK:
+            checks[name](clone(estimator))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator_class", [ClassifierOnNumbers, RegressorOnNumbers])
+def test_check_estimator_on_numbers(parameters, estimator_class):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(
+            estimator_class(**parameters | {"num_train_epochs": 1}), expected_failed_checks=NOT_FOR_TEXTS, on_fail=None
+        )
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert failed == {}
+    assert len(results) > 30
+
+
+@pytest.mark.slow
+def test_tools_of_scikit_learn(parameters):
+    estimator = BertClassifier(**parameters)
+    assert cross_val_score(estimator, TEXTS, LABELS, cv=2, n_jobs=2).tolist() == [1, 1]
+    search = GridSearchCV(estimator, {"num_train_epochs": [1, 8]}, cv=2).fit(TEXTS, LABELS)
+    assert search.best_params_ == {"num_train_epochs": 8}
+    pipeline = make_pipeline(FunctionTransformer(), estimator).fit(TEXTS, LABELS)
+    assert pipeline.predict(TEXTS).tolist() == LABELS
+    calibrated = CalibratedClassifierCV(estimator, cv=2).fit(np.array(TEXTS), LABELS)
+    assert calibrated.predict(np.array(TEXTS)).tolist() == LABELS
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(pipeline)).predict_proba(TEXTS), pipeline.predict_proba(TEXTS)
+    )
+
+
+@pytest.mark.slow
+def test_weights_and_seeds(parameters):
+    estimator = BertClassifier(**parameters)
+    equal = estimator.fit(TEXTS, LABELS).predict_proba(TEXTS)
+    np.testing.assert_array_equal(estimator.fit(TEXTS, LABELS, [2.0] * 20).predict_proba(TEXTS), equal)
+    seeded = BertClassifier(**parameters, random_state=3)
+    assert np.abs(seeded.fit(TEXTS, LABELS).predict_proba(TEXTS) - equal).max() > 1e-6
+    by_sample = estimator.fit(TEXTS, LABELS, [1, 0, 1, 0] * 5).predict_proba(TEXTS)
+    assert by_sample[:, 1].min() > 0.9, "texts of class 3 have no weight"
+    by_class = BertClassifier(**parameters, class_weight={3: 0}).fit(TEXTS, LABELS).predict_proba(TEXTS)
+    np.testing.assert_allclose(by_class, by_sample, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_several_labels_and_numbers(parameters):
+    rows = np.array([[1, 0], [0, 1], [1, 0], [0, 1]] * 5)
+    for labels in (rows, scipy.sparse.csr_matrix(rows)):
+        several = BertClassifier(**parameters).fit(TEXTS, labels)
+        np.testing.assert_array_equal(several.predict(TEXTS), rows)
+        assert several.predict_proba(TEXTS).shape == rows.shape
+    numbers = np.array(LABELS) / 2
+    regressor = BertRegressor(**parameters | {"num_train_epochs": 20}).fit(pd.Series(TEXTS), pd.Series(numbers))
+    assert regressor.predict(TEXTS).dtype == np.float64
+    assert regressor.score(TEXTS, numbers) > 0.5
