@@ -80,6 +80,9 @@ setup(
         "spark": ["pyspark>=4,<5", PARQUET],  # needs Java 17
         "ray": ["ray[data]>=2.50,<3"],
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
+        # Experiment trackers for --report_to.
+        "mlflow": ["mlflow>=2.16"],
+        "wandb": ["wandb>=0.18"],
         "openvino": [OPENVINO],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
         "serve": SERVE,  # bert-serve
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
@@ -103,6 +106,8 @@ setup(
             PARQUET,
             "openpyxl>=3.1.5",  # writes the workbooks of the tests
             "openai>=2",  # a client of bert-serve, in its tests
+            "nbconvert>=7.16",  # runs the notebook of docs/tutorials/, in a kernel
+            "ipykernel>=6.29",
             "kubernetes-validate>=1.33",  # schemas for the manifests in deploy/
             *SERVE,
         ],

@@ -1,6 +1,6 @@
 """Google's 2018 BERT workflow on current TensorFlow, as commands and as a Python API.
 
-The classes are Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
+The classes are Callback, Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
 (see bert_cli/api), and the Keras layers in bert_cli.keras.
 """
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from bert_cli.api.question_answerer import QuestionAnswerer
     from bert_cli.api.tagger import Tagger
     from bert_cli.api.tokenizer import Tokenizer
+    from bert_cli.api.watching import Callback
 
 _CLASSES = {
+    "Callback": "watching",
     "Classifier": "classifier",
     "FeatureExtractor": "feature_extractor",
     "MaskFiller": "mask_filler",
@@ -33,7 +35,8 @@ _CLASSES = {
     "Tokenizer": "tokenizer",
 }
 __all__ = [
-    "Classifier", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer", "__version__",
+    "Callback", "Classifier", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer",
+    "__version__",
 ]  # fmt: skip
 
 

@@ -27,6 +27,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/conversion.py": "commands/test_api_saving.py",
     "api/saving.py": "commands/test_api_saving.py",
     "api/tagger.py": "commands/test_api.py",
+    "api/watching.py": "commands/test_callbacks.py",
+    "runs/callbacks/observers.py": "commands/test_callbacks.py",
     "api/training.py": "commands/test_api_training.py",
     "base/version.py": "test_distribution.py",
     "exports/converted.py": "commands/test_convert.py",

@@ -69,7 +69,7 @@ runs.tasks.classification: metrics problem_types flags settings text examples.la
 runs.extraction: flags model settings text examples.table_files examples features outputs
     outputs.vectors report inference runs.loading runs.engine
 runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
-runs.callbacks: metrics settings weights training outputs inference runs.run_directory
+runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
 exports: problem_types flags model onnx settings text examples features weights heads runs.loading
@@ -77,7 +77,7 @@ api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad features
     weights outputs outputs.vectors inference runs.loading runs.tasks runs.tasks.classification
-    runs.extraction runs exports api.inputs api.results
+    runs.extraction runs.callbacks runs exports api.inputs api.results
 serving.monitoring:
 serving: settings features weights runs.loading api serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api

@@ -1,7 +1,7 @@
 """Base class for classifiers, which trains them from Python."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_weights
 from bert_cli.api.training import TrainableModel
+from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.flags.paths import path_text
@@ -30,6 +31,8 @@ class TrainableClassifier(TrainableModel):
         train: Data = None,
         dev: Data = None,
         output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
         **options: Any,
     ) -> Self:
         """Train as bert-classify does, and load the trained model.
@@ -41,6 +44,7 @@ class TrainableClassifier(TrainableModel):
             dev: data to evaluate, in the same forms; None for no evaluation.
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the classifier.
+            callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-classify without dashes, such as init_checkpoint,
                 num_train_epochs, dev_split, text_column or problem_type.
 
@@ -51,7 +55,7 @@ class TrainableClassifier(TrainableModel):
         arguments = (("train", train), ("dev", dev))
         tables = {name: read_table(name, data) for name, data in arguments if data is not None and not is_path(data)}
         paths = {f"{name}_file": path_text(data, name) for name, data in arguments if is_path(data)}
-        return cls._train_on(tables, paths, dev is not None, output_dir, options)
+        return cls._train_on(tables, paths, dev is not None, output_dir, options, Watching(callbacks, verbose))
 
     @classmethod
     @name_arguments_in_errors(dev_file="dev_texts")
@@ -63,6 +67,8 @@ class TrainableClassifier(TrainableModel):
         dev_labels: Iterable | None = None,
         sample_weight: Iterable[float] | None = None,
         output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
         **options: Any,
     ) -> Self:
         """Train on texts and labels in memory, otherwise as `train` does.
@@ -78,7 +84,7 @@ class TrainableClassifier(TrainableModel):
             dev_texts, dev_labels: data to evaluate; alternatively use dev_split=0.1.
             sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
                 for equal weights.
-            output_dir: see `train`.
+            output_dir, callbacks, verbose: see `train`.
             options: flags of bert-classify without dashes. class_weights may be a dict.
         """
         label_rows = read_label_rows("labels", labels)  # a generator can be read only once
@@ -93,7 +99,9 @@ class TrainableClassifier(TrainableModel):
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
         weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
-        return cls._train_on(tables, {}, dev_texts is not None, output_dir, options, weights)
+        return cls._train_on(
+            tables, {}, dev_texts is not None, output_dir, options, Watching(callbacks, verbose), weights
+        )
 
     @classmethod
     def _train_on(
@@ -103,6 +111,7 @@ class TrainableClassifier(TrainableModel):
         has_dev: bool,
         output_dir: str | os.PathLike | None,
         options: dict[str, Any],
+        watching: Watching,
         weights: np.ndarray | None = None,
     ) -> Self:
         if has_dev and options.get("dev_split"):
@@ -114,4 +123,4 @@ class TrainableClassifier(TrainableModel):
         def make_task(settings: ClassifySettings) -> ClassificationTask:
             return ClassificationTask(settings, tables) if weights is None else WeightedTask(settings, tables, weights)
 
-        return cls._run(ClassifySettings, make_task, phases, output_dir, options)
+        return cls._run(ClassifySettings, make_task, phases, output_dir, options, watching=watching)

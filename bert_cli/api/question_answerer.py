@@ -10,7 +10,7 @@ returns a part of the context, or "" if there is no answer. `train` trains a new
 import dataclasses
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bert_cli.api import loading
@@ -19,6 +19,7 @@ from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.training import TrainableModel
+from bert_cli.api.watching import Callback, Watching
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.squad import check_lengths
@@ -54,6 +55,8 @@ class QuestionAnswerer(TrainableModel, loading.CuttingModel):
         train_file: str | os.PathLike,
         dev_file: str | os.PathLike | None = None,
         output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
         **options: Any,
     ) -> "QuestionAnswerer":
         """Train as bert-squad does, and load the trained model.
@@ -63,13 +66,16 @@ class QuestionAnswerer(TrainableModel, loading.CuttingModel):
             dev_file: SQuAD file to evaluate; None for no evaluation.
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the model.
+            callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-squad without dashes.
 
         Raises:
             InputError: if bert-squad would refuse the data or options; the message names arguments.
         """
         phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
-        return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_answers)
+        return cls._run(
+            SquadSettings, SquadTask, phases, output_dir, options, check_answers, Watching(callbacks, verbose)
+        )
 
     @classmethod
     @name_arguments_in_errors()

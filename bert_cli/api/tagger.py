@@ -7,7 +7,7 @@ returns a list of {"type", "text", "start", "end", "score"}. `train` trains a ne
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_cli.api import loading
@@ -16,6 +16,7 @@ from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.training import TrainableModel
+from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
@@ -50,6 +51,8 @@ class Tagger(TrainableModel):
         train: Any,
         dev: Any = None,
         output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
         **options: Any,
     ) -> "Tagger":
         """Train as bert-tag does, and load the trained model.
@@ -59,6 +62,7 @@ class Tagger(TrainableModel):
             dev: data to evaluate, in the same forms; None for no evaluation.
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the tagger.
+            callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-tag without dashes.
 
         Raises:
@@ -75,6 +79,7 @@ class Tagger(TrainableModel):
             output_dir,
             options,
             with_stride,
+            Watching(callbacks, verbose),
         )
 
     @classmethod

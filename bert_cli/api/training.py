@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.api.saving import SavableModel, delete_with
+from bert_cli.api.watching import Watching
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import show_log
@@ -28,7 +29,8 @@ class TrainableModel(SavableModel):
     """Base class for models that can be trained.
 
     Attributes:
-        report: content of run_report.json after training, None after `load`.
+        report: content of run_report.json after training, with metrics in report["eval"]; None after
+            `load`.
         output_dir: the training run's directory, None after `load`.
     """
 
@@ -54,6 +56,7 @@ class TrainableModel(SavableModel):
         output_dir: str | os.PathLike | None,
         options: Mapping[str, Any],
         complete: Callable[[Any], Any] = lambda settings: settings,
+        watching: Watching = Watching(),  # noqa: B008 (a frozen value)
     ) -> Model:
         """Train as the command does, and load the trained model.
 
@@ -65,6 +68,7 @@ class TrainableModel(SavableModel):
                 the model.
             options: flag values from the caller, which may not include those in `phases`.
             complete: function that returns the settings with derived values, and may refuse them.
+            watching: the caller's callbacks, and how much to show.
         """
         if options.get("cross_validation"):
             raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
@@ -91,8 +95,8 @@ class TrainableModel(SavableModel):
             settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
-            with _TRAINING, show_log():
-                report = driver.run(make_task, settings, rerun)
+            with _TRAINING, show_log(watching.log_level):
+                report = driver.run(make_task, settings, rerun, watching.observers())
             model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C must not leave a temporary directory of several hundred megabytes either.
         except BaseException:

@@ -176,17 +176,20 @@ def mute_log() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def show_log() -> Iterator[None]:
+def show_log(level: int = logging.INFO) -> Iterator[None]:
     """Show the log on standard error within a block, if the program has not configured `logging`.
 
     A program with handlers or a level for this logger keeps them.
+
+    Args:
+        level: lowest level to show.
     """
     if LOG.level != logging.NOTSET or LOG.hasHandlers():
         yield
         return
     handler = StderrHandler()
     LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
+    LOG.setLevel(level)
     try:
         yield
     finally:

@@ -123,7 +123,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("save_steps save_strategy checkpoint_steps", ("--save_checkpoints_steps",)),
     ("save_total_limit max_to_keep", ("--keep_checkpoint_max",)),
     ("logging_steps logging_strategy display_loss_steps", ("--log_steps",)),
-    ("logging_dir report_to tensorboard_dir use_tensorboard", ("--tensorboard",)),
+    ("logging_dir tensorboard_dir use_tensorboard", ("--tensorboard",)),
     ("resume_from_checkpoint resume recover", (_RESUMING,)),
     ("do_test do_infer predict", ("--do_predict",)),
     ("train", ("--do_train",)),

@@ -38,6 +38,7 @@ from bert_cli.base.writing import atomic_write
 _LOG_STEPS = 100  # default if --log_steps is not set
 _CURVE_POINTS = 25  # minimum lines of training: a curve through two points is a straight line
 _ADVICE = "remove the line"
+RATES = ("loss", "learning_rate", "examples_per_second")  # numbers in a training line
 
 
 def lines_each(log_steps: int, steps: int) -> tuple[int, int]:

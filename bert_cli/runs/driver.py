@@ -8,12 +8,14 @@ import contextlib
 import functools
 import logging
 import time
+from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.inference.rows import load_trained
+from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
@@ -33,7 +35,9 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
 
-def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None) -> JsonObject:
+def run(
+    make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None, observers: Sequence[Observer] = ()
+) -> JsonObject:
     """Run the phases and return the report, which is also written to run_report.json.
 
     Args:
@@ -41,12 +45,13 @@ def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = Non
         settings: flag values.
         rerun: the call that resumes the run after a signal; "" if output_dir will then be removed;
             None for the same command.
+        observers: observers of each training.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
     if not has_several_runs(settings):
-        return run_once(make_task(settings), rerun=rerun).report
-    report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun))
+        return run_once(make_task(settings), rerun=rerun, observers=observers).report
+    report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun, observers=observers))
     finish(RunDirectory(settings.phases.output_dir), settings.page)
     return report
 
@@ -56,6 +61,7 @@ def run_once(
     data: Data | None = None,
     should_finish: bool = True,
     rerun: str | None = None,
+    observers: Sequence[Observer] = (),
 ) -> RunResult[Details]:
     """Run the phases once, without a sweep.
 
@@ -63,16 +69,15 @@ def run_once(
         task: the task.
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
-        rerun: see `run`.
+        rerun, observers: see `run`.
     """
     start = time.monotonic()
     settings: TrainingSettings = task.settings
     phases = settings.phases
     strategy = settings.devices.distribution_strategy
     directory = RunDirectory(phases.output_dir)
-    is_dry = phases.dry_run
     # A dry run writes nothing, so it needs no directory.
-    if not is_dry:
+    if not phases.dry_run:
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock(strategy)
     with contextlib.ExitStack() as stack:
@@ -90,17 +95,17 @@ def run_once(
         for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
             LOG.info(line)
         reading_seconds = time.monotonic() - start
-        if plan and is_dry:
+        if plan and phases.dry_run:
             report_statistics(model, data, settings.encoding.max_seq_length)
         # TensorFlow is needed from here on. Importing it takes seconds, so wrong flags and data
         # have been reported before.
         ready_time = time.monotonic()
-        if not is_dry:
+        if not phases.dry_run:
             stack.enter_context(lock.hold(task.command))
         stack.enter_context(worker_failure.watch_for_failures(strategy))
-        if plan and is_dry:
+        if plan and phases.dry_run:
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
-        trained = _trained_model(task, model, data, plan)
+        trained = _trained_model(task, model, data, plan, observers)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report: JsonObject = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
@@ -110,13 +115,14 @@ def run_once(
         report |= evaluation.report if evaluation else {}
         if settings.inference.do_predict:
             report |= task.predict(predictor, data, evaluation)
-        report |= run_facts(predictor, token_sequences(data)) | {"total_seconds": round(time.monotonic() - start, 3)}
+        report |= run_facts(predictor, token_sequences(data), time.monotonic() - start)
         if predictor.is_chief:
             directory.write_report(report, results)
             if should_finish:
                 _finish(settings, plan)
             if plan:
                 directory.owned.drop_unwritten()
+    _pass_on(report, trained.observers)
     return RunResult(report, evaluation)
 
 
@@ -131,6 +137,11 @@ def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
     finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=not plan or bool(plan.rerun))
 
 
+def _pass_on(report: JsonObject, observers: Sequence[Observer]) -> None:
+    for observer in observers:
+        observer.on_end(report)
+
+
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
     check_pairs = PairCheck(model.config, model.config_name, flags.strict)
     for split, sequences in token_sequences(data).items():
@@ -140,11 +151,15 @@ def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
 
 
 def _trained_model(
-    task: Task[Model, Data, Details], model: Model, data: Data, plan: TrainingPlan | None
+    task: Task[Model, Data, Details],
+    model: Model,
+    data: Data,
+    plan: TrainingPlan | None,
+    observers: Sequence[Observer],
 ) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""
     if plan:
-        return open_and_train(task, model, data, plan)
+        return open_and_train(task, model, data, plan, observers)
     predictor = open_predictor(task, model, data, task.settings)
     step = load_trained(predictor.engine, model.required_checkpoint)
     return TrainedModel(predictor, step, {"global_step": step})

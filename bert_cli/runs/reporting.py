@@ -24,6 +24,7 @@ from bert_cli.report.overview import commands
 from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
+from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import COMMAND
 from bert_cli.runtime.memory import peak_memory
@@ -33,13 +34,16 @@ if TYPE_CHECKING:
     from bert_cli.inference.rows import Predictor
 
 
-def run_facts(predictor: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> JsonObject:
-    """Return entries for run_report.json: time, machine, versions, memory and input lengths.
+def run_facts(predictor: "Predictor", sequences: Mapping[str, RaggedFeatures], seconds: float) -> JsonObject:
+    """Return entries for run_report.json: times, origin, versions, memory and input lengths.
 
     Args:
         predictor: the model that computed the run.
         sequences: split -> sequences.
+        seconds: time since the run started.
     """
+    now = time.time()
+    started, finished = (time.strftime("%Y-%m-%d %H:%M", time.localtime(moment)) for moment in (now - seconds, now))
     engine_facts = predictor.engine.facts()
     versions = {
         "bert_cli": __version__,
@@ -48,8 +52,11 @@ def run_facts(predictor: "Predictor", sequences: Mapping[str, RaggedFeatures]) -
         "python": platform.python_version(),
     }
     facts: JsonObject = {
-        "finished": time.strftime("%Y-%m-%d %H:%M"),
+        "started": started,
+        "finished": finished,
+        "total_seconds": round(seconds, 3),
         "peak_memory_bytes": peak_memory(),
+        **describe_origin(),
         **engine_facts,
         "versions": versions,
     }

@@ -14,7 +14,9 @@ from bert_cli.runs.callbacks.evaluation import (
     EarlyStopping,
     EvaluationCallback,
 )
-from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
+from bert_cli.runs.callbacks.observers import Callback as Observer
+from bert_cli.runs.callbacks.recording import make_recorders
+from bert_cli.runs.callbacks.trackers import make_trackers
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import (
@@ -42,21 +44,33 @@ class TrainedModel(NamedTuple):
         step: global_step of its weights.
         figures: entries for run_report.json.
         recorders: callbacks to record later evaluations.
+        observers: observers that get the report.
     """
 
     predictor: Predictor
     step: int
     figures: JsonObject
     recorders: Sequence[Callback] = ()
+    observers: Sequence[Observer] = ()
 
 
-def open_and_train(task: Task[Model, Data, Any], model: Model, data: Data, plan: TrainingPlan) -> TrainedModel:
-    """Train the model, or load it if training is finished; arguments: see plan_training."""
+def open_and_train(
+    task: Task[Model, Data, Any], model: Model, data: Data, plan: TrainingPlan, observers: Sequence[Observer] = ()
+) -> TrainedModel:
+    """Train the model, or load it if training is finished.
+
+    Args:
+        task, model, data: see plan_training.
+        plan: the plan.
+        observers: observers of the caller; the trackers of --report_to follow.
+    """
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
     engine = open_network(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     predictor = make_predictor(engine, model, data, settings)
-    recorders = _recorders(engine, plan, settings)
+    if engine.is_chief:
+        observers = [*observers, *make_trackers(settings.saving.report_to, directory.path, plan.flags)]
+    recorders = make_recorders(plan.history, plan.updates, settings.saving, directory, engine.is_chief, observers)
     figures: JsonObject
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
     if plan.finished_checkpoint is None:
@@ -86,7 +100,7 @@ def open_and_train(task: Task[Model, Data, Any], model: Model, data: Data, plan:
             step = selection.step
             figures |= {"global_step": step, "best": best.facts(selection)}
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
-    return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders)
+    return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders, observers)
 
 
 def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief: bool) -> None:
@@ -96,17 +110,6 @@ def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief
     warmup_end = updates.first_step + updates.warmup_steps
     if warning := loss_warning(plan.history.entries, warmup_end, guess, advice):
         LOG.warning("warning: %s", warning)
-
-
-def _recorders(engine: "TensorFlowEngine", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
-    """Return the callbacks for history.jsonl and --tensorboard, which reads the history's lines."""
-    updates = plan.updates
-    writes = engine.is_chief
-    steps = settings.saving.log_steps, updates.steps
-    recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
-    if settings.saving.tensorboard and writes:
-        recorders.append(TensorBoardCallback(RunDirectory(settings.phases.output_dir), plan.history))
-    return recorders
 
 
 def _train(

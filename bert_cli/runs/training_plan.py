@@ -12,6 +12,7 @@ from bert_cli.flags.saved import flags_to_save
 from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.history import History
 from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
+from bert_cli.runs.callbacks.trackers import check_trackers
 from bert_cli.runs.resuming import same_command, to_resume
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import (
@@ -117,6 +118,7 @@ def plan_training(
         rerun: see driver.run.
     """
     settings: TrainingSettings = task.settings
+    check_trackers(settings.saving.report_to)
     plan = task.plan(model, data, recipe)
     resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training

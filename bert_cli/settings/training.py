@@ -13,6 +13,7 @@ from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, 
 
 EPOCH = "epoch"  # value of --eval_every
 NEWEST = "newest"  # value of --keep_moments
+TRACKERS = ("mlflow", "wandb")  # values of --report_to, each the name of a package
 _BY_SIZE = "by the size of the model (docs/training.md)"
 # Rules for several runs by one command.
 _COMPARED = "the runs are compared on held-out data"
@@ -58,6 +59,16 @@ class Seed(FlagGroup, heading="Training"):
     random_seed: int = deciding_option(12345, "seed of shuffling, dropout and new weights", lower=0)
 
 
+def read_trackers(text: str) -> tuple[str, ...]:
+    """Return the names in --report_to; raise InputError for another name."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip() not in ("", "none")))
+    for name in names:
+        if name not in TRACKERS:
+            advice = "; --tensorboard writes the history for TensorBoard" if name == "tensorboard" else ""
+            raise InputError(f"--report_to={text}: {name} is none of {', '.join(TRACKERS)}{advice}")
+    return names
+
+
 class Saving(FlagGroup, heading="Training"):
     """Flags for checkpoints and the training history."""
 
@@ -76,6 +87,14 @@ class Saving(FlagGroup, heading="Training"):
         lower=0,
     )
     tensorboard: bool = option(False, "also write the history for TensorBoard")
+    report_to: tuple[str, ...] = option(
+        (),
+        "experiment trackers that also get flags, losses and metrics, separated by commas: mlflow, wandb; needs their packages",
+        read=read_trackers,
+        write=",".join,
+        suggestions=TRACKERS,
+        may_be_empty=True,
+    )
 
 
 def read_eval_every(text: str) -> str:

@@ -28,8 +28,8 @@ class Callback:
     def on_start(self) -> None:
         """Prepare for the first step."""
 
-    def on_log(self, step: int, loss: float, rate: float) -> None:
-        """Receive the loss.
+    def on_log(self, step: int, loss: float, rate: float) -> bool | None:
+        """Receive the loss; return True to stop training.
 
         Args:
             step: number of finished steps.
@@ -112,6 +112,7 @@ def run_steps(
         stopping = is_stopping()
         due = [callback for callback in stepped if is_last or callback.is_due(step) or (stopping and callback.saves)]
         logging = is_last or stopping or step % log_every == 0
+        stops: list[bool | None] = []
         if due or logging or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))
@@ -122,12 +123,11 @@ def run_steps(
             recent = losses[logged:]
             # Use final_loss at the end: the last interval may be a single step.
             loss = final_loss(losses, step, log_every) if is_last else sum(recent) / len(recent)
-            for callback in callbacks:
-                callback.on_log(step, loss, rate)
+            # Use lists, not generators, so that callbacks after a stopping one are called, too.
+            stops = [callback.on_log(step, loss, rate) for callback in callbacks]
             if logging:
                 logged = len(losses)
-        # Use a list, not a generator, so that callbacks after a stopping one are called, too.
-        stops = [bool(callback.on_step(step)) for callback in due]
+        stops += [callback.on_step(step) for callback in due]
         if any(stops):
             for callback in stepped:
                 if callback not in due:

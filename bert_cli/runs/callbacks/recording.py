@@ -6,13 +6,17 @@ such as output_dir/run-1 are separate runs.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.names import EVENTS
-from bert_cli.outputs.history import History, lines_each
+from bert_cli.outputs.history import RATES, History, lines_each
+from bert_cli.runs.callbacks.observers import Callback as Observer
+from bert_cli.runs.callbacks.observers import Observation
 from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.settings.training import Saving
 from bert_cli.training.loop import Callback
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
 class HistoryCallback(Callback):
@@ -47,7 +51,6 @@ class HistoryCallback(Callback):
 
 
 _VERSION = "brain.Event:2"  # TensorBoard requires it in the first event
-_RATES = ("loss", "learning_rate", "examples_per_second")
 
 
 class TensorBoardCallback(Callback):
@@ -100,5 +103,31 @@ def scalars(entry: Mapping[str, Any]) -> dict[str, float]:
     if "metrics" in entry:
         tagged = {f"evaluation/{name}": value for name, value in entry["metrics"].items()}
     else:
-        tagged = {f"training/{name}": entry[name] for name in _RATES if name in entry}
+        tagged = {f"training/{name}": entry[name] for name in RATES if name in entry}
     return {name: float(value) for name, value in tagged.items()}
+
+
+def make_recorders(
+    history: History,
+    updates: TrainingHyperparameters,
+    saving: Saving,
+    directory: RunDirectory,
+    writes: bool,
+    observers: Sequence[Observer],
+) -> list[Callback]:
+    """Return the callback for history.jsonl, and those that read its lines.
+
+    Args:
+        history: the run's history.
+        updates: number of steps, and batch size.
+        saving: flag values.
+        directory: the run's directory.
+        writes: whether this process writes files.
+        observers: observers to inform.
+    """
+    recorders: list[Callback] = [HistoryCallback(history, saving.log_steps, updates.steps, updates.batch_size, writes)]
+    if saving.tensorboard and writes:
+        recorders.append(TensorBoardCallback(directory, history))
+    if observers:
+        recorders.append(Observation(observers, history, updates.steps))
+    return recorders

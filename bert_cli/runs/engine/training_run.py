@@ -167,8 +167,8 @@ class _WithFullTable(Callback):
         self._callback = callback
         self._run = run
 
-    def on_log(self, step: int, loss: float, rate: float) -> None:
-        self._callback.on_log(step, loss, rate)
+    def on_log(self, step: int, loss: float, rate: float) -> bool | None:
+        return self._callback.on_log(step, loss, rate)
 
     def on_step(self, step: int) -> bool | None:
         compact = self._run.compact

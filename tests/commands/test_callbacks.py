@@ -1,0 +1,155 @@
+"""Callbacks of Python programs: calls, stopping, exceptions, and the display in a notebook."""
+
+import json
+import logging
+import pathlib
+
+import pytest
+
+import bert_cli
+from bert_cli import Callback, Classifier
+from bert_cli.api import watching
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.history import read_history
+from bert_cli.weights.training_folder import numbered_checkpoints
+from tests.commands.conftest import SENTENCES
+
+TEXTS = [text for text, _ in SENTENCES]
+LABELS = ["person" if of_people else "animal" for _, of_people in SENTENCES]
+STEPS = 8  # steps in the training of `options`
+
+
+class Record(Callback):
+    """Keeps all calls as (method, step or steps, names of metrics)."""
+
+    def __init__(self, last_step: int = STEPS) -> None:
+        self.calls: list[tuple] = []
+        self.last_step = last_step
+
+    def on_start(self, steps):
+        self.calls.append(("start", steps))
+
+    def on_log(self, step, metrics):
+        self.calls.append(("log", step, *metrics))
+        if step >= self.last_step:
+            self.stop()
+
+    def on_evaluate(self, step, metrics):
+        self.calls.append(("evaluate", step, "eval_accuracy" in metrics))
+
+    def on_end(self, report):
+        self.calls.append(("end", report["global_step"]))
+
+
+@pytest.fixture(scope="module")
+def options(model) -> dict:
+    return {
+        "vocab_file": str(model / "vocab.txt"),
+        "bert_config_file": str(model / "bert_config.json"),
+        "max_seq_length": 16,
+        "train_batch_size": 4,
+        "num_train_epochs": STEPS * 4 / len(TEXTS),
+        "precision": "float32",
+        "log_steps": 2,
+        "report": False,
+    }
+
+
+def fit(options: dict, folder: pathlib.Path | None = None, **changes) -> Classifier:
+    return Classifier.fit(TEXTS, LABELS, TEXTS[:5], LABELS[:5], output_dir=folder, **options | changes)
+
+
+def test_every_line_of_the_history_is_a_call(options, tmp_path):
+    record = Record()
+    fit(options, tmp_path / "out", eval_every="4", callbacks=[record])
+    rates = "loss", "learning_rate", "examples_per_second"
+    history = read_history(str(tmp_path / "out"))
+    lines = [
+        ("evaluate", entry["step"], True) if "metrics" in entry else ("log", entry["step"], *rates) for entry in history
+    ]
+    assert [line[:2] for line in lines] == [
+        ("log", 2), ("log", 4), ("evaluate", 4), ("log", 6), ("log", 8), ("evaluate", 8),
+    ]  # fmt: skip
+    best = json.loads((tmp_path / "out" / "run_report.json").read_text())["global_step"]
+    assert record.calls == [("start", STEPS), *lines, ("end", best)]
+
+
+def test_stop_ends_the_training_and_keeps_its_weights(options, tmp_path):
+    record = Record(last_step=4)
+    classifier = fit(options, tmp_path / "out", callbacks=[record])
+    assert [call[:2] for call in record.calls] == [("start", 8), ("log", 2), ("log", 4), ("evaluate", 4), ("end", 4)]
+    assert list(numbered_checkpoints(str(tmp_path / "out"))) == [4]
+    assert classifier.report["global_step"] == 4
+    assert len(classifier.predict(TEXTS[:2])) == 2
+    # The next training with the same object starts anew.
+    record.last_step = STEPS
+    assert fit(options, callbacks=[record]).report["global_step"] == STEPS
+
+
+def test_an_exception_reaches_the_caller(options):
+    class Prune(Callback):
+        def on_evaluate(self, step, metrics):
+            raise LookupError(f"pruned at {step}")
+
+    with pytest.raises(LookupError, match="pruned at 4"):
+        fit(options, eval_every="4", callbacks=[Prune()])
+
+
+def test_what_is_no_callback_is_refused(options):
+    with pytest.raises(
+        InputError, match=r"callbacks\[1\]: an instance of bert_cli.Callback is needed, found <function"
+    ):
+        fit(options, callbacks=[Callback(), print_nothing])
+    with pytest.raises(InputError, match="verbose: 0, 1 or 2 is needed, found 'yes'"):
+        fit(options, verbose="yes")
+
+
+def print_nothing() -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("verbose", "has_metrics", "has_progress"), [(0, False, False), (1, True, False), (2, True, True)]
+)
+def test_verbose(verbose, has_metrics, has_progress, options, capsys, monkeypatch):
+    # pytest's handlers count as the program's own setup, which is kept.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    fit(options, verbose=verbose)
+    errors = capsys.readouterr().err
+    assert ("eval_accuracy = " in errors) == has_metrics
+    assert ("training 8/8" in errors) == has_progress
+
+
+class Handle:
+    """Keeps the states of one output as IPython's display handle gets them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def update(self, shown) -> None:
+        self.texts.append(shown._repr_html_())
+
+
+def test_display_in_a_notebook(monkeypatch):
+    ipython_display = pytest.importorskip("IPython.display")
+    handle = Handle()
+    monkeypatch.setattr(ipython_display, "display", lambda shown, display_id: handle)
+    display = watching.NotebookDisplay()
+    display.on_start(10)
+    display.on_log(5, {"loss": 0.5, "learning_rate": 1e-5, "examples_per_second": 812.3})
+    display.on_evaluate(5, {"eval_accuracy": 0.75, "eval_loss": 0.25})
+    display.on_end({"total_seconds": 61.0})
+    assert ["starting" in text for text in handle.texts] == [True, False, False, False]
+    assert 'value="5" max="10"' in handle.texts[1]
+    assert "loss 0.5000, 812 examples/s" in handle.texts[1]
+    assert "<td>0.7500</td>" in handle.texts[2]
+    assert "done in 1:01" in handle.texts[3]
+    assert repr(display).splitlines() == [
+        "training 5/10  done in 1:01", "      eval_accuracy  eval_loss", "step                          ",
+        "5              0.75       0.25",
+    ]  # fmt: skip
+
+
+def test_a_plain_process_is_no_notebook():
+    assert not watching.is_notebook()
+    assert "Callback" in bert_cli.__all__
