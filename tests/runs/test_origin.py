@@ -1,4 +1,4 @@
-"""Origin of a run, as run_report.json has it."""
+"""Command line, machine and commit in run_report.json."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *identity, *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_commit_of_the_working_directory(tmp_path, monkeypatch):
+def test_commit_of_a_repository(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.chdir(tmp_path)
     assert "git_commit" not in describe_origin()

@@ -1,4 +1,4 @@
-"""The end of a run: an error in the report is a single warning."""
+"""A run's end: an error in the report is a single warning."""
 
 import logging
 

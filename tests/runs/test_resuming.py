@@ -17,7 +17,7 @@ FILES = ("model.ckpt-2.index", "vocab.txt", "predictions.tsv")
 
 @pytest.fixture
 def folder(tmp_path):
-    """The directory of a run, with a file that the run did not write."""
+    """A run's directory, with a file that the run did not write."""
     run = tmp_path / "m"
     (run / "best").mkdir(parents=True)
     for name in (*FILES, "own.tsv", "best/model.ckpt-1.index"):
