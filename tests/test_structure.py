@@ -106,12 +106,12 @@ MAX_MODULES = 15
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 342,
+    "import bert_cli": 347,
     "keras.Encoder": 122,
     "text.tokenization": 12,
     "api.Tokenizer": 109,
     "bert-tokenize": 133,
-    "bert-serve": 363,
+    "bert-serve": 368,
 }
 
 

@@ -34,8 +34,10 @@ from bert_cli.settings.groups import read_threshold
 BATCH_SIZE = 32  # texts of maximum length
 
 
-class Classifier(TrainableModel, loading.CuttingModel):
-    """Text classifier, trained by bert-classify, or in any format that bert-convert writes.
+class Classifier(TrainableClassifier, loading.CuttingModel):
+    """Text classifier, made by `load`, `train` or `fit`.
+
+    The model may be trained by bert-classify, or be in any format that bert-convert writes.
 
     Attributes:
         labels: L label names, in the order of `probabilities`; () for a regression.
