@@ -13,6 +13,7 @@ from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.refusals import check_needs, refusals
 from tests.docs_pages import settings_of
+from tests.house_figures import HOUSE, MAX_CHECK_LINES, lines_of
 
 ONE = "; leave one of them out"
 WHOLE = f"the whole encoder is frozen{ONE}"
@@ -293,3 +294,11 @@ def test_a_remembered_flag_may_need_a_flag_that_is_off_now():
     check_needs(settings, ("do_eval",))
     with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
         check_needs(settings, ("do_eval", "whole_words_from"))
+
+
+def test_checks_of_flags_are_short():
+    """Rules belong to flags: --help and completion do not show code."""
+    modules = [name for name in HOUSE.modules if name.count(".") < 2 or name.split(".")[1] in ("flags", "settings")]
+    checks = [node for node in HOUSE.functions(modules) if node.name.lstrip("_").startswith("check")]
+    assert len(checks) > 20
+    assert [node.name for node in checks if lines_of(node) > MAX_CHECK_LINES] == []

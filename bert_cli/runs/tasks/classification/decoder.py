@@ -27,7 +27,7 @@ from bert_cli.settings.groups import TUNED, Inference
 
 
 def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type: ProblemType) -> None:
-    """Raise InputError if --calibrate or --abstain_error cannot be used in this run.
+    """Raise InputError if a run with --calibrate cannot calibrate, or not with --abstain_error.
 
     Without training, calibration.json must go to the model's directory.
 
@@ -37,8 +37,6 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         problem_type: its problem type.
     """
     flags, decoder = settings.calibration, problem_type.decoder
-    if not flags.calibrate:
-        return
     is_tuned = decoder.has_thresholds and settings.inference.threshold == TUNED
     refuse_if(decoder.calibration_refusal, f"--calibrate: {decoder.calibration_refusal}; leave it out")
     reason = "the thresholds would be chosen by the rows that the error is measured on; give a fixed --threshold"

@@ -112,7 +112,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # Only a prediction without an evaluation needs stored thresholds.
         should_tune = phases.do_eval or not settings.inference.do_predict
-        check_calibration(settings, model, data.problem_type)
+        if settings.calibration.calibrate:
+            check_calibration(settings, model, data.problem_type)
         decoder = make_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
         if not phases.do_train:
             decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
