@@ -132,7 +132,7 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
     updates = TrainingHyperparameters(steps=1, warmup_steps=0, learning_rate=RATE, batch_size=4, random_seed=12345)
     factors = rate_factors(engine.variables, FROZEN_ENCODER if frozen else {})
     report = train_rows(engine, features, updates, Saving(), str(tmp_path), None, factors)
-    np.testing.assert_allclose(report["first_loss"], head["loss"], rtol=1e-5)
+    np.testing.assert_allclose(report.first_loss, head["loss"], rtol=1e-5)
 
     slots = {name: (np.zeros_like(weights[name]), np.zeros_like(weights[name])) for name in gradients}
     numpy_optimizer.train_step(weights, slots, gradients, norm, RATE)

@@ -70,7 +70,7 @@ def test_a_stopped_run_in_float16_resumes_with_its_loss_scale(features, scaled, 
     folder = tmp_path
     stop = Called(5, lambda step: True)
     report = train_rows(make_engine("float16"), features, UPDATES, SAVING, folder, None, callbacks=[stop])
-    assert report["global_step"] == 5
+    assert report.global_step == 5
     middle = tensors_of(str(folder / "model.ckpt-5"))
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
     train_rows(make_engine("float16"), features, UPDATES, SAVING, str(folder), str(folder / "model.ckpt-5"))
@@ -87,7 +87,7 @@ def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp
     prefix = str(tmp_path / "model.ckpt-77")
     write_tf1(prefix, tensors)
     report = train_rows(make_engine("float16"), features, UPDATES, SAVING, str(tmp_path), prefix)
-    assert report["global_step"] == 8
+    assert report.global_step == 8
     after = tensors_of(str(tmp_path / "model.ckpt-8"))
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
 

@@ -135,7 +135,7 @@ def test_a_stopped_run_resumes_bit_for_bit(trained, tmp_path):
     problem_type, folder, features, *_ = trained
     stop = Called(STOP, lambda step: True)
     report = train_rows(make_engine(problem_type), features, UPDATES, SAVING, str(tmp_path), None, callbacks=[stop])
-    assert report["global_step"] == STOP
+    assert report.global_step == STOP
     train_rows(
         make_engine(problem_type), features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}")
     )
