@@ -62,7 +62,7 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     manifest: dict[str, Any] = {}
     if not is_new and directory.newest_checkpoint is not None:
         manifest = directory.manifest or {}
-    source = f"the default{'s' * (len(missing) > 1)} for a model of width {width}"
+    source = f"the {'defaults' if len(missing) > 1 else 'default'} for a model of width {width}"
     if manifest.get(COMMAND) == command and all(isinstance(manifest.get(name), float) for name in missing):
         recipe = recipe._replace(**{name: cast(float, manifest[name]) for name in missing})
         source = f"as the run in {directory} began"

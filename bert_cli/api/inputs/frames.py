@@ -165,7 +165,7 @@ def column_advice(table: Table, is_of_pairs: bool) -> str:
     columns = [f"df[{_quoted(column)}]" for column in table.names]
     if is_of_pairs:
         return f"zip({', '.join(columns[:2])})"
-    return "one of its columns: " + " or ".join(columns[:_MOST_NAMES]) + " …" * (len(columns) > _MOST_NAMES)
+    return "one of its columns: " + " or ".join(columns[:_MOST_NAMES]) + (" …" if len(columns) > _MOST_NAMES else "")
 
 
 def _quoted(column: Any) -> str:

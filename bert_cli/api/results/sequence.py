@@ -72,9 +72,11 @@ class Results(Sequence[Item], Generic[Item]):
         return frame
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} for {len(self)} text{'s' * (len(self) != 1)}"]
+        lines = [f"{type(self).__name__} for {len(self)} {'text' if len(self) == 1 else 'texts'}"]
         lines += [f"  {self._summary(item)}" for item in self[:_SHOWN_ROWS]]
-        return "\n".join(lines + ["  …"] * (len(self) > _SHOWN_ROWS))
+        if len(self) > _SHOWN_ROWS:
+            lines.append("  …")
+        return "\n".join(lines)
 
     def _summary(self, item: Any) -> str:
         """Return an item as one line."""

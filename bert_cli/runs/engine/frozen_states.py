@@ -44,7 +44,8 @@ def _compute_text_states(engine: TensorFlowEngine, features: Features, batch_siz
     width = engine.model.state_width
     # The states of an example's choices are side by side.
     has_choices = len(features.sequences) > len(features)
-    return StatedRows(features, results["states"].reshape(len(features), *[-1] * has_choices, width))
+    shape = (len(features), -1, width) if has_choices else (len(features), width)
+    return StatedRows(features, results["states"].reshape(shape))
 
 
 def _encode(engine: TensorFlowEngine, features: Features, batch_size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -105,7 +105,9 @@ def choose_format(extraction: Extraction, layers: Sequence[Layer], hidden_size: 
     Raises:
         InputError: if two columns would have the same name.
     """
-    unit = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
+    unit = "token" if extraction.pooling == "none" else "line"
+    if extraction.words:
+        unit = "word"
     combine = choose_combination(extraction)
     # Keep the indices from the flag: like Google's script, write -1 as -1.
     indices = tuple(layer.asked for layer in layers)
