@@ -89,16 +89,16 @@ def run(settings: ExtractSettings) -> int:
     choice = VectorChoice(extraction.pooling, layer_indices, max_seq_length, batch_size, with_attention)
     vector_model = open_vector_model(model, devices, choice, settings.model.strict)
     if shows_attention:
-        vector_model.engine.load(checkpoint)
+        vector_model.engine.load(model.required_checkpoint)
         show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0
     write = functools.partial(write_features, vector_model, settings, model, vector_format)
     if shards:
-        vector_model.engine.load(checkpoint)
+        vector_model.engine.load(model.required_checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
     facts = plan.resume_facts(settings, model, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
-    vector_model.engine.load(checkpoint)
+    vector_model.engine.load(model.required_checkpoint)
     return write(input_file, output_file, num_done_lines, facts)
 
 

@@ -116,7 +116,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
         places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
-        vector_model.engine.load(checkpoint)
+        vector_model.engine.load(model.required_checkpoint)
         return cls(vector_model, settings, model).loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()

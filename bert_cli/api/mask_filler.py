@@ -61,7 +61,7 @@ class MaskFiller(SavableModel):
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
         from bert_cli.runs.tasks.fill_mask import open_masked_words
 
-        filler = cls(open_masked_words(model, checkpoint, settings.devices), model)
+        filler = cls(open_masked_words(model, settings.devices), model)
         return filler.loaded_from(checkpoint, flags)
 
     @overload

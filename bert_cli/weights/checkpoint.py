@@ -116,8 +116,8 @@ def register_shared(path: CheckpointPath, reader: Reader) -> None:
 
 
 def open_checkpoint(path: CheckpointPath) -> Reader:
-    """Return a reader for the checkpoint, which is the shared one if it is registered."""
-    return _SHARED_READERS.get(path) or open_files(path)
+    """Return a reader for the checkpoint: the shared one, the opened one, or a new one."""
+    return _SHARED_READERS.get(path) or path.opened or open_files(path)
 
 
 def open_files(path: CheckpointPath) -> Reader:

@@ -20,6 +20,7 @@ from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights import known_models
 from bert_cli.weights.electra import GENERATOR
 from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
+from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import newest_undamaged
 
 TF1 = "tf1"
@@ -45,12 +46,14 @@ class CheckpointPath:
         handle: name for messages if the location is not meaningful, for example for a module from
             an archive, or the built-in model.
         network: the network in an ELECTRA checkpoint (see weights.electra); "" for the first one.
+        opened: reader that open_checkpoint returns, if the checkpoint has been opened before.
     """
 
     kind: str
     location: str
     handle: str | None = None
     network: str = ""
+    opened: Reader | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:

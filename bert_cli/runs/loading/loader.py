@@ -38,7 +38,6 @@ from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.model_garden import ModelGardenReader
 from bert_cli.weights.module_path import bundled_module, find_module
 from bert_cli.weights.path import HUB, TF1, CheckpointPath
-from bert_cli.weights.reader import Reader
 
 
 def load_model(
@@ -66,6 +65,7 @@ def load_model(
     Raises:
         InputError: if files are missing or damaged, or do not fit together.
     """
+    checkpoint = _open_tensorflow(checkpoint)
     config_file = flags.bert_config_file
     # Hugging Face's class reads only config.json, so a converted directory must agree with it. A
     # bert_config.json next to it may come from an earlier conversion.
@@ -148,7 +148,9 @@ def _find_paths(
         raise InputError(
             f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
         )
-    if not config_file and not (checkpoint and (checkpoint.kind == HUB or _electra_reader(checkpoint))):
+    if not config_file and not (
+        checkpoint and (checkpoint.kind == HUB or isinstance(checkpoint.opened, ElectraReader))
+    ):
         raise InputError(
             f"--bert_config_file is needed{checkpoint_note}: give the bert_config.json that belongs to this model"
         )
@@ -189,8 +191,8 @@ def _read_config(
             )
         return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint
-    electra = _electra_reader(checkpoint)
-    if electra:
+    electra = checkpoint.opened
+    if isinstance(electra, ElectraReader):
         LOG.info("%s: no %s there: its variables say the sizes, with 64 numbers a head", checkpoint.name, CONFIG)
         config = electra.config()
         return config if gelu == "auto" else dataclasses.replace(config, gelu=gelu)
@@ -209,32 +211,29 @@ def _read_config(
 
 def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointPath) -> None:
     """Raise InputError if a BERT config belongs to a checkpoint with another network."""
-    reader = _tensorflow_reader(checkpoint)
     # ELECTRA-Base has the same sizes as BERT-Base, so everything else would fit.
-    if isinstance(reader, ElectraReader):
+    if isinstance(checkpoint.opened, ElectraReader):
         raise InputError(
             f"{config_file}: describes a BERT, and {checkpoint.name} holds an ELECTRA: add "
             '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
         )
-    if isinstance(reader, ModelGardenReader):
-        reader.check_heads(config.num_attention_heads, config_file)
+    if isinstance(checkpoint.opened, ModelGardenReader):
+        checkpoint.opened.check_heads(config.num_attention_heads, config_file)
 
 
-def _electra_reader(checkpoint: CheckpointPath) -> ElectraReader | None:
-    """Return a reader for a TF1 checkpoint from ELECTRA; None for other checkpoints."""
-    reader = _tensorflow_reader(checkpoint)
-    return reader if isinstance(reader, ElectraReader) else None
+def _open_tensorflow(checkpoint: CheckpointPath | None) -> CheckpointPath | None:
+    """Return a TensorFlow checkpoint with its reader, which has only the index in memory.
 
-
-def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
-    """Return a reader for a TensorFlow checkpoint; None for other formats."""
+    Checkpoints in other formats are unchanged, because their readers keep files open.
+    """
     # If the checkpoint has just been removed, reading it will report that later.
-    if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
-        return None
-    # Not open_checkpoint: a shared reader hides the format. Import late: it imports safetensors.
+    if checkpoint is None or checkpoint.kind != TF1 or not files.exists(checkpoint.file):
+        return checkpoint
+    # Import late: it imports safetensors.
     from bert_cli.weights.checkpoint import open_files
 
-    return open_files(checkpoint)
+    # Not open_checkpoint: a shared reader hides the format.
+    return dataclasses.replace(checkpoint, opened=open_files(checkpoint))
 
 
 def _run_casing(paths: ModelPaths) -> tuple[str, bool] | None:

@@ -17,7 +17,6 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +45,6 @@ class PretrainedModel:
 
 def open_masked_words(
     model: ModelBundle[BertConfig],
-    checkpoint: CheckpointPath,
     devices: Devices,
     strict: bool = False,
 ) -> PretrainedModel:
@@ -54,7 +52,6 @@ def open_masked_words(
 
     Args:
         model: the model's files.
-        checkpoint: its weights.
         devices: device flags; Devices.for_answers chooses the engine.
         strict: whether a doubt about the model is an error, see checks.warn_or_fail.
 
@@ -64,7 +61,7 @@ def open_masked_words(
     config = model.config
     network = MaskedWords(model.vocabulary.size)
     engine = open_engine(network, config, devices.for_answers(), config.max_position_embeddings)
-    report, _ = engine.load(checkpoint)
+    report, _ = engine.load(model.required_checkpoint)
     no_next_sentence = ""
     if report.missing:
         no_next_sentence = f"{report.source} lacks {report.missing[0]}"

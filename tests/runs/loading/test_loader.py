@@ -60,6 +60,18 @@ def test_shared_weights_give_the_sizes_of_an_electra(tmp_path, monkeypatch):
     assert (config.model_type, config.hidden_size, config.embedding_size) == ("electra", 16, 8)
 
 
+def test_a_tensorflow_checkpoint_is_opened_once(checkpoint, monkeypatch):
+    checkpoint_files.write_tf1(checkpoint.location, {"bert/pooler/dense/bias": np.zeros(8, np.float32)})
+    prefixes = []
+    read_index = checkpoint_files.read_index
+    monkeypatch.setattr(checkpoint_files, "read_index", lambda *a, **k: prefixes.append(a[0]) or read_index(*a, **k))
+    model = load_model(FLAGS, checkpoint, 16)
+    reader = checkpoint_files.open_checkpoint(model.required_checkpoint)
+    assert reader.shapes == {"bert/pooler/dense/bias": (8,)}
+    assert model.checkpoint == checkpoint
+    assert prefixes == [checkpoint.location]
+
+
 def test_without_checkpoint_the_builtin_network_is_loaded():
     model = load_model(FLAGS, None, 16)
     assert model.is_builtin

@@ -157,7 +157,7 @@ def load_teacher(
         # TensorFlow in the same process.
         engine = opening.open_network(task, model, data, teacher_settings)
         predictor = opening.make_predictor(engine, model, data, teacher_settings)
-        load_trained(engine, checkpoint)
+        load_trained(engine, model.required_checkpoint)
         batch_size = teacher_settings.inference.predict_batch_size
         return decoder.infer_raw(predictor, features, batch_size, "asking the teacher")["probabilities"]
 
