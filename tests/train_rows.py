@@ -2,7 +2,8 @@
 
 from bert_cli.runs.engine.training_inputs import RowInput
 from bert_cli.runs.engine.training_run import train
-from bert_cli.training.loop import Callback
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.training.loop import Callback, TrainingFigures
 
 
 class Called(Callback):
@@ -12,6 +13,7 @@ class Called(Callback):
         self.every, self.saves, self.on_step = every, saves, call
 
 
-def train_rows(engine, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> dict:
+def train_rows(engine, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> TrainingFigures:
     """Train on features in memory and return the figures; see training_run.train."""
-    return train(engine, RowInput(features), updates, factors or {}, saving, str(folder), state, callbacks)
+    directory = RunDirectory(str(folder))
+    return train(engine, RowInput(features), updates, factors or {}, saving, directory, state, callbacks)

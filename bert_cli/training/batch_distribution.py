@@ -64,7 +64,7 @@ def distribute(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -
     if replicas == 1:
         return {name: tf.convert_to_tensor(values) for name, values in batch.items()}
 
-    def share(context: tf.distribute.ValueContext) -> dict[str, tf.Tensor]:
+    def share(context: tf.distribute.experimental.ValueContext) -> dict[str, tf.Tensor]:
         size = len(next(iter(batch.values()))) // replicas
         start = context.replica_id_in_sync_group * size
         rows = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
