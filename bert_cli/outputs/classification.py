@@ -9,7 +9,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
-from bert_cli.problem_types.columns import Column, Numbers, Texts, number_cells
+from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn, number_cells
 
 # Keep a row on one line, even for readers that ignore quotes. The tokenizer reads these characters
 # as spaces.
@@ -32,9 +32,9 @@ def write_test_results(path: str, numbers: np.ndarray) -> None:
 
 def text_columns(texts: TextPairs) -> dict[str, Column]:
     """Return the column text, and text_b if there are pairs."""
-    columns: dict[str, Column] = {"text": Texts([text_a for text_a, _ in texts])}
+    columns: dict[str, Column] = {"text": TextColumn([text_a for text_a, _ in texts])}
     if any(text_b is not None for _, text_b in texts):
-        columns["text_b"] = Texts([text_b for _, text_b in texts])
+        columns["text_b"] = TextColumn([text_b for _, text_b in texts])
     return columns
 
 
@@ -83,7 +83,7 @@ def write_ranking(
         texts: columns after it.
     """
     rows = np.argsort(-uncertainty, kind="stable")
-    probability = Numbers((1.0 - uncertainty).astype(np.float32))
+    probability = NumberColumn((1.0 - uncertainty).astype(np.float32))
     columns = {**columns, "probability": probability, **texts}
     write_table(path, {name: column.take(rows) for name, column in columns.items()}, "tsv")
     LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bert_cli.outputs.classification import TextPairs, text_columns, write_table
-from bert_cli.problem_types.columns import Column, Numbers, Texts
+from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
 from bert_cli.problem_types.parts import Suspects
 
 # bert-classify imports this module without those for tags, so that a text is answered sooner.
@@ -28,7 +28,7 @@ def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[
     """
     # Count from 1, as the log and --cross_validation do.
     numbers = [str(fold + 1) for fold in folds.tolist()]
-    write_table(path, {"id": Texts(ids), "fold": Texts(numbers), **columns, **text_columns(texts)}, "tsv")
+    write_table(path, {"id": TextColumn(ids), "fold": TextColumn(numbers), **columns, **text_columns(texts)}, "tsv")
 
 
 def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: TextPairs) -> None:
@@ -41,7 +41,7 @@ def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Tex
         texts: text or pair for all rows.
     """
     rows = suspects.rows
-    columns = {"id": Texts([ids[row] for row in rows]), **suspects.columns}
+    columns = {"id": TextColumn([ids[row] for row in rows]), **suspects.columns}
     write_table(path, columns | text_columns([texts[row] for row in rows]), "tsv")
 
 
@@ -99,7 +99,7 @@ def write_tagging_folds(
     texts = [(" ".join(example.words), None) for example in file.examples]
     tags = {"given": file.tags, "predicted": [prediction.tags for prediction in predictions]}
     columns: dict[str, Column] = {
-        name: Texts([" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences])
+        name: TextColumn([" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences])
         for name, tags_of_sentences in tags.items()
     }
     write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
@@ -144,7 +144,9 @@ def write_suspects_of_words(
         "word": [example.words[suspect.word] for example, suspect in zip(sentences, suspects, strict=True)],
         "text": [" ".join(example.words) for example in sentences],
     }
-    columns: dict[str, Column] = {name: Texts(texts[name]) for name in ("id", "place", "line", "given", "predicted")}
-    columns["probability"] = Numbers(np.array([suspect.probability for suspect in suspects], np.float32))
-    write_table(path, columns | {name: Texts(texts[name]) for name in ("word", "text")}, "tsv")
+    columns: dict[str, Column] = {
+        name: TextColumn(texts[name]) for name in ("id", "place", "line", "given", "predicted")
+    }
+    columns["probability"] = NumberColumn(np.array([suspect.probability for suspect in suspects], np.float32))
+    write_table(path, columns | {name: TextColumn(texts[name]) for name in ("word", "text")}, "tsv")
     return len(suspects)

@@ -37,7 +37,7 @@ class Column(abc.ABC):
 
 
 @dataclass(frozen=True)
-class Texts(Column):
+class TextColumn(Column):
     """Texts of n rows; None becomes an empty cell."""
 
     values: Sequence[str | None]
@@ -53,7 +53,7 @@ class Texts(Column):
 
 
 @dataclass(frozen=True)
-class NameLists(Column):
+class NameListColumn(Column):
     """Label names of n rows, joined by a comma in a cell."""
 
     values: Sequence[Sequence[str]]
@@ -69,7 +69,7 @@ class NameLists(Column):
 
 
 @dataclass(frozen=True)
-class Flags(Column):
+class FlagColumn(Column):
     """Truth values of n rows, bool [n]: yes or no in a table."""
 
     values: np.ndarray
@@ -85,7 +85,7 @@ class Flags(Column):
 
 
 @dataclass(frozen=True)
-class Numbers(Column):
+class NumberColumn(Column):
     """Numbers of n rows, float32 [n]."""
 
     values: np.ndarray

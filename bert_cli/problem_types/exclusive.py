@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.metrics import classification
 from bert_cli.metrics.calibration import reliability
-from bert_cli.problem_types.columns import Column, Probabilities, Texts
+from bert_cli.problem_types.columns import Column, Probabilities, TextColumn
 from bert_cli.problem_types.parts import LabelSet, Metrics, OutputDecoder, PredictionColumns, Predictions, Scores
 
 
@@ -102,7 +102,7 @@ class ExclusiveColumns(PredictionColumns):
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {
-            "label": Texts([str(label) for label in self.decoder.decisions(predictions, labels)]),
+            "label": TextColumn([str(label) for label in self.decoder.decisions(predictions, labels)]),
             "probabilities": Probabilities(_output_names(predictions, labels), predictions["probabilities"]),
         }
 

@@ -13,12 +13,12 @@ from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import (
     FLAGS,
     Column,
-    Flags,
+    FlagColumn,
     LabelCells,
-    NameLists,
-    Numbers,
+    NameListColumn,
+    NumberColumn,
     Probabilities,
-    Texts,
+    TextColumn,
     significant,
 )
 from bert_cli.problem_types.linear_models import logistic_probabilities
@@ -258,7 +258,7 @@ class MultiLabelColumns(PredictionColumns):
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        return NameLists([_select_names(labels, row) for row in label_ids > 0])
+        return NameListColumn([_select_names(labels, row) for row in label_ids > 0])
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
@@ -279,10 +279,10 @@ class MultiLabelColumns(PredictionColumns):
         order = np.argsort(probability, kind="stable")
         gold = is_present[rows, columns_of][order]
         columns: dict[str, Column] = {
-            "label": Texts([labels.names[column] for column in columns_of[order]]),
-            "given": Flags(gold),
-            "predicted": Flags(~gold),
-            "probability": Numbers(probability[order].astype(np.float32)),
+            "label": TextColumn([labels.names[column] for column in columns_of[order]]),
+            "given": FlagColumn(gold),
+            "predicted": FlagColumn(~gold),
+            "probability": NumberColumn(probability[order].astype(np.float32)),
         }
         return Suspects(rows[order].tolist(), columns)
 

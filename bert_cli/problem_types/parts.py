@@ -14,7 +14,7 @@ import numpy as np
 
 from bert_cli.metrics.calibration import fit_temperature
 from bert_cli.problem_types.calibration import Calibration
-from bert_cli.problem_types.columns import Column, Flags, LabelCells
+from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -275,7 +275,7 @@ class PredictionColumns(abc.ABC):
         columns = self.decision_columns(predictions, labels)
         if labels.abstain_from is None:
             return columns
-        return columns | {"abstain": Flags(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}
+        return columns | {"abstain": FlagColumn(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}
 
     @abc.abstractmethod
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.regression import CORRELATIONS, regression_metrics
-from bert_cli.problem_types.columns import Column, LabelCells, Numbers, significant
+from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant
 from bert_cli.problem_types.label_numbers import read_numbers
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.parts import (
@@ -121,13 +121,13 @@ class NumberColumns(PredictionColumns):
     """The predicted number."""
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
-        return {"value": Numbers(np.asarray(predictions["values"], np.float32))}
+        return {"value": NumberColumn(np.asarray(predictions["values"], np.float32))}
 
     def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": predictions["values"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        return Numbers(label_ids)
+        return NumberColumn(label_ids)
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return every row, largest difference from its number first.
@@ -144,7 +144,7 @@ class NumberColumns(PredictionColumns):
         rows = np.argsort(-np.abs(difference), kind="stable")
         columns = {"given": label_ids, "predicted": predictions["values"], "difference": difference}
         return Suspects(
-            rows.tolist(), {name: Numbers(values[rows].astype(np.float32)) for name, values in columns.items()}
+            rows.tolist(), {name: NumberColumn(values[rows].astype(np.float32)) for name, values in columns.items()}
         )
 
 

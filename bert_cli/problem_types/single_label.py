@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import count_more
 from bert_cli.metrics import classification
-from bert_cli.problem_types.columns import Column, LabelCells, Numbers, Texts, significant
+from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, TextColumn, significant
 from bert_cli.problem_types.exclusive import ExclusiveColumns, ExclusiveDecoder, ExclusiveMetrics
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE
@@ -110,7 +110,7 @@ class SingleLabelColumns(ExclusiveColumns):
     """Columns with label names."""
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        return Texts(_label_names(label_ids, labels))
+        return TextColumn(_label_names(label_ids, labels))
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return rows with a label that is not the most probable one, least probable label first.
@@ -131,7 +131,7 @@ class SingleLabelColumns(ExclusiveColumns):
         # file.
         rows = differing[np.argsort(gold_probability, kind="stable")]
         gold, predicted = (self.label_column(ids[rows], labels) for ids in (label_ids, best))
-        probability = Numbers(probabilities[rows, label_ids[rows]].astype(np.float32))
+        probability = NumberColumn(probabilities[rows, label_ids[rows]].astype(np.float32))
         return Suspects(rows.tolist(), {"given": gold, "predicted": predicted, "probability": probability})
 
 

@@ -10,7 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.classification import text_columns, write_table, write_test_results
 from bert_cli.outputs.eval_results import write_eval_results
-from bert_cli.problem_types.columns import Texts
+from bert_cli.problem_types.columns import TextColumn
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
@@ -19,19 +19,19 @@ PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0
 
 def write_predictions(path, ids, texts, names, probabilities, output_format="tsv"):
     columns = SINGLE_LABEL.columns.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names)))
-    write_table(path, {"id": Texts(ids), **columns, **text_columns(texts)}, output_format)
+    write_table(path, {"id": TextColumn(ids), **columns, **text_columns(texts)}, output_format)
 
 
 def write_multi_label(path, ids, texts, names, probabilities, thresholds, output_format="tsv"):
     columns = MULTI_LABEL.columns.prediction_columns(
         {"probabilities": probabilities}, LabelSet(tuple(names), thresholds)
     )
-    write_table(path, {"id": Texts(ids), **columns, **text_columns(texts)}, output_format)
+    write_table(path, {"id": TextColumn(ids), **columns, **text_columns(texts)}, output_format)
 
 
 def write_values(path, ids, texts, values, output_format="tsv"):
     columns = REGRESSION.columns.prediction_columns({"values": values}, LabelSet())
-    write_table(path, {"id": Texts(ids), **columns, **text_columns(texts)}, output_format)
+    write_table(path, {"id": TextColumn(ids), **columns, **text_columns(texts)}, output_format)
 
 
 def test_test_results(tmp_path):
@@ -219,8 +219,8 @@ def test_predictions_of_values(tmp_path):
 def test_predictions_of_choices(tmp_path):
     path, probabilities = tmp_path / "predictions", np.array([[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], np.float32)
     columns = MULTIPLE_CHOICE.columns.prediction_columns({"probabilities": probabilities}, LabelSet())
-    texts = {"text": Texts(["Tea", "Rum"]), "ending": Texts(["b", "d\te"])}
-    write_table(str(path), {"id": Texts(["1", "2"]), **columns, **texts}, "tsv")
+    texts = {"text": TextColumn(["Tea", "Rum"]), "ending": TextColumn(["b", "d\te"])}
+    write_table(str(path), {"id": TextColumn(["1", "2"]), **columns, **texts}, "tsv")
     assert path.read_bytes() == (
         b"id\tlabel\tprob_0\tprob_1\tprob_2\ttext\tending\n"
         b"1\t1\t0.2\t0.7\t0.1\tTea\tb\n"

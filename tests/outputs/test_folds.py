@@ -16,7 +16,7 @@ from bert_cli.outputs.folds import (
     write_tagging_folds,
 )
 from bert_cli.outputs.tagging import TagPrediction
-from bert_cli.problem_types.columns import Numbers, Probabilities, Texts
+from bert_cli.problem_types.columns import NumberColumn, Probabilities, TextColumn
 from bert_cli.problem_types.parts import Suspects
 
 TEXTS = [("one", None), ("two", None), ("three", None), ("four", None)]
@@ -39,7 +39,7 @@ PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]
 
 def test_suspects_have_the_columns_of_their_problem_type(tmp_path):
     path = tmp_path / "suspects.tsv"
-    columns = {"given": Texts(["no", "yes"]), "probability": Numbers(np.array([0.125, 0.25], np.float32))}
+    columns = {"given": TextColumn(["no", "yes"]), "probability": NumberColumn(np.array([0.125, 0.25], np.float32))}
     write_suspects(str(path), IDS, Suspects([2, 0], columns), TEXTS)
     assert path.read_text().splitlines() == [
         "id\tgiven\tprobability\ttext",
@@ -50,7 +50,7 @@ def test_suspects_have_the_columns_of_their_problem_type(tmp_path):
 
 def test_out_of_fold_has_every_row(tmp_path):
     path = tmp_path / "out_of_fold.tsv"
-    columns = {"given": Texts(["no"] * 4), "predicted": Texts(["no", "no", "yes", "yes"])}
+    columns = {"given": TextColumn(["no"] * 4), "predicted": TextColumn(["no", "no", "yes", "yes"])}
     columns["probabilities"] = Probabilities(("no", "yes"), PROBABILITIES)
     write_folds(str(path), IDS, np.array([0, 1, 1, 0]), columns, [*TEXTS[:3], ("four", "five")])
     assert path.read_text().splitlines()[:2] == [

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.columns import Flags, NameLists, Numbers, Probabilities, Texts, number_cells, significant
+from bert_cli.problem_types.columns import (
+    FlagColumn,
+    NameListColumn,
+    NumberColumn,
+    Probabilities,
+    TextColumn,
+    number_cells,
+    significant,
+)
 
 
 def test_number_cells_are_the_shortest_decimals_of_float32():
@@ -20,10 +28,10 @@ def test_probability_record():
 @pytest.mark.parametrize(
     ("column", "cells", "values"),
     [
-        (Texts(["a", None, "c"]), ["c", ""], ["c", None]),
-        (NameLists([("a",), (), ("b", "c")]), ["b,c", ""], [["b", "c"], []]),
-        (Flags(np.array([True, False, True])), ["yes", "no"], [True, False]),
-        (Numbers(np.array([1, 0.1, 2.5], np.float32)), ["2.5", "0.1"], [2.5, 0.1]),
+        (TextColumn(["a", None, "c"]), ["c", ""], ["c", None]),
+        (NameListColumn([("a",), (), ("b", "c")]), ["b,c", ""], [["b", "c"], []]),
+        (FlagColumn(np.array([True, False, True])), ["yes", "no"], [True, False]),
+        (NumberColumn(np.array([1, 0.1, 2.5], np.float32)), ["2.5", "0.1"], [2.5, 0.1]),
     ],
 )
 def test_columns_in_tables_and_json(column, cells, values):
@@ -34,8 +42,8 @@ def test_columns_in_tables_and_json(column, cells, values):
 
 
 def test_numbers_are_checked():
-    Texts(["nan"]).check()
-    for column in (Numbers(np.array([np.nan])), Probabilities(("a",), np.array([[np.nan]]))):
+    TextColumn(["nan"]).check()
+    for column in (NumberColumn(np.array([np.nan])), Probabilities(("a",), np.array([[np.nan]]))):
         with pytest.raises(InputError, match="NaN"):
             column.check()
 

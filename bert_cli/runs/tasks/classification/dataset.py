@@ -31,7 +31,7 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shorten
-from bert_cli.problem_types.columns import Column, Texts
+from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
@@ -141,7 +141,7 @@ class ChoiceSplit(Split):
 
     def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
         chosen_texts = [example.choices[chosen] for example, chosen in zip(self.examples, decisions, strict=True)]
-        return {"text": Texts([example.context for example in self.examples]), "ending": Texts(chosen_texts)}
+        return {"text": TextColumn([example.context for example in self.examples]), "ending": TextColumn(chosen_texts)}
 
     def lines(self, labels: Sequence[str], tokenizer: FullTokenizer, count: int, has_ids: bool) -> list[str]:
         return format_choices(self.features, tokenizer, self._has_label(count), has_ids)

@@ -21,7 +21,7 @@ from bert_cli.outputs.classification import (
     write_table,
     write_test_results,
 )
-from bert_cli.problem_types.columns import Column, Texts
+from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import Decoder
@@ -77,7 +77,7 @@ class PredictionTables:
         problem_type, labels = decoder.problem_type, decoder.labels
         decisions = problem_type.decoder.decisions(predictions, labels)
         write_test_results(paths[0], predictions[problem_type.decoder.output_name])
-        id_column, texts = Texts(ids), make_text_columns(decisions)
+        id_column, texts = TextColumn(ids), make_text_columns(decisions)
         columns = {"id": id_column, **problem_type.columns.prediction_columns(predictions, labels), **texts}
         write_table(paths[1], columns, self.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(ids))
