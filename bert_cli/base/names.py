@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Sequence
+from typing import Final
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -68,7 +69,8 @@ BEST = "best"  # directory with the best checkpoint
 BEST_FILE = "best.json"
 
 # Keys of run_report.json: digests of the texts and labels in the training and dev data.
-TRAIN_DATA, EVAL_DATA = "train_data_digest", "eval_data_digest"
+TRAIN_DATA: Final = "train_data_digest"
+EVAL_DATA: Final = "eval_data_digest"
 # Key of run_report.json and run.json: the runs in subdirectories, under RUNS, GRID or FOLDS.
 SEVERAL = "several"
 RUNS, GRID, FOLDS = "runs", "grid", "folds"

@@ -27,18 +27,30 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Required, TypedDict
 
 from bert_cli.base import files
 from bert_cli.base.json_files import expect_member, parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.names import HISTORY
 from bert_cli.base.writing import atomic_write
+from bert_cli.metrics.selection import Metric
 
 _LOG_STEPS = 100  # default if --log_steps is not set
 _CURVE_POINTS = 25  # minimum lines of training: a curve through two points is a straight line
 _ADVICE = "remove the line"
 RATES = ("loss", "learning_rate", "examples_per_second")  # numbers in a training line
+
+
+class HistoryEntry(TypedDict, total=False):
+    """A line, see above: it has `metrics`, or the other members of training; both have seconds."""
+
+    step: Required[int]
+    loss: float
+    learning_rate: float
+    examples_per_second: float
+    metrics: dict[str, float]
+    seconds: float
 
 
 def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
@@ -58,7 +70,7 @@ def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
     )
 
 
-def read_history(folder: str) -> list[dict[str, Any]]:
+def read_history(folder: str) -> list[HistoryEntry]:
     """Return the lines in a run's history.jsonl, [] if the file does not exist.
 
     Raises:
@@ -68,7 +80,7 @@ def read_history(folder: str) -> list[dict[str, Any]]:
     if not files.exists(path):
         return []
     lines = decode(files.read_bytes(path), path).split("\n")
-    entries = []
+    entries: list[HistoryEntry] = []
     # Ignore the last piece, which is empty, or incomplete after a kill.
     for number, line in enumerate(lines[:-1], 1):
         entry = parse_json(line, path, number, _ADVICE)
@@ -77,7 +89,7 @@ def read_history(folder: str) -> list[dict[str, Any]]:
     return entries
 
 
-def plain_number(value: Any) -> float | int:
+def plain_number(value: Metric) -> float | int:
     """Return a metric for JSON, a float32 as the shortest decimal that gives the same float32."""
     return value if isinstance(value, int) else float(str(value))
 
@@ -108,7 +120,7 @@ class History:
         self._last = (start, 0.0)
 
     @property
-    def evaluations(self) -> list[tuple[int, dict[str, Any]]]:
+    def evaluations(self) -> list[tuple[int, dict[str, float]]]:
         """Return (step, metrics) for each evaluation."""
         return [(entry["step"], entry["metrics"]) for entry in self.entries if "metrics" in entry]
 
@@ -135,12 +147,12 @@ class History:
         speed = (step - position) * batch_size / max(now - clock, 1e-9)
         self._last = (step, now)
         loss, rate = (float(f"{value:.7g}") for value in (loss, rate))
-        self._add(step=step, loss=loss, learning_rate=rate, examples_per_second=round(speed, 2))
+        self._add({"step": step, "loss": loss, "learning_rate": rate, "examples_per_second": round(speed, 2)})
 
-    def add_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
+    def add_evaluation(self, step: int, metrics: Mapping[str, Metric]) -> None:
         """Add an evaluation, which is on disk on return; ignore it if its step has one already."""
         if step not in (evaluated_step for evaluated_step, _ in self.evaluations):
-            self._add(step=step, metrics={name: plain_number(value) for name, value in metrics.items()})
+            self._add({"step": step, "metrics": {name: plain_number(value) for name, value in metrics.items()}})
 
     @contextlib.contextmanager
     def pausing(self) -> Iterator[None]:
@@ -151,7 +163,7 @@ class History:
         finally:
             self.paused += time.monotonic() - began
 
-    def _add(self, **entry: Any) -> None:
+    def _add(self, entry: HistoryEntry) -> None:
         entry["seconds"] = round(self._before + time.monotonic() - self._began, 3)
         self.entries.append(entry)
         if not self._writes:

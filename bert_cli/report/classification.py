@@ -10,7 +10,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, number, percent, prediction
 from bert_cli.report.figures import SERIES, Line, line_card, thin
-from bert_cli.report.run_files import Run
+from bert_cli.report.run_files import EvaluationReport, Run
 
 _UNIT = (-0.03, 1.03)  # axis limits for values from 0 to 1; a line at the end would be half cut off
 _SHOWN_LABELS = 40  # maximum labels in a matrix; more are unreadable, and are in the table
@@ -36,7 +36,7 @@ def classification_cards(run: Run) -> list[Card]:
     return cards + tables
 
 
-def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
+def _matrix(evaluation: EvaluationReport, run: Run) -> list[Card]:
     counts = evaluation.get("confusion_matrix")
     labels = run.report.get("labels", [])
     if not counts or len(counts) != len(labels) or len(labels) > _SHOWN_LABELS:

@@ -208,7 +208,7 @@ def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
     """
     trained = [run.report.get(TRAIN_DATA) for run in runs]
     if not all(trained):  # a run is not finished, so use the digest of its tokens
-        trained = [run.manifest.get("training_data") for run in runs]
+        trained = [str(run.manifest.get("training_data") or "") for run in runs]
     evaluated = [run.report.get(EVAL_DATA) for run in runs]
     digests_by_row = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
     return {

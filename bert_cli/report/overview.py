@@ -2,7 +2,9 @@
 
 import os
 import shlex
+from typing import cast
 
+from bert_cli.base.json_files import member_object
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
@@ -83,7 +85,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
     # Quote paths, which may contain spaces: people copy these commands.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     usages = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
-    is_choice = problem_type(run.manifest.get("problem_type")).has_choices
+    is_choice = problem_type(cast(str | None, run.manifest.get("problem_type"))).has_choices
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
     for purpose, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
@@ -123,7 +125,7 @@ def run_cards(run: Run) -> list[Card]:
         "parameters" if component == "total" else f"of these {component}": f"{count:,}"
         for component, count in counts.items()
     }
-    config = facts(named | {name: plain(value) for name, value in run.manifest["config"].items()})
+    config = facts(named | {name: plain(value) for name, value in member_object(run.manifest, "config").items()})
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
         settings_card(run),

@@ -79,7 +79,7 @@ def run_page(run: Run) -> str:
     over = f"{run.command} · {task}" if task and run.command == "bert-classify" else run.command
     under = [
         run.name,
-        *(str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)),
+        *filter(None, (run.report.get("finished"), run.report.get("devices"), run.report.get("precision"))),
     ]
     return _render(sections, title=title(run), over=over, under=" · ".join(under), tiles=tiles(run), warning="")
 

@@ -3,19 +3,70 @@
 import dataclasses
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import read_json_object
+from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
 from bert_cli.examples.glue import TASKS
 from bert_cli.flags.saved import read_flags
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
-from bert_cli.outputs.history import read_history
+from bert_cli.outputs.history import HistoryEntry, read_history
 
 _RESTORE = "restore it, or remove it"
+
+
+class Lengths(TypedDict):
+    """Statistics of the tokens per input, see outputs.dry_run.length_figures."""
+
+    rows: int
+    limit: int
+    mean: float
+    median: float
+    longest: int
+    edges: list[int]
+    counts: list[int]
+
+
+class EvaluationReport(TypedDict, total=False):
+    """Evaluation in run_report.json, besides the metrics; scores are numbers by column and label."""
+
+    eval_examples: int
+    confusion_matrix: list[list[int]]
+    classes: dict[str, dict[str, float]]
+    labels: dict[str, dict[str, float]]
+
+
+class RunReport(TypedDict, total=False):
+    """Members of run_report.json that the page shows; a run lacks those of other commands.
+
+    Digests are those of texts and labels. Parameters, lengths and cut examples are numbers by part
+    of the model, and by split.
+    """
+
+    finished: str
+    devices: str
+    precision: str
+    versions: dict[str, str]
+    parameters: dict[str, int]
+    peak_memory_bytes: int
+    peak_device_memory_bytes: int
+    global_step: int
+    last_step: int
+    last_loss: float
+    train_seconds: float
+    total_seconds: float
+    train_examples_per_second: float
+    eval_examples_per_second: float
+    train_data_digest: str
+    eval_data_digest: str
+    labels: list[str]
+    lengths: dict[str, Lengths]
+    cut_examples: dict[str, int]
+    eval: EvaluationReport
+    baselines: dict[str, dict[str, float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +84,11 @@ class Run:
     """
 
     folder: str
-    manifest: dict[str, Any]
-    report: dict[str, Any]
+    manifest: JsonObject
+    report: RunReport
     flags: dict[str, str]
     results: dict[str, float]
-    history: list[dict[str, Any]]
+    history: list[HistoryEntry]
     examples: EvalExamples | None
 
     @property
@@ -94,7 +145,7 @@ def read_run(folder: str) -> Run:
     return Run(
         folder=folder,
         manifest=manifest,
-        report=read_json_object(report, _RESTORE) if files.exists(report) else {},
+        report=cast(RunReport, read_json_object(report, _RESTORE) if files.exists(report) else {}),
         flags=read_flags(os.path.join(folder, FLAGS)),
         results=_read_results(os.path.join(folder, EVAL_RESULTS)),
         history=read_history(folder),

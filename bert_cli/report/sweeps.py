@@ -3,12 +3,19 @@
 import csv
 import dataclasses
 import os
-from typing import Any
+from typing import TypedDict
 
 from bert_cli.base import files
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import REPORT, SEVERAL, SUSPECTS
+
+
+class Member(TypedDict):
+    """A run or grid cell: its directory's name and its metrics, besides the flags that differ."""
+
+    folder: str
+    eval: dict[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +32,7 @@ class Sweep:
 
     folder: str
     kind: str
-    members: list[dict[str, Any]]
+    members: list[Member]
     best: str | None
     suspects: list[dict[str, str]] | None
 
