@@ -7,7 +7,7 @@ returns ["0"] or ["1"]: for each text, a label from labels.txt. `fit` and `train
 classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -194,7 +194,7 @@ class Classifier(TrainableClassifier, loading.CuttingModel):
             self._check_pair(text_b, f"texts[{row}]")
         return read
 
-    def _infer(self, texts: Texts, batch_size: int, title: str | None) -> dict[str, np.ndarray]:
+    def _infer(self, texts: Texts, batch_size: int, title: str | None) -> Mapping[str, np.ndarray]:
         """Return the model's outputs for texts."""
         examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(texts.pairs)]
         features = encode_texts(self._data, examples)

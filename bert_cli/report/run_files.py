@@ -40,10 +40,10 @@ class EvaluationReport(TypedDict, total=False):
 
 
 class RunReport(TypedDict, total=False):
-    """Members of run_report.json that the page shows; a run lacks those of other commands.
+    """Members of run_report.json that the page shows; each command writes some of them.
 
-    Digests are those of texts and labels. Parameters, lengths and cut examples are numbers by part
-    of the model, and by split.
+    Digests cover texts and labels. `parameters` counts by part of the model, `lengths` and
+    `cut_examples` by split.
     """
 
     finished: str

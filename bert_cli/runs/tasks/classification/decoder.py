@@ -3,7 +3,6 @@
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -141,20 +140,20 @@ class Decoder:
     calibration: Calibration | None = None
     calibration_flags: CalibrationFlags | None = None
 
-    def infer(
-        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
-    ) -> dict[str, Any]:
+    def infer(self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None) -> Predictions:
         """Return predictions, calibrated if there is a calibration; see Predictor.infer."""
-        return self.calibrate(self.infer_raw(predictor, features, batch_size, title), features.label_ids)
+        predictions, _ = self.infer_raw(predictor, features, batch_size, title)
+        return self.calibrate(predictions, features.label_ids)
 
     def infer_raw(
         self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
-    ) -> dict[str, Any]:
-        """Return Inferred's values, and predictions without calibration; see Predictor.infer."""
-        inferred = predictor.infer(features, batch_size, title)
-        return self.problem_type.decoder.postprocess(inferred.logits, features.label_ids) | inferred._asdict()
+    ) -> tuple[Predictions, float]:
+        """Return predictions without calibration, and rows per second; see Predictor.infer."""
+        logits, examples_per_second = predictor.infer(features, batch_size, title)
+        predictions = self.problem_type.decoder.postprocess(logits, features.label_ids)
+        return {**predictions, "logits": logits}, examples_per_second
 
-    def calibrate(self, predictions: dict[str, Any], label_ids: np.ndarray) -> dict[str, Any]:
+    def calibrate(self, predictions: Predictions, label_ids: np.ndarray) -> Predictions:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
         if not self.calibration:
             return predictions
@@ -175,7 +174,7 @@ class Decoder:
         """Return the labels that have separate temperatures; () if all logits share one."""
         return self.problem_type.decoder.temperature_names(self.labels.names)
 
-    def fit(self, label_ids: np.ndarray, predictions: dict[str, Any]) -> "Decoder":
+    def fit(self, label_ids: np.ndarray, predictions: Predictions) -> "Decoder":
         """Return a decoder that is fitted to an evaluation, as the flags ask for it.
 
         The calibration comes first, because thresholds depend on it.

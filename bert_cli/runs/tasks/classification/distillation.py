@@ -159,6 +159,7 @@ def load_teacher(
         predictor = opening.make_predictor(engine, model, data, teacher_settings)
         load_trained(engine, model.required_checkpoint)
         batch_size = teacher_settings.inference.predict_batch_size
-        return decoder.infer_raw(predictor, features, batch_size, "asking the teacher")["probabilities"]
+        predictions, _ = decoder.infer_raw(predictor, features, batch_size, "asking the teacher")
+        return predictions["probabilities"]
 
     return Teacher(checkpoint.identity, predict, [teacher_labels.index(label) for label in labels], problem_type)

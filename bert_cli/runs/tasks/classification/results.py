@@ -62,7 +62,7 @@ class PredictionTables:
         paths: Sequence[str],
         ids: Sequence[str],
         make_text_columns: Callable[[Sequence[Any]], dict[str, Column]],
-        predictions: dict[str, Any],
+        predictions: Predictions,
         decoder: Decoder,
     ) -> None:
         """Write the tables.

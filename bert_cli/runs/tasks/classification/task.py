@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
+from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
@@ -209,10 +210,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         details: JsonObject = {}
         lines: list[str] = []
         decoder = self._decoder(data)
-        computed: list[tuple[Split, dict[str, Any]]] = []
+        computed: list[tuple[Split, Predictions]] = []
+        rates: list[float] = []
         for name in split_names(data, "dev"):
             split, suffix = data.splits[name], name.removeprefix("dev")
-            raw_predictions = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
+            raw_predictions, rate = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
             label_ids = split.features.label_ids
             # Calibrate on the matched split of MNLI. No task with two dev splits has thresholds.
             if not computed or decoder.should_tune:
@@ -224,6 +226,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             details |= scores.details
             lines += scores.lines
             computed.append((split, predictions))
+            rates.append(rate)
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
             decoder.write(RunDirectory(self.settings.phases.output_dir))
@@ -231,7 +234,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         # Explanations need the tuned thresholds and the temperatures.
         data = dataclasses.replace(data, decoder=decoder)
         examples = functools.partial(explain_eval_examples, predictor, data, split, predictions, batch_size)
-        report: JsonObject = {"eval_examples_per_second": predictions["examples_per_second"], "eval": details}
+        report: JsonObject = {"eval_examples_per_second": rates[0], "eval": details}
         if decoder.calibration:
             report["calibration"] = decoder.calibration.facts(decoder.temperature_names)
         return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples)
@@ -280,12 +283,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         decoder = evaluation.details.decoder if evaluation else self._decoder(data)
         batch_size = self.settings.inference.predict_batch_size
         tables = prediction_tables(data)
-        rate = 0.0
+        rates: list[float] = []
         for name in split_names(data, "test"):
             split = data.splits[name]
-            predictions = decoder.infer(predictor, split.features, batch_size, "predicting")
-            rate = rate or predictions["examples_per_second"]
+            raw_predictions, rate = decoder.infer_raw(predictor, split.features, batch_size, "predicting")
+            predictions = decoder.calibrate(raw_predictions, split.features.label_ids)
+            rates.append(rate)
             if predictor.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, table) for table in tables.names(name)]
                 tables.write(paths, split.ids, split.text_columns, predictions, decoder)
-        return {"predict_examples_per_second": rate}
+        return {"predict_examples_per_second": next(filter(None, rates), 0.0)}
