@@ -41,7 +41,6 @@ from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.runs.loading.trained import complete
-from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import check_shards
@@ -115,7 +114,7 @@ def run(settings: ClassifySettings) -> dict:
     return driver.run(ClassificationTask, settings)
 
 
-main = Command("bert-classify", __doc__, ClassifySettings, run, check, resume_advice)
+main = Command("bert-classify", __doc__, ClassifySettings, run, check)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.runs import driver
 from bert_cli.runs.loading.trained import complete
-from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.pretraining import PretrainSettings
 
@@ -53,7 +52,7 @@ def run(settings: PretrainSettings) -> dict:
     return driver.run(PretrainingTask, settings)
 
 
-main = Command("bert-pretrain", __doc__, PretrainSettings, run, check, resume_advice)
+main = Command("bert-pretrain", __doc__, PretrainSettings, run, check)
 
 
 if __name__ == "__main__":

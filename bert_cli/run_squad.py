@@ -31,7 +31,6 @@ Examples:
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete
-from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_answers, score_file
 from bert_cli.settings.squad import SquadSettings
@@ -65,7 +64,7 @@ def run(settings: SquadSettings) -> dict:
     return driver.run(SquadTask, settings)
 
 
-main = Command("bert-squad", __doc__, SquadSettings, run, check, resume_advice)
+main = Command("bert-squad", __doc__, SquadSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ Examples:
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete
-from bert_cli.runs.resuming import resume_advice
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, with_stride
@@ -64,7 +63,7 @@ def run(settings: TagSettings) -> dict:
     return driver.run(TaggingTask, settings)
 
 
-main = Command("bert-tag", __doc__, TagSettings, run, check, resume_advice)
+main = Command("bert-tag", __doc__, TagSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def run_once(
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and phases.dry_run:
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
-        trained = _trained_model(task, model, data, plan, observers)
+        trained = _trained_model(task, model, data, plan, stack, observers)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report: JsonObject = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
@@ -155,11 +155,12 @@ def _trained_model(
     model: Model,
     data: Data,
     plan: TrainingPlan | None,
+    stack: contextlib.ExitStack,
     observers: Sequence[Observer],
 ) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""
     if plan:
-        return open_and_train(task, model, data, plan, observers)
+        return open_and_train(task, model, data, plan, stack, observers)
     predictor = open_predictor(task, model, data, task.settings)
     step = load_trained(predictor.engine, model.required_checkpoint)
     return TrainedModel(predictor, step, {"global_step": step})

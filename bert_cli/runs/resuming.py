@@ -1,7 +1,9 @@
 """Resuming a run or overwriting it: the checkpoint to resume, inputs at risk, and advice."""
 
+import contextlib
 import json
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +17,7 @@ from bert_cli.flags.option import Flag, every_flag, flag_values
 from bert_cli.runs.run_directory.directory import KEEP_ADVICE, OVERWRITE_ADVICE, RunDirectory
 from bert_cli.runs.run_directory.manifest import COMMAND, describe_changes
 from bert_cli.runs.run_directory.owned_files import written_names
-from bert_cli.runtime.process import PROCESS
+from bert_cli.runtime.signals import Stopped, stop_exception
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import check_no_index_lost, newest_to_train, step_number
@@ -160,11 +162,23 @@ def same_command(overwrites: bool) -> str:
     return f"{_SAME} without --overwrite_output_dir" if overwrites else _SAME
 
 
-def resume_advice(settings: Any) -> str:
-    """Return advice after an interruption, with the newest checkpoint if this run has one."""
-    folder = PROCESS.training_folder
-    # Before training starts, a checkpoint in the directory may belong to another run.
-    newest = RunDirectory(folder).newest_checkpoint if folder else None
-    if newest is None:
-        return f"give {_SAME} again"
-    return f"{same_command(settings.phases.overwrite_output_dir)} goes on from {os.path.basename(newest)}"
+@contextlib.contextmanager
+def advising_to_resume(directory: RunDirectory, rerun: str) -> Iterator[None]:
+    """Name the newest checkpoint if the block is interrupted.
+
+    All checkpoints in the directory must belong to this run.
+
+    Args:
+        directory: the run's directory.
+        rerun: the command or call that resumes the run; "" if nothing is kept.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped) as error:
+        newest = directory.newest_checkpoint
+        has_message = isinstance(error, Stopped) and error.message
+        if has_message or not rerun or newest is None:
+            raise
+        end = f"stopped by {error.name}" if isinstance(error, Stopped) else "interrupted"
+        number = error.number if isinstance(error, Stopped) else signal.SIGINT
+        raise stop_exception(number, f"{end}; {rerun} goes on from {os.path.basename(newest)}") from None

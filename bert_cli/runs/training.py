@@ -1,5 +1,6 @@
 """Training phase: start or resume the training, then load the best weights."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.recording import make_recorders
 from bert_cli.runs.callbacks.trackers import make_trackers
 from bert_cli.runs.learning_checks import loss_warning
+from bert_cli.runs.resuming import advising_to_resume
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import (
     STOPPED,
@@ -26,7 +28,6 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
-from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.loop import Callback, TrainingFigures
 from bert_cli.weights.path import find_checkpoint
@@ -55,13 +56,19 @@ class TrainedModel(NamedTuple):
 
 
 def open_and_train(
-    task: Task[Model, Data, Any], model: Model, data: Data, plan: TrainingPlan, observers: Sequence[Observer] = ()
+    task: Task[Model, Data, Any],
+    model: Model,
+    data: Data,
+    plan: TrainingPlan,
+    stack: contextlib.ExitStack,
+    observers: Sequence[Observer] = (),
 ) -> TrainedModel:
     """Train the model, or load it if training is finished.
 
     Args:
         task, model, data: see plan_training.
         plan: the plan.
+        stack: gets a context that names the checkpoint to resume from if the run is interrupted.
         observers: observers of the caller; the trackers of --report_to follow.
     """
     settings: TrainingSettings = task.settings
@@ -74,7 +81,7 @@ def open_and_train(
     figures: JsonObject
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
     if plan.finished_checkpoint is None:
-        trained = _train(task, engine, predictor, model, data, plan, recorders, best)
+        trained = _train(task, engine, predictor, model, data, plan, recorders, best, stack)
         last_step, figures = trained.global_step, trained._asdict()
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), engine.is_chief)
     else:
@@ -121,6 +128,7 @@ def _train(
     plan: TrainingPlan,
     recorders: Sequence[Callback],
     best: BestCheckpoint | None,
+    stack: contextlib.ExitStack,
 ) -> TrainingFigures:
     """Start or resume training, and return figures for the report."""
     from bert_cli.runs.engine.initial_weights import load_initial
@@ -142,7 +150,7 @@ def _train(
         labels, guesses = plan.task_plan.labels, plan.task_plan.guesses
         contents = model.tokenizer_files
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
-    PROCESS.training_folder = directory.path
+    stack.enter_context(advising_to_resume(directory, plan.rerun))
     factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
     callbacks = list(recorders)
     if plan.best and best:

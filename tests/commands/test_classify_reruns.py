@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runtime.process import PROCESS
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 
@@ -111,7 +110,6 @@ def test_an_interruption_before_training_promises_no_checkpoint(trained, trained
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bert_cli.runs.driver.open_and_train", interrupt)
-    monkeypatch.setattr(PROCESS, "training_folder", None)  # other tests use the same process
     outcome = classify(*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir")
     assert (outcome.code, outcome.last_line) == (130, "bert-classify: interrupted; give the same command again")
 

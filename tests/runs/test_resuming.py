@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
+import signal
 
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.runs.resuming import check_inputs, resume_advice, same_command, to_resume
-from bert_cli.runtime.process import PROCESS
+from bert_cli.runs.resuming import advising_to_resume, check_inputs, same_command, to_resume
+from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings
 
@@ -77,15 +80,29 @@ def test_models_in_a_sweep_are_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("overwrites", "text"), [(False, "the same command"), (True, "the same command without --overwrite_output_dir")]
-)
-def test_the_same_command_resumes_a_run(folder, monkeypatch, overwrites, text):
-    settings = build(TagSettings, {"output_dir": str(folder), "overwrite_output_dir": overwrites})
-    assert same_command(overwrites) == text
-    monkeypatch.setattr(PROCESS, "training_folder", None)
-    assert resume_advice(settings) == "give the same command again"
-    monkeypatch.setattr(PROCESS, "training_folder", str(folder))
-    assert resume_advice(settings) == f"{text} goes on from model.ckpt-2"
+    ("error", "rerun", "text"),
+    [
+        (KeyboardInterrupt(), same_command(False), "interrupted; the same command goes on from model.ckpt-2"),
+        (
+            Stopped(signal.SIGTERM), same_command(True),
+            "stopped by SIGTERM; the same command without --overwrite_output_dir goes on from model.ckpt-2",
+        ),
+        (Stopped(signal.SIGTERM, "saved"), same_command(False), "saved"),
+        (Stopped(signal.SIGTERM), "", ""),
+    ],
+)  # fmt: skip
+def test_an_interruption_names_the_command_that_resumes(folder, error, rerun, text):
+    with (
+        pytest.raises(BaseException, match=f"^{re.escape(text)}$") as caught,
+        advising_to_resume(RunDirectory(str(folder)), rerun),
+    ):
+        raise error
+    assert caught.value.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 143)
+
+
+def test_an_interruption_before_the_first_checkpoint_stays(tmp_path):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"), advising_to_resume(RunDirectory(str(tmp_path)), "again"):
+        raise KeyboardInterrupt
 
 
 def test_a_dry_run_logs_a_refusal(folder, caplog):
