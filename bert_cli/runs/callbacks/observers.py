@@ -9,7 +9,7 @@ Classifier.fit(texts, labels, dev_split=0.1, eval_every="epoch", callbacks=[Stop
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bert_cli.base.log import LOG
 from bert_cli.outputs.history import RATES, History
@@ -96,7 +96,8 @@ class Observation(loop.Callback):
                 if "metrics" in entry:
                     observer.on_evaluate(entry["step"], entry["metrics"])
                 else:
-                    observer.on_log(entry["step"], {name: entry[name] for name in RATES if name in entry})
+                    numbers = cast(Mapping[str, float], entry)
+                    observer.on_log(entry["step"], {name: numbers[name] for name in RATES if name in numbers})
         is_stopped = any(observer.is_stopped for observer in self._observers)
         if is_stopped and entries and step < self._steps:
             LOG.info("a callback stopped the training at step %d", step)
