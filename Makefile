@@ -193,15 +193,16 @@ lock: $(RELEASE_TOOLS)
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/all.lock | $(BILL) > requirements/all.cdx.json
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/serve.lock | $(BILL) > requirements/serve.cdx.json
 
+# Isolated (-I), so that pip does not take the clone, which has an egg-info, for the installed package.
 release: $(RELEASE_TOOLS)
 	rm -rf dist .venv-wheel
 	$(RELEASE_BIN)/python -m build --outdir dist .
 	$(RELEASE_BIN)/twine check --strict dist/*
 	$(BIN)/python -m venv .venv-wheel
-	.venv-wheel/bin/python -m pip install --quiet --require-hashes --requirement requirements/all.lock
-	.venv-wheel/bin/python -m pip install --quiet --no-deps dist/*.whl
+	.venv-wheel/bin/python -I -m pip install --quiet --require-hashes --requirement requirements/all.lock
+	.venv-wheel/bin/python -I -m pip install --quiet --no-deps dist/*.whl
 	rm -rf dist/tried && mkdir dist/tried
-	cd dist/tried && ../../.venv-wheel/bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)
+	cd dist/tried && env -u PYTHONPATH ../../.venv-wheel/bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)
 	rm -rf .venv-wheel dist/tried
 	@ls -l dist
 
