@@ -24,6 +24,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/question_answerer.py": "commands/test_api.py",
     "api/results/vectors.py": "api/results/test_sequence.py",
     "api/classifier_training.py": "commands/test_api_training.py",
+    "api/evaluation.py": "commands/test_api.py",
     "api/conversion.py": "commands/test_api_saving.py",
     "api/saving.py": "commands/test_api_saving.py",
     "api/tagger.py": "commands/test_api.py",

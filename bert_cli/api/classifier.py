@@ -8,19 +8,22 @@ classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import check_text, name_arguments_in_errors
 from bert_cli.api.classifier_training import TrainableClassifier
+from bert_cli.api.evaluation import score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
+from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.inference.rows import Predictor
+from bert_cli.runs.loading import trained
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening
@@ -29,6 +32,7 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, en
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
 from bert_cli.runs.tasks.classification.task import ClassificationTask, make_empty_dataset
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.data import NOT_TRAINED
 from bert_cli.settings.groups import read_threshold
 
 BATCH_SIZE = 32  # texts of maximum length
@@ -51,6 +55,7 @@ class Classifier(TrainableClassifier, loading.CuttingModel):
 
     takes_pairs: bool = True
     _columns = UNKNOWN_COLUMNS
+    _trained_columns = NOT_TRAINED
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
         self.labels = data.decoder.labels.names
@@ -128,6 +133,7 @@ class Classifier(TrainableClassifier, loading.CuttingModel):
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         classifier._columns = trained_columns(model)
+        classifier._trained_columns = trained.trained_columns(model, settings.columns)
         return classifier.loaded_from(checkpoint, flags)
 
     @name_arguments_in_errors()
@@ -165,17 +171,45 @@ class Classifier(TrainableClassifier, loading.CuttingModel):
             for row, pair in enumerate(read.pairs)
         ]
 
-    @name_arguments_in_errors()
-    def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> dict[str, Any]:
-        """Return how much each word contributed to the prediction, as --explain prints it in JSON.
+    @name_arguments_in_errors(dev_file="data")
+    def evaluate(self, data: Any, labels: Iterable | None = None, batch_size: int = BATCH_SIZE) -> dict[str, float]:
+        """Return the metrics for labeled texts, with the names in eval_results.txt.
 
-        See runs.tasks.classification.explanation.explain; `budget` is roughly the number of masked
-        copies to compute.
+        Args:
+            data: a path, a table with the columns of the training data, such as a pandas.DataFrame,
+                or rows as for `train`; or texts if there are `labels`.
+            labels: labels of the texts, as for `fit`.
+            batch_size: texts of maximum length per batch.
         """
-        check_text(text)
+        return score(self._session, self._data, self._trained_columns, data, labels, batch_size)
+
+    @overload
+    def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> Explanation: ...
+    @overload
+    def explain(self, text: Any, text_b: None = None, budget: int = BUDGET) -> Explanations: ...
+    @name_arguments_in_errors()
+    def explain(self, text: Any, text_b: str | None = None, budget: int = BUDGET) -> Explanation | Explanations:
+        """Return how much each word contributed to the prediction.
+
+        Args:
+            text: a text; or texts or pairs in any sequence, or a table, as for `predict`.
+            text_b: the second text of a pair.
+            budget: approximate number of masked copies to compute per text.
+
+        Returns:
+            An Explanation, or a sequence of them if `text` is not a string. A notebook shows the
+            words in colors.
+        """
+        if not isinstance(text, str):
+            refuse_if(text_b is not None, "text_b: put pairs (text, text_b) into the list")
+            read = self._read(text)
+            return Explanations(read, [make_explanation(self._explain(*pair, budget)) for pair in read.pairs])
         if text_b is not None:
             check_text(text_b, "text_b")
         self._check_pair(text_b, "text_b")
+        return make_explanation(self._explain(text, text_b, budget))
+
+    def _explain(self, text: str, text_b: str | None, budget: int) -> dict[str, Any]:
         tokens = tokenize_for_explanation(self._session, self._data, text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
         return text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)

@@ -1,6 +1,7 @@
 """Copies of loaded models: in a directory, in a pickle, and in Hugging Face's format."""
 
 import dataclasses
+import html
 import os
 import shutil
 import tempfile
@@ -105,6 +106,17 @@ class SavableModel:
     """
 
     _source: ModelSource
+
+    def facts(self) -> dict[str, str]:
+        """Return what a notebook shows of the model: name -> text."""
+        return {"model": self._source.checkpoint.name}
+
+    def __repr__(self) -> str:
+        return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self.facts().items())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self.facts().items())
+        return f"<b>{type(self).__name__}</b><table>{rows}</table>"
 
     def loaded_from(self, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Self:
         """Remember the checkpoint and the arguments of `load`, and return the model."""

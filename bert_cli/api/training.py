@@ -12,6 +12,7 @@ from bert_cli.api.watching import Watching
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import show_log
+from bert_cli.base.messages import list_names
 from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
@@ -38,12 +39,22 @@ class TrainableModel(SavableModel):
     output_dir: str | None = None
     _session: Predictor
 
+    def facts(self) -> dict[str, str]:
+        """Return what a notebook shows of the model: name -> text."""
+        engine_facts = self._session.engine.facts()
+        labels = list(getattr(self, "labels", ()))
+        facts = super().facts() | ({"labels": list_names(labels)} if labels else {})
+        parameters = f"{engine_facts['parameters']['total']:,}"
+        versions = ", ".join(f"{name} {version}" for name, version in engine_facts["versions"].items())
+        return facts | {"parameters": parameters, "device": str(engine_facts["devices"]), "computed by": versions}
+
     def summary(self) -> dict[str, int]:
-        """Print the number of parameters, and return it as {"total": …, part: …}.
+        """Print the model and the number of parameters, and return it as {"total": …, part: …}.
 
         See count_parameters for the parts.
         """
         counts = self._session.engine.facts()["parameters"]
+        print(self)
         print(parameters_line(counts))
         return counts
 

@@ -182,7 +182,7 @@ class _Classifier(ServedModel):
         return self._model.records([item.text_or_pair for item in items])
 
     def explain(self, item: Item) -> JsonObject:
-        return self._model.explain(item.first, item.second, EXPLAIN_BUDGET)
+        return self._model.explain(item.first, item.second, EXPLAIN_BUDGET).record()
 
 
 class _Tagger(ServedModel):

@@ -205,11 +205,50 @@ def test_labels_must_be_a_list(trained_once):
         Classifier.load(folder, labels="01")
 
 
-def test_explain_needs_a_single_text(trained_once):
+def test_explanations_of_several_texts(trained_once):
     classifier = Classifier.load(str(trained_once[0]))
-    for values in (["a dog"], pd.DataFrame({"text": ["a"]}), None):
-        with pytest.raises(InputTypeError, match=r"^text: one text is needed"):
+    frame = pd.DataFrame({"sentence": ["the old farmer", "a dog"]}, index=[5, 6])
+    explanations = classifier.explain(frame["sentence"], budget=8)
+    assert [explanation.words for explanation in explanations] == [("the", "old", "farmer"), ("a", "dog")]
+    assert explanations[0] == classifier.explain("the old farmer", budget=8)
+    assert explanations.to_frame().loc[6]["word"].tolist() == ["a", "dog"]
+    assert list(classifier.explain((text for text in ["a dog"]), budget=8)) == list(explanations[1:])
+
+
+def test_metrics_of_labeled_texts(trained_once):
+    classifier = Classifier.load(str(trained_once[0]), precision="float32")
+    texts, labels = ["the old farmer sings .", "a dog", "the bird"], [1, 0, 1]
+    predictions = classifier.predict(texts).best
+    metrics = classifier.evaluate(texts, labels)
+    accuracy = np.mean([str(label) == best for label, best in zip(labels, predictions, strict=True)])
+    assert metrics["eval_accuracy"] == pytest.approx(accuracy)
+    rows = list(zip(texts, labels, strict=True))
+    frame = pd.DataFrame({"label": labels, "text": texts})
+    assert classifier.evaluate(rows) == classifier.evaluate(frame) == metrics
+    with pytest.raises(InputError, match="cat"):
+        classifier.evaluate(texts, ["cat", "0", "1"])
+
+
+def test_a_model_describes_itself(trained_once, capsys):
+    classifier = Classifier.load(str(trained_once[0]), precision="float32")
+    lines = repr(classifier).splitlines()
+    assert lines[0] == "Classifier"
+    assert str(trained_once[0]) in lines[1]
+    assert "  labels: 0, 1" in lines
+    assert any(line.startswith("  parameters: ") for line in lines)
+    assert "<th>labels</th><td>0, 1</td>" in classifier._repr_html_()
+    assert classifier.summary()["total"] > 1000
+    assert "labels: 0, 1" in capsys.readouterr().out
+    assert repr(FeatureExtractor.load()).startswith("FeatureExtractor\n  model: ")
+
+
+def test_explain_needs_texts(trained_once):
+    classifier = Classifier.load(str(trained_once[0]))
+    for values in (None, 3, {"a dog"}):
+        with pytest.raises(InputTypeError, match=r"^texts: a list of texts is needed"):
             classifier.explain(values)
+    with pytest.raises(InputError, match=r"^text_b: put pairs \(text, text_b\) into the list"):
+        classifier.explain(["a dog"], "a cat")
     with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found 3"):
         classifier.explain("a dog", 3)
 
