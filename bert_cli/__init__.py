@@ -5,7 +5,6 @@ The classes are Callback, Classifier, FeatureExtractor, MaskFiller, QuestionAnsw
 """
 
 import importlib
-from typing import TYPE_CHECKING
 
 from bert_cli.base.version import __version__
 from bert_cli.runtime.early_interrupt import answer_early_interrupts
@@ -16,23 +15,15 @@ answer_early_interrupts()
 # later, while it changes.
 turn_off_telemetry()
 
-if TYPE_CHECKING:
-    from bert_cli.api.classifier import Classifier
-    from bert_cli.api.feature_extractor import FeatureExtractor
-    from bert_cli.api.mask_filler import MaskFiller
-    from bert_cli.api.question_answerer import QuestionAnswerer
-    from bert_cli.api.tagger import Tagger
-    from bert_cli.api.tokenizer import Tokenizer
-    from bert_cli.api.watching import Callback
-
-_CLASSES = {
-    "Callback": "watching",
-    "Classifier": "classifier",
-    "FeatureExtractor": "feature_extractor",
-    "MaskFiller": "mask_filler",
-    "QuestionAnswerer": "question_answerer",
-    "Tagger": "tagger",
-    "Tokenizer": "tokenizer",
+# Class -> its module. Type checkers read __init__.pyi instead.
+_API = {
+    "Callback": "bert_cli.api.watching",
+    "Classifier": "bert_cli.api.classifier",
+    "FeatureExtractor": "bert_cli.api.feature_extractor",
+    "MaskFiller": "bert_cli.api.mask_filler",
+    "QuestionAnswerer": "bert_cli.api.question_answerer",
+    "Tagger": "bert_cli.api.tagger",
+    "Tokenizer": "bert_cli.api.tokenizer",
 }
 __all__ = [
     "Callback", "Classifier", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer",
@@ -42,6 +33,6 @@ __all__ = [
 
 def __getattr__(name: str) -> type:
     # Import the API only if it is used: every command imports this file.
-    if name in _CLASSES:
-        return getattr(importlib.import_module(f".api.{_CLASSES[name]}", __name__), name)
+    if name in _API:
+        return getattr(importlib.import_module(_API[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 import ast
 import fnmatch
+import importlib
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ from email.parser import HeaderParser
 
 import pytest
 
+import bert_cli
 from bert_cli import __version__
 from bert_cli.__main__ import COMMANDS
 
@@ -61,6 +63,14 @@ def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_type_checkers_find_the_public_names():
+    stub = ast.parse((ROOT / "bert_cli" / "__init__.pyi").read_text("utf-8"))
+    modules = {alias.asname: node.module for node in stub.body for alias in node.names}
+    assert set(modules) == set(bert_cli.__all__)
+    for name, module in modules.items():
+        assert getattr(bert_cli, name) is getattr(importlib.import_module(module), name)
 
 
 @pytest.fixture(scope="module")

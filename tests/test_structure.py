@@ -44,7 +44,7 @@ features: problem_types settings text examples examples.squad
 records:
 corpus: settings text features records
 weights.formats:
-weights: tf_internals problem_types model weights.formats
+weights: tf_internals model weights.formats
 heads: tf_internals problem_types model weights
 training.optimizers: tf_internals model
 training: tf_internals model weights.formats weights training.optimizers
@@ -87,7 +87,7 @@ bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
     outputs outputs.vectors report inference runs.run_directory runs.loading runs.preparation
     runs.tasks runs.tasks.classification runs.extraction runs exports serving.monitoring serving
-package: api
+package:
 """
 ARROWS = {
     room: set(imported.split())
@@ -106,12 +106,12 @@ MAX_MODULES = 15
 # prints the present numbers. Lower a limit when its number falls, and raise it only for a module
 # with a new feature.
 MAX_REACH = {
-    "import bert_cli": 347,
-    "keras.Encoder": 122,
+    "import bert_cli": 3,
+    "keras.Encoder": 60,
     "text.tokenization": 12,
-    "api.Tokenizer": 109,
-    "bert-tokenize": 133,
-    "bert-serve": 368,
+    "api.Tokenizer": 60,
+    "bert-tokenize": 110,
+    "bert-serve": 372,
 }
 
 

@@ -9,10 +9,11 @@ import bert_cli
 from bert_cli.base.head_types import ENCODER
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SAFETENSORS, TOKENIZER, TOKENIZER_CONFIG
 from bert_cli.model.config import BertConfig
+from bert_cli.model.hugging_face_config import hugging_face_config
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.text.tokenizer_json import tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
-from bert_cli.weights.hugging_face import hugging_face_config, write_safetensors
+from bert_cli.weights.hugging_face import write_safetensors
 
 VOCAB = pathlib.Path(bert_cli.__file__).parent / "builtin" / "pretrained" / "vocab.txt"
 

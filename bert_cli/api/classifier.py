@@ -12,19 +12,21 @@ from typing import Any, overload
 
 import numpy as np
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import check_text, name_arguments_in_errors
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
+from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.features.cuts import CuttingModel
 from bert_cli.inference.rows import Predictor
 from bert_cli.runs.loading import trained
 from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import find_trained_type
@@ -38,7 +40,7 @@ from bert_cli.settings.groups import read_threshold
 BATCH_SIZE = 32  # texts of maximum length
 
 
-class Classifier(TrainableClassifier, loading.CuttingModel):
+class Classifier(TrainableClassifier, CuttingModel):
     """Text classifier, made by `load`, `train` or `fit`.
 
     The model may be trained by bert-classify, or be in any format that bert-convert writes.
@@ -109,7 +111,8 @@ class Classifier(TrainableClassifier, loading.CuttingModel):
             "long_text": long_text,
             "threshold": threshold,
         }
-        checkpoint = loading.find_model(path, ClassificationTask.command)
+        checkpoint = find_model(path)
+        check_command(checkpoint, ClassificationTask.command)
         # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
         # method allows them.
         read = {"threshold": None if threshold is None else read_threshold(str(threshold))}

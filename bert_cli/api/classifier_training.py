@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_weights

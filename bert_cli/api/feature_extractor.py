@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
-from bert_cli.features.cuts import NOT_CUT
+from bert_cli.features.cuts import NOT_CUT, CuttingModel
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
@@ -35,7 +35,7 @@ from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
-class FeatureExtractor(SavableModel, loading.CuttingModel):
+class FeatureExtractor(SavableModel, CuttingModel):
     """Encoder that turns texts into vectors, made by `load` from any checkpoint.
 
     Attributes:
@@ -107,7 +107,7 @@ class FeatureExtractor(SavableModel, loading.CuttingModel):
             checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module))
             flags["hub_module"] = None  # already used as the checkpoint
         else:
-            checkpoint = loading.find_model(path)
+            checkpoint = find_model(path)
         # Do not use the training run's layers and lengths, which were chosen for another purpose.
         settings, model = load_with_settings(checkpoint, ExtractSettings, flags, remembers=False)
         length = settings.encoding.max_seq_length

@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import check_text, name_arguments_in_errors, parse_arguments
+from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
 from bert_cli.api.saving import SavableModel
 from bert_cli.base.errors import InputError
@@ -57,7 +58,7 @@ class MaskFiller(SavableModel):
         """
         flags = {"do_lower_case": do_lower_case, "precision": precision, "engine": engine}
         settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, flags))
-        checkpoint = loading.find_model(path)
+        checkpoint = find_model(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
         from bert_cli.runs.tasks.fill_mask import open_masked_words
 

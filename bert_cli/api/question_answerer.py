@@ -13,18 +13,19 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.training import TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.features.cuts import warn_cuts
+from bert_cli.features.cuts import CuttingModel, warn_cuts
 from bert_cli.features.squad import check_lengths
 from bert_cli.inference.rows import Predictor
 from bert_cli.outputs.squad import check_search
+from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadTask, check_answers
@@ -34,7 +35,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class QuestionAnswerer(TrainableModel, loading.CuttingModel):
+class QuestionAnswerer(TrainableModel, CuttingModel):
     """Question-answering model, made by `load` or `train`.
 
     The model may be trained by bert-squad, or be a Hugging Face model for question answering.
@@ -118,7 +119,8 @@ class QuestionAnswerer(TrainableModel, loading.CuttingModel):
             "engine": engine,
             "hub_module": hub_module,
         }
-        checkpoint = loading.find_model(path, SquadTask.command)
+        checkpoint = find_model(path)
+        check_command(checkpoint, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, flags)
         task = SquadTask(settings)
         # Check combinations here: saved flags and arguments may conflict.

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Self
 
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CALIBRATION, CONFIG, EVAL_RESULTS, REPORT, THRESHOLDS

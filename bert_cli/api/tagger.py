@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.training import TrainableModel
 from bert_cli.api.watching import Callback, Watching
@@ -22,6 +22,7 @@ from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
 from bert_cli.inference.rows import Predictor
 from bert_cli.outputs.tagging import TagPrediction, TextEntities, example_entities
+from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
@@ -122,7 +123,8 @@ class Tagger(TrainableModel):
             "engine": engine,
             "hub_module": hub_module,
         }
-        checkpoint = loading.find_model(path, TaggingTask.command)
+        checkpoint = find_model(path)
+        check_command(checkpoint, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, flags)
         task = TaggingTask(settings)
         data = make_empty_dataset(settings, model)

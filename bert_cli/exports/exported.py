@@ -24,7 +24,7 @@ from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.saved import read_flags
+from bert_cli.flags.run_flags import read_flags
 from bert_cli.model.config import BertConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL

@@ -7,11 +7,11 @@ from bert_cli.base.messages import list_names
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json
 from bert_cli.model.config import BertConfig
+from bert_cli.model.hugging_face_config import hugging_face_config
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID
-from bert_cli.weights.hugging_face import hugging_face_config
 
 
 def write_model_config(
@@ -37,7 +37,8 @@ def write_model_config(
     vocabulary = model.optional_vocabulary
     # Use the vocabulary's [PAD]: transformers does not train the row with this id.
     pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-    values = hugging_face_config(config, head_type, labels, pad, dtype, problem_type)
+    problem_name = problem_type.hugging_face if problem_type else None
+    values = hugging_face_config(config, head_type, labels, pad, dtype, problem_name)
     write_json(os.path.join(folder, HUGGING_FACE_CONFIG), values)
 
 

@@ -20,12 +20,12 @@ from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import write_config
+from bert_cli.model.hugging_face_config import generic_labels
 from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.session import Runner, make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.hugging_face import generic_labels
 
 # Tolerance for fused operators in onnxruntime, which sum in another order.
 _MAX_DIFFERENCE = 1e-4

@@ -1,6 +1,6 @@
 """Counts of tokens that texts lost to a maximum length, and their log line."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
 from bert_cli.base.log import LOG
@@ -65,3 +65,14 @@ def warn_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts", place: str = "",
     if line := describe_cuts(cuts, max_tokens, noun):
         ending = f"; {advice}" if advice else ""
         LOG.warning("%swarning: %s%s", f"{place}: " if place else "", line, ending)
+
+
+class CuttingModel:
+    """Base class for models that cut long texts, and report this once per call.
+
+    Attributes:
+        on_cut: function of the counts and the maximum length in tokens. By default it logs a
+            warning.
+    """
+
+    on_cut: Callable[[Cuts, int], None] = staticmethod(warn_cuts)

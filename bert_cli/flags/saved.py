@@ -8,14 +8,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, flag_values
 from bert_cli.flags.parser import format_flag_value, parse
-
-# A comment, so that --flagfile ignores it: other data may need other values.
-_GUESS = "# found in the data: --"
+from bert_cli.flags.run_flags import GUESS, read_flags
 
 
 def flags_to_save(settings: Any, derived_values: dict[str, Any]) -> dict[str, str]:
@@ -54,33 +51,7 @@ def write_flags(path: str, flags: Mapping[str, str], guesses: Mapping[str, str] 
     """
     with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
-        file.writelines(f"{_GUESS}{name}={value}\n" for name, value in guesses.items())
-
-
-def read_flags(path: str) -> dict[str, str]:
-    """Return the flags in a flags.txt as texts; empty if the file is missing."""
-    return _pairs([line.removeprefix("--") for line in _lines(path) if not line.startswith("#")])
-
-
-def first_difference(saved: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return the first flag that differs, such as `--layers=-1, not -2`, or "" if none does."""
-    names = (name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name))
-    return next((f"--{name}={saved.get(name, '')}, not {now.get(name, '')}" for name in names), "")
-
-
-def read_guesses(path: str) -> dict[str, str]:
-    """Return the values in a flags.txt that the run guessed from its data; empty without the file."""
-    return _pairs([line.removeprefix(_GUESS) for line in _lines(path) if line.startswith(_GUESS)])
-
-
-def _lines(path: str) -> list[str]:
-    if not files.exists(path):
-        return []
-    return split_lines(read_text(path), path)
-
-
-def _pairs(lines: list[str]) -> dict[str, str]:
-    return {name: value for name, _, value in (line.partition("=") for line in lines if line)}
+        file.writelines(f"{GUESS}{name}={value}\n" for name, value in guesses.items())
 
 
 def read_remembered(settings_class: type, folder: str, given_names: Collection[str]) -> dict[str, Any]:

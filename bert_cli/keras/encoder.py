@@ -8,8 +8,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
+from bert_cli.api.model_path import find_model
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
 from bert_cli.base.spec import INPUTS
@@ -17,11 +17,12 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.loading.network import load_bert
 from bert_cli.runtime.forks import refuse_lost_tensorflow
-from bert_cli.settings.groups import ModelFiles
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
+
+_WORDS = "bert/embeddings/word_embeddings"
 
 
 @keras.saving.register_keras_serializable(package="bert_cli")
@@ -65,12 +66,15 @@ class Encoder(keras.layers.Layer):
         Raises:
             InputError: something is missing, damaged or does not fit together.
         """
-        model = load_model(ModelFiles(), loading.find_model(path), None, needs_bert=True, needs_vocab=False)
+        checkpoint = find_model(path)
+        reader = open_checkpoint(checkpoint)
+        num_words = reader.shapes[_WORDS][0] if _WORDS in reader.shapes else None
+        config = load_bert(checkpoint, num_words)
         deferred = DeferredInitialization()
         with deferred.deferring():
-            layer = cls(model.config, trainable=trainable, **options)
+            layer = cls(config, trainable=trainable, **options)
         variables = named_weights(layer.bert)
-        report = load_weights(variables, open_checkpoint(model.required_checkpoint))
+        report = load_weights(variables, reader)
         report.check_whole(NO_BERT, POOLER)  # some Hugging Face classes have no pooler
         deferred.initialize_except(variables[name] for name in report.loaded)
         return layer

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.api import loading
-from bert_cli.api.arguments import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.texts import list_items
+from bert_cli.api.model_path import find_model
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
@@ -84,7 +84,7 @@ class Preprocessor(keras.layers.Layer):
             **options: arguments for keras.layers.Layer.
         """
         flags = ModelFiles(do_lower_case=do_lower_case)
-        model = load_model(flags, loading.find_model(path), None, needs_bert=True)
+        model = load_model(flags, find_model(path), None, needs_bert=True)
         max_positions = model.config.max_position_embeddings
         if max_seq_length > max_positions:
             raise InputError(

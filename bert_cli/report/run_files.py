@@ -11,7 +11,7 @@ from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
 from bert_cli.examples.glue import TASKS
-from bert_cli.flags.saved import read_flags
+from bert_cli.flags.run_flags import read_flags
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.outputs.history import HistoryEntry, read_history
 

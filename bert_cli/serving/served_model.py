@@ -10,7 +10,6 @@ import numpy as np
 
 from bert_cli.api.classifier import Classifier
 from bert_cli.api.feature_extractor import FeatureExtractor
-from bert_cli.api.loading import CuttingModel
 from bert_cli.api.mask_filler import MaskFiller
 from bert_cli.api.question_answerer import QuestionAnswerer
 from bert_cli.api.tagger import Tagger
@@ -19,8 +18,8 @@ from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import PAIR_MARK
-from bert_cli.features.cuts import Cuts
-from bert_cli.runs.loading.trained import command_of
+from bert_cli.features.cuts import Cuts, CuttingModel
+from bert_cli.runs.loading.commands import command_of
 from bert_cli.serving.errors import RequestError
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, TF1, CheckpointPath, find_checkpoint

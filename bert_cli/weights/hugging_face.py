@@ -1,6 +1,6 @@
-"""Reader and writer for the weights and the config in Hugging Face's format.
+"""Reader and writer for weights in Hugging Face's format.
 
-The tokenizer's files are in text/tokenizer_json.py.
+The config is in model/hugging_face_config.py, and the tokenizer's files in text/tokenizer_json.py.
 """
 
 import os
@@ -12,15 +12,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
-from bert_cli.base.json_files import read_json_object
+from bert_cli.base.head_types import ENCODER
 from bert_cli.base.names import SAFETENSORS, TF_MODEL
 from bert_cli.base.writing import follow_umask
-from bert_cli.model.config import BertConfig
-from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
-from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.registry import PROBLEM_TYPES
+from bert_cli.model.networks import BERT, NETWORKS
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
 from bert_cli.weights.path import hugging_face_weights
@@ -100,9 +95,6 @@ class HuggingFaceReader(Reader):
 
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-_ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
-# Google's code uses this dropout before a classifier and ignores the config's rates.
-_CLASSIFIER_DROPOUT = 0.1
 
 
 def write_safetensors(
@@ -140,112 +132,3 @@ def write_safetensors(
         follow_umask(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: cannot be written: {error}") from None
-
-
-def hugging_face_config(
-    config: BertConfig,
-    head_type: str,
-    labels: tuple[str, ...] | None,
-    pad_token_id: int = 0,
-    dtype: str = "float32",
-    problem_type: ProblemType | None = None,
-) -> dict:
-    """Return the contents of config.json.
-
-    Args:
-        config: the model's config.
-        head_type: a key of HEAD_TYPES.
-        labels: label names in the order of the classifier's outputs; None if the head has no labels.
-        pad_token_id: id of [PAD].
-        dtype: type for storing weights.
-        problem_type: a text classifier's problem type; None if unknown.
-    """
-    network = config.network
-    values = config.values() | {
-        "architectures": [network.architecture(head_type)],
-        "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
-        "model_type": config.model_type,
-        "pad_token_id": pad_token_id,
-        "torch_dtype": dtype,
-        **network.additional_keys,
-    }
-    # Remove our own key: hidden_act has the form of gelu in Hugging Face's names.
-    del values["gelu"]
-    if CLASSIFIER in HEAD_TYPES[head_type].heads:
-        values[network.classifier_dropout] = _CLASSIFIER_DROPOUT
-    if labels is not None:
-        # Use strings, because JSON has no integer keys.
-        values["id2label"] = {str(number): label for number, label in enumerate(labels)}
-        values["label2id"] = {label: number for number, label in enumerate(labels)}
-    if head_type == CLASSIFIER and problem_type and problem_type.hugging_face:
-        values["problem_type"] = problem_type.hugging_face
-    stored_keys = {field: key for key, field in network.keys.items()}
-    values = {stored_keys.get(key, key): value for key, value in values.items() if key not in network.constants}
-    # Sort the keys, like transformers.
-    return dict(sorted(values.items()))
-
-
-def _head_type(values: dict) -> str | None:
-    """Return the head type for the class in a config.json; None for an unknown class."""
-    classes = values.get("architectures")
-    class_name = classes[0] if isinstance(classes, list) and classes else None
-    return HEAD_TYPES_OF_CLASSES.get(class_name) if isinstance(class_name, str) else None
-
-
-def read_hugging_face_problem(path: str) -> ProblemType | None:
-    """Return the problem type that a config.json names or its class implies, or None.
-
-    Raises:
-        InputError: if the file is not a JSON object.
-    """
-    values = read_json_object(path)
-    if _head_type(values) == CHOICE:
-        return MULTIPLE_CHOICE
-    stored = values.get("problem_type")
-    return next(
-        (candidate for candidate in PROBLEM_TYPES.values() if stored and candidate.hugging_face == stored),
-        None,
-    )
-
-
-def read_cross_encoder_activation(path: str) -> str | None:
-    """Return the activation that sentence-transformers applies to a cross-encoder's logit.
-
-    Args:
-        path: path to a config.json.
-
-    Returns:
-        A class name, such as "Sigmoid"; None if there is no activation, or only the identity.
-    """
-    values = read_json_object(path)
-    section = values.get("sentence_transformers")
-    function = section.get("activation_fn") if isinstance(section, dict) else None
-    function = function or values.get("sbert_ce_default_activation_function")
-    name = function.rpartition(".")[2] if isinstance(function, str) else ""
-    return name if name not in ("", "Identity") else None
-
-
-def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the label names and the head type in a config.json.
-
-    Returns:
-        The label names, or None if there are only generic ones (LABEL_0, LABEL_1, …). A key of
-        HEAD_TYPES, or None for an unknown class.
-
-    Raises:
-        InputError: if the file is not a JSON object, or its label numbers have gaps.
-    """
-    values = read_json_object(path)
-    head_type = _head_type(values)
-    names = values.get("id2label")
-    if not names:
-        return None, head_type
-    if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(len(names)))):
-        raise InputError(f"{path}: id2label does not number its labels 0, 1, …")
-    labels = tuple(str(names[str(number)]) for number in range(len(names)))
-    return (None if labels == generic_labels(len(labels)) else labels), head_type
-
-
-def generic_labels(count: int) -> tuple[str, ...]:
-    """Return the names that transformers gives to outputs without labels."""
-    return tuple(f"LABEL_{number}" for number in range(count))

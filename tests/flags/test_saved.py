@@ -7,7 +7,8 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
-from bert_cli.flags.saved import first_difference, flags_to_save, read_flags, read_guesses, read_remembered, write_flags
+from bert_cli.flags.run_flags import first_difference, read_flags, read_guesses
+from bert_cli.flags.saved import flags_to_save, read_remembered, write_flags
 
 
 class Run(FlagGroup, heading="Run"):

@@ -1,6 +1,5 @@
-"""Writing weights and config for transformers."""
+"""Writing weights for transformers."""
 
-import json
 import os
 import stat
 
@@ -12,16 +11,11 @@ from safetensors.numpy import load_file
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.model.config_files import read_config
 from bert_cli.model.layers import named_weights
-from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.hugging_face import (
     HuggingFaceReader,
     google_name,
-    hugging_face_config,
     hugging_face_name,
-    read_hugging_face_labels,
-    read_hugging_face_problem,
     write_safetensors,
 )
 
@@ -103,77 +97,6 @@ def test_a_number_that_float16_cannot_hold(tmp_path):
 def test_a_name_that_bert_does_not_have(tmp_path):
     with pytest.raises(InputError, match="global_step: Hugging Face's BERT has no such weight"):
         write_safetensors(str(tmp_path / "x"), {"global_step": np.zeros(())}, "encoder")
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ({"hidden_act": "gelu", "gelu": "tanh"}, "gelu_new"),
-        ({"hidden_act": "gelu", "gelu": "erf"}, "gelu"),
-        ({"hidden_act": "gelu_new", "gelu": "erf"}, "gelu_new"),
-        ({"hidden_act": "relu"}, "relu"),
-    ],
-)
-def test_the_config_is_restored(tiny_config, tmp_path, ours, theirs):
-    config = tiny_config(**ours, layer_norm_eps=1e-7)
-    values = hugging_face_config(config, "tagger", ("O", "B-X"))
-    assert values["hidden_act"] == theirs
-    assert values["architectures"] == ["BertForTokenClassification"]
-    assert values["label2id"] == {"O": 0, "B-X": 1}
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(values))
-    restored = read_config(str(path))
-    assert restored.activation == config.activation
-    assert (restored.layer_norm_eps, restored.intermediate_size) == (1e-7, 17)
-    assert read_hugging_face_labels(str(path)) == (("O", "B-X"), "tagger")
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ("single_label", "single_label_classification"),
-        ("multi_label", "multi_label_classification"),
-        ("regression", "regression"),
-        (None, None),
-    ],
-)
-def test_the_problem_type(tiny_config, tmp_path, ours, theirs):
-    path = tmp_path / "config.json"
-    values = hugging_face_config(tiny_config(), "classifier", ("a",), problem_type=PROBLEM_TYPES.get(ours))
-    path.write_text(json.dumps(values))
-    assert values.get("problem_type") == theirs
-    assert read_hugging_face_problem(str(path)) is PROBLEM_TYPES.get(ours)
-    assert "problem_type" not in hugging_face_config(
-        tiny_config(), "tagger", ("O",), problem_type=PROBLEM_TYPES.get(ours)
-    )
-
-
-def test_multiple_choice_follows_from_the_class(tiny_config, tmp_path):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(hugging_face_config(tiny_config(), "multiple_choice", None)))
-    assert read_hugging_face_problem(str(path)) is PROBLEM_TYPES["multiple_choice"]
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({}, (None, None)),
-        ({"architectures": ["BertModel"], "id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, (None, "encoder")),
-        ({"architectures": ["OtherModel"], "id2label": {"1": "b", "0": "a"}}, (("a", "b"), None)),
-    ],
-)
-def test_labels(tmp_path, values, expected):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(values))
-    assert read_hugging_face_labels(str(path)) == expected
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"id2label": {"0": "a", "2": "b"}}', '{"id2label": ["a"]}'])
-def test_labels_of_a_bad_config(tmp_path, text):
-    path = tmp_path / "config.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"config\.json"):
-        read_hugging_face_labels(str(path))
 
 
 def test_an_untied_decoder_is_refused(tensors, tmp_path):

@@ -12,7 +12,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import DISK_FULL, InputError, explain_write_error, refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
-from bert_cli.flags.saved import first_difference, read_flags, write_flags
+from bert_cli.flags.run_flags import first_difference, read_flags
+from bert_cli.flags.saved import write_flags
 from bert_cli.outputs.vectors.arrays import NpyWriter, NpzWriter
 from bert_cli.outputs.vectors.json_lines import JsonLinesWriter
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer

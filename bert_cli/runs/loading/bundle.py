@@ -10,7 +10,8 @@ from bert_cli.base import files
 from bert_cli.base.json_files import to_json
 from bert_cli.base.names import TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.loading.head_files import HeadFiles, ModelPaths
+from bert_cli.runs.loading.head_files import HeadFiles
+from bert_cli.runs.loading.paths import ModelPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import is_tokenizer_json
 from bert_cli.text.tokenizer_json import run_tokenizer_config

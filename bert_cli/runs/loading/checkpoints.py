@@ -1,40 +1,19 @@
-"""Choice of the checkpoint that a run starts from or uses. Imports no TensorFlow.
-
-PRETRAINED holds the built-in pre-trained BERT, if its weights are installed. Commands use it if no
-flag names a model. FOLDER has vocabulary and config of a smaller network with random weights. It is
-used for --init_checkpoint=random, and if the built-in weights are not installed.
-"""
+"""Choice of the checkpoint that a run starts from or uses. Imports no TensorFlow."""
 
 import logging
 import os
-import pathlib
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
+from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
+from bert_cli.runs.loading.builtin import pretrained_model
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.module_path import find_module
-from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, model_folder
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
-
-FOLDER = str(pathlib.Path(os.path.abspath(__file__)).parents[2] / "builtin")  # bert_cli/builtin
-PRETRAINED = os.path.join(FOLDER, "pretrained")
-
-
-def pretrained_model() -> CheckpointPath | None:
-    """Return the built-in pre-trained model; None if its weights are not installed."""
-    # The weights are large, so some copies of the package do not have them.
-    if not files.exists(os.path.join(PRETRAINED, SAFETENSORS)):
-        return None
-    return CheckpointPath(HUGGING_FACE, PRETRAINED, handle=BUILTIN_MODEL)
-
-
-def random_model() -> tuple[str, str]:
-    """Return vocab.txt and bert_config.json for the small built-in network with random weights."""
-    return os.path.join(FOLDER, VOCABULARY), os.path.join(FOLDER, CONFIG)
 
 
 def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:

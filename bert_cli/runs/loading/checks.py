@@ -1,6 +1,5 @@
 """Checks for suspicious flags and model files: a warning, or an error with --strict."""
 
-import math
 import os
 
 import numpy as np
@@ -11,15 +10,13 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.shapes import encoder_shapes
-from bert_cli.runs.loading.checkpoints import FOLDER
+from bert_cli.runs.loading.builtin import FOLDER
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_files import StoredTokenizer
 from bert_cli.text.tokenizer_settings import LOWER_CASE
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
-from bert_cli.weights.path import HUB, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 
-_LARGE = 10**9  # bytes of weights; shapes of larger models are compared before building the model
 MAX_UNKNOWN = 0.05  # share of unknown words that needs no warning
 
 # Directory names of Google's releases. The original infers the casing from them.
@@ -102,21 +99,6 @@ def check_casing(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
             strict,
         )
-
-
-def check_large_model(config: BertConfig, checkpoint: CheckpointPath) -> None:
-    """Raise InputError if a large model's config does not fit its checkpoint.
-
-    Loading compares them too, but only after building the model. A damaged config may need more
-    memory than the machine has.
-    """
-    shapes = encoder_shapes(config)
-    if checkpoint.kind == HUB or 4 * sum(map(math.prod, shapes.values())) < _LARGE:
-        return
-    # Import late: it imports safetensors.
-    from bert_cli.weights.checkpoint import check_shapes, open_checkpoint
-
-    check_shapes(shapes, open_checkpoint(checkpoint))
 
 
 def check_sizes(

@@ -1,4 +1,4 @@
-"""Paths of a model's files, and the trained head that these files describe. No TensorFlow."""
+"""A trained head as the files of a model describe it. No TensorFlow."""
 
 import dataclasses
 import functools
@@ -7,69 +7,30 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.messages import list_names
-from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
+from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
-from bert_cli.flags.saved import read_flags, read_guesses
+from bert_cli.model.hugging_face_config import (
+    generic_labels,
+    read_cross_encoder_activation,
+    read_hugging_face_labels,
+    read_hugging_face_problem,
+)
 from bert_cli.problem_types.calibration import Calibration, find_calibration
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.registry import problem_type
+from bert_cli.problem_types.registry import PROBLEM_TYPES, problem_type
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.paths import ModelPaths
 from bert_cli.runs.run_directory.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.weights.path import CheckpointPath
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelPaths:
-    """Files of a model.
-
-    Attributes:
-        vocab_file: vocab.txt or tokenizer.json; None for a model without vocabulary.
-        config_file: the config; None only for a tensorflow-hub module and for a TF1 checkpoint from
-            ELECTRA, which is configured by its variables.
-        checkpoint: the checkpoint; None for random weights.
-        is_builtin: whether this is the small built-in network.
-        preprocessor: tensorflow-hub module that preprocesses text, or None.
-    """
-
-    vocab_file: str | None
-    config_file: str | None
-    checkpoint: CheckpointPath | None
-    is_builtin: bool = False
-    preprocessor: CheckpointPath | None = None
-
-    @property
-    def required_checkpoint(self) -> CheckpointPath:
-        """Return the checkpoint if there must be one, as in a run without training."""
-        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
-        return self.checkpoint
-
-    @property
-    def folder(self) -> str:
-        """Return the checkpoint's directory."""
-        return self.required_checkpoint.folder
-
-    @property
-    def config_name(self) -> str:
-        """Return the name of the config's file or module, for messages."""
-        return self.config_file or self.required_checkpoint.name
-
-    @functools.cached_property
-    def saved_flags(self) -> dict[str, str]:
-        """Return the flags of the bert_cli run that made the checkpoint; {} for other checkpoints."""
-        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
-
-    @functools.cached_property
-    def guesses(self) -> dict[str, str]:
-        """Return flag values that this run derived from its data, see flags.saved."""
-        return read_guesses(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,8 +71,6 @@ class HeadFiles:
         """
         if not self.num_outputs:
             return ()
-        from bert_cli.weights.hugging_face import generic_labels
-
         labels = generic_labels(self.num_outputs)
         warn_once(
             f"warning: {self.paths.folder}: {HUGGING_FACE_CONFIG} does not name the labels, so they are called "
@@ -132,10 +91,10 @@ class HeadFiles:
             return problem_type(saved["problem_type"])
         if config_file is None:
             return None
-        # Import late: it imports safetensors, which only a Hugging Face directory needs.
-        from bert_cli.weights.hugging_face import read_hugging_face_problem
-
-        return read_hugging_face_problem(config_file)
+        name, head_type = read_hugging_face_problem(config_file)
+        if head_type == CHOICE:
+            return MULTIPLE_CHOICE
+        return next((known for known in PROBLEM_TYPES.values() if name and known.hugging_face == name), None)
 
     @functools.cached_property
     def problem_type(self) -> ProblemType | None:
@@ -148,8 +107,6 @@ class HeadFiles:
         # The probability of a single label would always be 1.
         if not config_file or named_type not in (None, SINGLE_LABEL) or not self._has_one_text_output():
             return named_type
-        from bert_cli.weights.hugging_face import read_cross_encoder_activation
-
         activation = read_cross_encoder_activation(config_file)
         note = f", before the {activation} that sentence-transformers applies to it" if activation else ""
         LOG.info("%s: the classifier has one output, so a number is predicted: its logit%s", self.paths.folder, note)
@@ -216,7 +173,4 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
 def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
     if checkpoint.hugging_face_config is None:
         return None, None
-    # Import late: it imports safetensors, which only a Hugging Face directory needs.
-    from bert_cli.weights.hugging_face import read_hugging_face_labels
-
     return read_hugging_face_labels(checkpoint.hugging_face_config)

@@ -1,43 +1,23 @@
 """Loader that reads a model's files, except for the weights, into a ModelBundle."""
 
 import dataclasses
-import os
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import LOG
-from bert_cli.base.names import (
-    CONFIG,
-    FLAGS,
-    HUGGING_FACE_CONFIG,
-    TOKENIZER,
-    TOKENIZER_CONFIG,
-    TOKENIZER_FILES,
-    VOCABULARY,
-)
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_files import read_config, read_module_config, refuse_other_network
-from bert_cli.model.networks import BERT
-from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
-from bert_cli.runs.loading.checkpoints import random_model
-from bert_cli.runs.loading.checks import check_casing, check_large_model, check_sizes, report_tokenizer
+from bert_cli.model.config_files import read_module_config
+from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.checks import check_casing, check_sizes, report_tokenizer
+from bert_cli.runs.loading.network import check_has_sizes, find_bert, no_bert, open_tensorflow
+from bert_cli.runs.loading.paths import ModelPaths, find_paths
+from bert_cli.runs.loading.tokenizer import cut_blank_end, find_casing, read_stored, run_casing
 from bert_cli.runs.run_directory.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.text.added_token_files import TokenizerPaths
-from bert_cli.text.tokenizer_files import (
-    StoredTokenizer,
-    find_tokenizer_files,
-    is_tokenizer_json,
-    read_casing,
-    read_tokenizer,
-)
-from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
-from bert_cli.weights.electra import ElectraReader
-from bert_cli.weights.model_garden import ModelGardenReader
-from bert_cli.weights.module_path import bundled_module, find_module
-from bert_cli.weights.path import HUB, TF1, CheckpointPath
+from bert_cli.text.vocabulary import Vocabulary
+from bert_cli.weights.module_path import bundled_module
+from bert_cli.weights.path import CheckpointPath
 
 
 def load_model(
@@ -65,30 +45,30 @@ def load_model(
     Raises:
         InputError: if files are missing or damaged, or do not fit together.
     """
-    checkpoint = _open_tensorflow(checkpoint)
+    checkpoint = open_tensorflow(checkpoint)
     config_file = flags.bert_config_file
     # Hugging Face's class reads only config.json, so a converted directory must agree with it. A
     # bert_config.json next to it may come from an earlier conversion.
     if to_convert and checkpoint:
         config_file = config_file or checkpoint.hugging_face_config
-    paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
+    paths = find_paths(flags, config_file, checkpoint, needs_vocab, hub)
+    if not paths.config_file:
+        check_has_sizes(checkpoint)
     # With a length, it is checked below, after the config, in a run's order of messages.
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
     # Read the tokenizer before the config: if the config has no vocab_size, the vocabulary's size
     # is used.
-    stored = _read_tokenizer(paths, flags)
+    stored = read_stored(paths, flags)
     vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
-    if checkpoint and isinstance(config, BertConfig):
-        check_large_model(config, checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
-        vocabulary = _cut_blank_end(vocabulary, config.vocab_size)
+        vocabulary = cut_blank_end(vocabulary, config.vocab_size)
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
-    stored_casing = _run_casing(paths) or stored.casing
+    stored_casing = run_casing(paths) or stored.casing
     do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stored_casing)
     if vocabulary:
         report_tokenizer(stored, flags.do_lower_case, flags.strict)
@@ -108,55 +88,6 @@ def load_model(
     return model
 
 
-def _cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """Return the vocabulary without trailing blank lines beyond the model's rows, and log them."""
-    shortened = without_blank_end(vocabulary, size)
-    if blank := vocabulary.size - shortened.size:
-        lines = "line is" if blank == 1 else f"{blank} lines are"
-        LOG.info("%s: the last %s blank and no token", vocabulary.path, lines)
-    return shortened
-
-
-def _find_paths(
-    flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
-) -> ModelPaths:
-    """Find the model's files in the flags, in the checkpoint's directory, or built in.
-
-    Args:
-        config_file: config to use; None for the one next to the checkpoint.
-        needs_vocab: see load_model. If False, the small built-in network is not used.
-        hub: flag values; `hub_preprocess` names a module that has a vocabulary.
-    """
-    vocab_file = flags.vocab_file
-    for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
-        if path:
-            files.check_readable(path, flag)
-    if needs_vocab and not (vocab_file or config_file or checkpoint):
-        return ModelPaths(*random_model(), None, is_builtin=True)
-    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
-    # The preprocessor's vocabulary has priority, because the module's encoder was trained with it.
-    if preprocessor:
-        vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
-    if checkpoint:
-        vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
-        config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    checkpoint_note = f" ({checkpoint.name} has none)" if checkpoint else ""
-    if needs_vocab and not vocab_file:
-        # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
-        if config_file:
-            refuse_other_network(config_file)
-        raise InputError(
-            f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
-        )
-    if not config_file and not (
-        checkpoint and (checkpoint.kind == HUB or isinstance(checkpoint.opened, ElectraReader))
-    ):
-        raise InputError(
-            f"--bert_config_file is needed{checkpoint_note}: give the bert_config.json that belongs to this model"
-        )
-    return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
-
-
 def _read_config(
     paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
@@ -170,130 +101,46 @@ def _read_config(
     Raises:
         InputError: if the config is damaged or does not fit, or if a module is missing or refused.
     """
-    if paths.config_file:
-        module = None if needs_bert else read_module_config(paths.config_file)
-        if module is None:
-            config = read_config(paths.config_file, gelu, vocab_size)
-            check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
-            if paths.checkpoint and config.model_type == BERT:
-                _check_network(config, paths.config_file, paths.checkpoint)
-            return config
-        # The module may have been moved since the run.
-        check_config(module, paths.config_file, paths.checkpoint, ignored_keys=("hub_module",))
-        # A module is code that will be run. So load it only if the user names it, or if it is in
-        # the config's directory.
-        handle = files.make_absolute(hub_module) if hub_module else bundled_module(paths.config_file, module.hub_module)
-        if handle is None:
-            raise InputError(
-                f"{paths.config_file}: this model was trained on the module {module.hub_module}, "
-                "which is not in its folder; a module is run, so it must be named by you: if you "
-                f"trust it, give --hub_module={module.hub_module} (in Python hub_module=…)"
-            )
-        return dataclasses.replace(module, hub_module=handle)
-    checkpoint = paths.required_checkpoint
-    electra = checkpoint.opened
-    if isinstance(electra, ElectraReader):
-        LOG.info("%s: no %s there: its variables say the sizes, with 64 numbers a head", checkpoint.name, CONFIG)
-        config = electra.config()
-        return config if gelu == "auto" else dataclasses.replace(config, gelu=gelu)
-    setup_tensorflow()
-    # Import late: these modules import TensorFlow.
-    from bert_cli.weights.hub import HubReader
-    from bert_cli.weights.hub_encoder import module_config
+    module = read_module_config(paths.config_file) if paths.config_file and not needs_bert else None
+    if paths.config_file is None or module is None:
+        bert = find_bert(paths.config_file, paths.checkpoint, gelu, vocab_size)
+        if bert is not None:
+            return bert
+        checkpoint = paths.required_checkpoint
+        if needs_bert or vocab_size is None:
+            raise no_bert(checkpoint)
+        # Import late: it imports TensorFlow.
+        from bert_cli.weights.hub_encoder import module_config
 
-    bert = HubReader(checkpoint.location, checkpoint.name).config()
-    if bert is not None:
-        return bert if gelu == "auto" else dataclasses.replace(bert, gelu=gelu)
-    if needs_bert or vocab_size is None:
-        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    return module_config(checkpoint, vocab_size)
-
-
-def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointPath) -> None:
-    """Raise InputError if a BERT config belongs to a checkpoint with another network."""
-    # ELECTRA-Base has the same sizes as BERT-Base, so everything else would fit.
-    if isinstance(checkpoint.opened, ElectraReader):
+        return module_config(checkpoint, vocab_size)
+    # The module may have been moved since the run.
+    check_config(module, paths.config_file, paths.checkpoint, ignored_keys=("hub_module",))
+    # A module is code that will be run. So load it only if the user names it, or if it is in
+    # the config's directory.
+    handle = files.make_absolute(hub_module) if hub_module else bundled_module(paths.config_file, module.hub_module)
+    if handle is None:
         raise InputError(
-            f"{config_file}: describes a BERT, and {checkpoint.name} holds an ELECTRA: add "
-            '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
+            f"{paths.config_file}: this model was trained on the module {module.hub_module}, "
+            "which is not in its folder; a module is run, so it must be named by you: if you "
+            f"trust it, give --hub_module={module.hub_module} (in Python hub_module=…)"
         )
-    if isinstance(checkpoint.opened, ModelGardenReader):
-        checkpoint.opened.check_heads(config.num_attention_heads, config_file)
-
-
-def _open_tensorflow(checkpoint: CheckpointPath | None) -> CheckpointPath | None:
-    """Return a TensorFlow checkpoint with its reader, which has only the index in memory.
-
-    Checkpoints in other formats are unchanged, because their readers keep files open.
-    """
-    # If the checkpoint has just been removed, reading it will report that later.
-    if checkpoint is None or checkpoint.kind != TF1 or not files.exists(checkpoint.file):
-        return checkpoint
-    # Import late: it imports safetensors.
-    from bert_cli.weights.checkpoint import open_files
-
-    # Not open_checkpoint: a shared reader hides the format.
-    return dataclasses.replace(checkpoint, opened=open_files(checkpoint))
-
-
-def _run_casing(paths: ModelPaths) -> tuple[str, bool] | None:
-    """Return (path of flags.txt, do_lower_case) from the run that made the checkpoint, or None."""
-    saved = paths.saved_flags.get("do_lower_case")
-    # flags.txt has priority: the run may have used another casing than the model it started from.
-    return None if saved is None else (os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true")
-
-
-def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
-    """Read the vocabulary and the tokenizer files next to it.
-
-    If --vocab_file is in another directory than the checkpoint, only the casing is read from the
-    checkpoint's tokenizer files. Their added tokens belong to their vocabulary.
-    """
-    source = paths.preprocessor or paths.checkpoint
-    vocab_file = paths.vocab_file
-    config = source.companion(TOKENIZER_CONFIG) if source else None
-    if not vocab_file:
-        return StoredTokenizer(None, read_casing(config))
-    if is_tokenizer_json(vocab_file) and paths.config_file:
-        # Another network has another tokenizer, so do not report its tokenizer.json as wrong.
-        refuse_other_network(paths.config_file)
-    if flags.vocab_file and is_tokenizer_json(vocab_file):
-        return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
-    is_of_source = source and (
-        not flags.vocab_file or files.resolve(os.path.dirname(vocab_file) or ".") == files.resolve(source.folder)
-    )
-    if source and is_of_source:
-        return read_tokenizer(vocab_file, TokenizerPaths(*map(source.companion, TOKENIZER_FILES)))
-    return StoredTokenizer(read_vocabulary(vocab_file), read_casing(config))
+    return dataclasses.replace(module, hub_module=handle)
 
 
 def _find_casing(
     flag_value: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stored_casing: tuple[str, bool] | None
 ) -> bool:
-    """Return do_lower_case from the flag, from the model's files, or True as in the original.
-
-    A preprocessor module has it in its graph, and an encoder module in its variables. If they do
-    not have it, as in the TF1 format, the vocabulary decides.
+    """Return do_lower_case, which a preprocessor module has in its graph.
 
     Args:
-        flag_value: flag value, or None.
-        stored_casing: (file, do_lower_case) from the model's files, or None.
+        flag_value, vocabulary, stored_casing: see find_casing.
+        paths: the model's files.
     """
-    if flag_value is not None:
-        return flag_value
-    if stored_casing:
-        return stored_casing[1]
-    source = paths.preprocessor or paths.checkpoint
-    if not source or source.kind != HUB or not vocabulary:
-        return True
+    if flag_value is not None or stored_casing or not paths.preprocessor or not vocabulary:
+        return find_casing(flag_value, paths.checkpoint, vocabulary, stored_casing)
     setup_tensorflow()
-    if source is paths.preprocessor:
-        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
+    from bert_cli.weights.hub_encoder import preprocessor_lower_cases
 
-        # Test with a word that is in the vocabulary in lower case.
-        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
-        return preprocessor_lower_cases(source.location, source.name, next(words, "a"))
-    from bert_cli.weights.hub import HubReader
-
-    lower_cases = HubReader(source.location, source.name).do_lower_case()
-    return not looks_cased(vocabulary) if lower_cases is None else lower_cases
+    # Test with a word that is in the vocabulary in lower case.
+    words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
+    return preprocessor_lower_cases(paths.preprocessor.location, paths.preprocessor.name, next(words, "a"))

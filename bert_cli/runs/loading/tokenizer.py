@@ -1,13 +1,27 @@
 """Loading of a tokenizer from a model, or from a vocabulary file alone."""
 
+import os
+
 from bert_cli.base import files
+from bert_cli.base.log import LOG
+from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
+from bert_cli.model.config_files import read_config, read_module_config, refuse_other_network
 from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.checks import report_tokenizer
-from bert_cli.runs.loading.loader import load_model
-from bert_cli.settings.groups import ModelFiles
+from bert_cli.runs.loading.checks import check_casing, report_tokenizer
+from bert_cli.runs.loading.paths import ModelPaths, find_paths
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.text.added_token_files import TokenizerPaths
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.tokenizer_files import StoredTokenizer, find_tokenizer_files, is_tokenizer_json, read_tokenizer
-from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.text.tokenizer_files import (
+    StoredTokenizer,
+    find_tokenizer_files,
+    is_tokenizer_json,
+    read_casing,
+    read_tokenizer,
+)
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
+from bert_cli.weights.path import HUB, CheckpointPath
 
 
 def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
@@ -23,7 +37,24 @@ def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
         if lower is None:
             lower = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
         return FullTokenizer(vocabulary, lower, settings=stored.settings)
-    return load_model(flags, to_use(flags), None).tokenizer
+    return _load_tokenizer_of(to_use(flags), flags)
+
+
+def _load_tokenizer_of(checkpoint: CheckpointPath, flags: ModelFiles) -> FullTokenizer:
+    """Return a model's tokenizer, without the checks that only the network needs."""
+    paths = find_paths(flags, flags.bert_config_file, checkpoint, True, Hub())
+    stored = read_stored(paths, flags)
+    vocabulary = stored.vocabulary
+    assert vocabulary is not None, "find_paths raises InputError if the vocabulary is missing"
+    if paths.config_file:
+        module = read_module_config(paths.config_file)
+        config = module or read_config(paths.config_file, vocab_size=vocabulary.size)
+        vocabulary = cut_blank_end(vocabulary, config.vocab_size)
+    stored_casing = run_casing(paths) or stored.casing
+    do_lower_case = find_casing(flags.do_lower_case, checkpoint, vocabulary, stored_casing)
+    report_tokenizer(stored, flags.do_lower_case, flags.strict)
+    check_casing(do_lower_case, vocabulary, checkpoint, stored_casing, flags.strict)
+    return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
 
 
 def read_vocab_file(
@@ -45,3 +76,75 @@ def read_vocab_file(
     assert stored.vocabulary is not None, "there is a vocabulary file"
     report_tokenizer(stored, do_lower_case, strict)
     return stored.vocabulary, stored
+
+
+def cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """Return the vocabulary without trailing blank lines beyond the model's rows, and log them."""
+    if vocabulary.size <= size:
+        return vocabulary
+    shortened = without_blank_end(vocabulary, size)
+    if blank := vocabulary.size - shortened.size:
+        lines = "line is" if blank == 1 else f"{blank} lines are"
+        LOG.info("%s: the last %s blank and no token", vocabulary.path, lines)
+    return shortened
+
+
+def run_casing(paths: ModelPaths) -> tuple[str, bool] | None:
+    """Return (path of flags.txt, do_lower_case) from the run that made the checkpoint, or None."""
+    saved = paths.saved_flags.get("do_lower_case")
+    # flags.txt has priority: the run may have used another casing than the model it started from.
+    return None if saved is None else (os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true")
+
+
+def read_stored(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
+    """Read the vocabulary and the tokenizer files next to it.
+
+    If --vocab_file is in another directory than the checkpoint, only the casing is read from the
+    checkpoint's tokenizer files. Their added tokens belong to their vocabulary.
+    """
+    source = paths.preprocessor or paths.checkpoint
+    vocab_file = paths.vocab_file
+    config = source.companion(TOKENIZER_CONFIG) if source else None
+    if not vocab_file:
+        return StoredTokenizer(None, read_casing(config))
+    if is_tokenizer_json(vocab_file) and paths.config_file:
+        # Another network has another tokenizer, so do not report its tokenizer.json as wrong.
+        refuse_other_network(paths.config_file)
+    if flags.vocab_file and is_tokenizer_json(vocab_file):
+        return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
+    is_of_source = source and (
+        not flags.vocab_file or files.resolve(os.path.dirname(vocab_file) or ".") == files.resolve(source.folder)
+    )
+    if source and is_of_source:
+        return read_tokenizer(vocab_file, TokenizerPaths(*map(source.companion, TOKENIZER_FILES)))
+    return StoredTokenizer(read_vocabulary(vocab_file), read_casing(config))
+
+
+def find_casing(
+    flag_value: bool | None,
+    checkpoint: CheckpointPath | None,
+    vocabulary: Vocabulary | None,
+    stored_casing: tuple[str, bool] | None,
+) -> bool:
+    """Return do_lower_case from the flag, from the model's files, or True as in the original.
+
+    An encoder module has it in its variables. If it does not, as in the TF1 format, the vocabulary
+    decides.
+
+    Args:
+        flag_value: flag value, or None.
+        checkpoint: the checkpoint, or None.
+        vocabulary: the vocabulary, or None.
+        stored_casing: (file, do_lower_case) from the model's files, or None.
+    """
+    if flag_value is not None:
+        return flag_value
+    if stored_casing:
+        return stored_casing[1]
+    if not checkpoint or checkpoint.kind != HUB or not vocabulary:
+        return True
+    setup_tensorflow()
+    from bert_cli.weights.hub import HubReader
+
+    lower_cases = HubReader(checkpoint.location, checkpoint.name).do_lower_case()
+    return not looks_cased(vocabulary) if lower_cases is None else lower_cases

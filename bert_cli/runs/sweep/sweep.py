@@ -21,7 +21,8 @@ from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
 from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import flag_values, grid_values, replace_values
-from bert_cli.flags.saved import read_flags, read_remembered
+from bert_cli.flags.run_flags import read_flags
+from bert_cli.flags.saved import read_remembered
 from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import to_start_from
 from bert_cli.runs.run_directory.directory import RunDirectory

@@ -17,7 +17,7 @@ from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
-from bert_cli.flags.saved import read_flags
+from bert_cli.flags.run_flags import read_flags
 from bert_cli.inference.engine import Network, PretrainingSums
 from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.metrics.pretraining import pretraining_metrics

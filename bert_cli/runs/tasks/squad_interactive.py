@@ -12,7 +12,7 @@ from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.trained import check_command
+from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask, answer_split, make_windows

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MEAN, TAGGER
-from bert_cli.runs.loading.checkpoints import pretrained_model
-from bert_cli.runs.loading.checks import check_large_model
+from bert_cli.base.head_types import CLASSIFIER, MEAN, TAGGER
+from bert_cli.model.config import BertConfig
+from bert_cli.model.hugging_face_config import hugging_face_config
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights import checkpoint as checkpoint_files
@@ -170,28 +171,13 @@ def test_another_network_is_refused_before_a_missing_vocabulary(tmp_path):
         load_model(FLAGS, checkpoint, 16)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "variable"),
-    [
-        (
-            "intermediate_size",
-            1_200_000,
-            "layer_0/intermediate/dense/kernel has the shape [256, 1024], this model needs",
-        ),
-        ("vocab_size", 1_000_000, "word_embeddings has the shape [10000, 256], this model needs [1000000, 256]"),
-        ("max_position_embeddings", 1_000_000, "position_embeddings has the shape [512, 256], this model needs"),
-    ],
-)
-def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value, variable):
-    """The weights would fit into memory on many machines, but training would not."""
-    checkpoint = pretrained_model()
-    config = dataclasses.replace(load_model(FLAGS, checkpoint, 16).config, **{key: value})
-    with pytest.raises(InputError) as caught:
-        check_large_model(config, checkpoint)
-    assert variable in str(caught.value)
-    assert str(caught.value).endswith("does --bert_config_file belong to this checkpoint?")
-
-
-def test_a_small_model_is_compared_when_it_is_loaded(checkpoint):
-    """The checkpoint has no weights, so this check must not open it."""
-    check_large_model(load_model(FLAGS, checkpoint, 16).config, checkpoint)
+@pytest.mark.parametrize("name", ["single_label", "multi_label", "regression", "multiple_choice", None])
+def test_a_config_json_names_the_problem_type(checkpoint, name):
+    folder = folder_of(checkpoint)
+    problem_type = PROBLEM_TYPES.get(name)
+    head_type = problem_type.head_type if problem_type else CLASSIFIER
+    stored_name = problem_type.hugging_face if problem_type else "a_new_type"
+    values = hugging_face_config(BertConfig(**SIZES), head_type, None, problem_type=stored_name)
+    (folder / "config.json").write_text(json.dumps(values))
+    model = load_model(FLAGS, CheckpointPath(HUGGING_FACE, str(folder)), 8)
+    assert model.head.named_problem_type is problem_type

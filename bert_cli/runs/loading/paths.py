@@ -1,0 +1,95 @@
+"""Files of a model: in the flags, next to its checkpoint, or built in."""
+
+import dataclasses
+import functools
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, VOCABULARY
+from bert_cli.flags.run_flags import read_flags, read_guesses
+from bert_cli.model.config_files import refuse_other_network
+from bert_cli.runs.loading.builtin import random_model
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import CheckpointPath
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelPaths:
+    """Files of a model.
+
+    Attributes:
+        vocab_file: vocab.txt or tokenizer.json; None for a model without vocabulary.
+        config_file: the config; None only for a tensorflow-hub module and for a TF1 checkpoint from
+            ELECTRA, which is configured by its variables.
+        checkpoint: the checkpoint; None for random weights.
+        is_builtin: whether this is the small built-in network.
+        preprocessor: tensorflow-hub module that preprocesses text, or None.
+    """
+
+    vocab_file: str | None
+    config_file: str | None
+    checkpoint: CheckpointPath | None
+    is_builtin: bool = False
+    preprocessor: CheckpointPath | None = None
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """Return the checkpoint if there must be one, as in a run without training."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
+
+    @property
+    def folder(self) -> str:
+        """Return the checkpoint's directory."""
+        return self.required_checkpoint.folder
+
+    @property
+    def config_name(self) -> str:
+        """Return the name of the config's file or module, for messages."""
+        return self.config_file or self.required_checkpoint.name
+
+    @functools.cached_property
+    def saved_flags(self) -> dict[str, str]:
+        """Return the flags of the bert_cli run that made the checkpoint; {} for other checkpoints."""
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+    @functools.cached_property
+    def guesses(self) -> dict[str, str]:
+        """Return flag values that this run derived from its data, see flags.run_flags."""
+        return read_guesses(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+def find_paths(
+    flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
+) -> ModelPaths:
+    """Find the model's files in the flags, in the checkpoint's directory, or built in.
+
+    Args:
+        config_file: config to use; None for the one next to the checkpoint.
+        needs_vocab: see load_model. If False, the small built-in network is not used.
+        hub: flag values; `hub_preprocess` names a module that has a vocabulary.
+    """
+    vocab_file = flags.vocab_file
+    for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
+        if path:
+            files.check_readable(path, flag)
+    if needs_vocab and not (vocab_file or config_file or checkpoint):
+        return ModelPaths(*random_model(), None, is_builtin=True)
+    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
+    # The preprocessor's vocabulary has priority, because the module's encoder was trained with it.
+    if preprocessor:
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
+    if checkpoint:
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
+        config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+    checkpoint_note = f" ({checkpoint.name} has none)" if checkpoint else ""
+    if needs_vocab and not vocab_file:
+        # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
+        if config_file:
+            refuse_other_network(config_file)
+        raise InputError(
+            f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
+        )
+    return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
