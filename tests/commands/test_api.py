@@ -62,13 +62,13 @@ def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
     monkeypatch.setattr(plan, "MAX_NUMBERS", 2 * 8 * 16)
     monkeypatch.setattr(plan, "MAX_LINES", 3)
     extractor = FeatureExtractor.load(trained, pooling=pooling)
-    sizes, extract = [], extractor._session.extract
+    sizes, extract = [], extractor._vector_model.extract
 
     def counted(features):
         sizes.append(len(features))
         return extract(features)
 
-    monkeypatch.setattr(extractor._session, "extract", counted)
+    monkeypatch.setattr(extractor._vector_model, "extract", counted)
     vectors = extractor.extract(texts)
     assert sizes == ([2, 2, 2, 1] if pooling == "none" else [3, 3, 1])
     for actual, expected in zip(vectors, whole, strict=True):

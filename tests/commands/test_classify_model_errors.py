@@ -148,17 +148,20 @@ def test_run_resumes_from_an_older_checkpoint_with_moments(trained_once, trained
     assert_same_tensors(run_folder(out).tensors(30), whole.tensors(30))
 
 
-def test_wrong_number_of_labels(trained, refused, flags, classify, snapshot):
+def test_wrong_number_of_labels(trained, refused, flags, classify, snapshot, tmp_path):
     """Three labels do not fit a two-label checkpoint, as a start and for prediction."""
     refused(
         [*flags, "--do_train", "--labels=0,1,2", f"--init_checkpoint={trained / 'model.ckpt-30'}"],
         f"{trained / 'model.ckpt-30'}: output_weights has the shape [2, 16], this model needs [3, 16]", "--labels",
     )  # fmt: skip
-    (trained / "run.json").unlink()  # it records that there were two labels
-    (trained / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
-    before = snapshot(trained)
-    classify("--do_predict", f"--output_dir={trained}").assert_refused("[2, 16]", "[3, 16]")
-    assert snapshot(trained) == before
+    copied = tmp_path / "copied"  # without run.json, which records that there were two labels
+    copied.mkdir()
+    for path in [*trained.glob("model.ckpt-30*"), trained / "vocab.txt", trained / "bert_config.json"]:
+        shutil.copy(path, copied)
+    (copied / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
+    before = snapshot(copied)
+    classify("--do_predict", *flags, f"--output_dir={copied}").assert_refused("[2, 16]", "[3, 16]")
+    assert snapshot(copied) == before
 
 
 @pytest.mark.parametrize("labels", ["1,0", "0,1,2"])
