@@ -19,6 +19,7 @@ from bert_cli import (
     run_tagging,
 )
 from bert_cli.base.errors import InputError, InputTypeError
+from bert_cli.inference.pooling import VectorModel
 from bert_cli.runs.extraction.lines import plan
 from tests.commands import squad_run
 
@@ -62,13 +63,13 @@ def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
     monkeypatch.setattr(plan, "MAX_NUMBERS", 2 * 8 * 16)
     monkeypatch.setattr(plan, "MAX_LINES", 3)
     extractor = FeatureExtractor.load(trained, pooling=pooling)
-    sizes, extract = [], extractor._vector_model.extract
+    sizes, extract = [], VectorModel.extract
 
-    def counted(features):
+    def counted(model, features):
         sizes.append(len(features))
-        return extract(features)
+        return extract(model, features)
 
-    monkeypatch.setattr(extractor._vector_model, "extract", counted)
+    monkeypatch.setattr(VectorModel, "extract", counted)
     vectors = extractor.extract(texts)
     assert sizes == ([2, 2, 2, 1] if pooling == "none" else [3, 3, 1])
     for actual, expected in zip(vectors, whole, strict=True):
