@@ -191,10 +191,10 @@ def test_check_estimator_on_numbers(parameters, estimator_class):
 
 @pytest.mark.slow
 def test_tools_of_scikit_learn(parameters):
-    estimator = BertClassifier(**parameters)
+    estimator = BertClassifier(**parameters | {"num_train_epochs": 30})  # a fold has 10 texts
     assert cross_val_score(estimator, TEXTS, LABELS, cv=2, n_jobs=2).tolist() == [1, 1]
-    search = GridSearchCV(estimator, {"num_train_epochs": [1, 8]}, cv=2).fit(TEXTS, LABELS)
-    assert search.best_params_ == {"num_train_epochs": 8}
+    search = GridSearchCV(estimator, {"num_train_epochs": [1, 30]}, cv=2).fit(TEXTS, LABELS)
+    assert search.best_params_ == {"num_train_epochs": 30}
     pipeline = make_pipeline(FunctionTransformer(), estimator).fit(TEXTS, LABELS)
     assert pipeline.predict(TEXTS).tolist() == LABELS
     calibrated = CalibratedClassifierCV(estimator, cv=2).fit(np.array(TEXTS), LABELS)
