@@ -76,8 +76,8 @@ exports: problem_types flags model onnx settings text examples features weights 
 api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad features
-    weights outputs outputs.vectors inference runs.loading runs.tasks runs.tasks.classification
-    runs.extraction runs.callbacks runs exports api.inputs api.results
+    weights heads outputs outputs.vectors inference runs.run_directory runs.loading runs.tasks
+    runs.tasks.classification runs.extraction runs.callbacks runs exports api.inputs api.results
 serving.monitoring:
 serving: settings features weights runs.loading api serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
