@@ -64,7 +64,14 @@ class _BertEstimator(BaseEstimator):
         given_values = {name: value for name, value in values.items() if value is not None}
         with _value_errors(), _log_level(self.verbose):
             self.model_ = Classifier.fit(
-                texts, labels, sample_weight=sample_weight, **given_values, **options, **(self.options or {})
+                texts,
+                labels,
+                sample_weight=sample_weight,
+                # In a notebook, a search would show a progress line per fit.
+                verbose=None if self.verbose else 0,
+                **given_values,
+                **options,
+                **(self.options or {}),
             )
         return self
 

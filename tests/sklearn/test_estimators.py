@@ -17,6 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 from sklearn.utils.validation import validate_data
 
+from bert_cli import Callback
+from bert_cli.api import watching
 from bert_cli.sklearn import BertClassifier, BertRegressor
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -228,3 +230,13 @@ def test_several_labels_and_numbers(parameters):
     regressor = BertRegressor(**parameters | {"num_train_epochs": 20}).fit(pd.Series(TEXTS), pd.Series(numbers))
     assert regressor.predict(TEXTS).dtype == np.float64
     assert regressor.score(TEXTS, numbers) > 0.5
+
+
+def test_a_search_in_a_notebook_shows_no_progress(parameters, monkeypatch):
+    displays = []
+    monkeypatch.setattr(watching, "is_notebook", lambda: True)
+    monkeypatch.setattr(watching, "NotebookDisplay", lambda: displays.append(1) or Callback())
+    BertClassifier(**parameters | {"num_train_epochs": 0.2}).fit(TEXTS, LABELS)
+    assert displays == []
+    BertClassifier(**parameters | {"num_train_epochs": 0.2}, verbose=1).fit(TEXTS, LABELS)
+    assert displays == [1]

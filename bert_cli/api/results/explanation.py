@@ -64,10 +64,11 @@ class Explanation:
 
     def __repr__(self) -> str:
         best = sorted(zip(self.words, self.shares, strict=True), key=lambda pair: -abs(pair[1]))[:8]
-        lines = [f"Explanation: {self._title()}", *(f"  {share:+8.3f}  {word}" for word, share in best)]
+        lines = [f"Explanation: {self.title()}", *(f"  {share:+8.3f}  {word}" for word, share in best)]
         return "\n".join(lines)
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Return the prediction and the score on one line."""
         values = [
             f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
             for name, value in self.prediction.items()
@@ -84,7 +85,7 @@ class Explanation:
         ]
         if True in self.in_text_b:
             words.insert(self.in_text_b.index(True), "<br>")
-        return f'<div><b>{html.escape(self._title())}</b><div style="line-height: 2">{" ".join(words)}</div></div>'
+        return f'<div><b>{html.escape(self.title())}</b><div style="line-height: 2">{" ".join(words)}</div></div>'
 
 
 def make_explanation(record: Mapping[str, Any]) -> Explanation:
@@ -119,7 +120,7 @@ class Explanations(ItemResults[Explanation]):
         return pd.concat(frames, names=["text", "position"]) if frames else pd.DataFrame(columns=["word", "share"])
 
     def _summary(self, item: Explanation) -> str:
-        return shorten_text(item.text)
+        return f"{item.title()}  {shorten_text(item.text)}"
 
     def _repr_html_(self) -> str:
         return "".join(item._repr_html_() for item in self)

@@ -51,6 +51,7 @@ def test_several_explanations():
     assert list(frame) == ["word", "share"]
     assert explanations[0]._repr_html_() in explanations._repr_html_()
     assert "text_b" not in explanations[0].to_frame()
+    assert repr(explanations).splitlines()[1] == "  label bad, probability 0.750, score +1.000  a <b>"
 
 
 @pytest.mark.parametrize("shares", [[], [0.0]])
