@@ -41,7 +41,7 @@ GUIDES = {
     "devices": "devices, precision, engines",
     "clusters": "several machines, shards, Spark, Ray, Beam, remote directories",
     "failures": "stops, exit codes, locks, damaged checkpoints, logs",
-    "python": "classes for Python and Keras",
+    "python": "fit, predict, evaluate, explain, compare and save in Python; scikit-learn, callbacks, Keras",
     "published-results": "figures that Google and the paper published, with the command for each of them",
     "performance": "speed and memory compared with other programs",
     "performance-processors": "speed on AMX and AVX2; how to measure a GPU",
@@ -134,6 +134,7 @@ def index() -> str:
     lines += [f"| [{name}]({name}.md) | {contents} |" for name, contents in GUIDES.items()]
     lines += ["", "| tutorial | |", "|---|---|"]
     lines += [f"| [{name}](tutorials/{name}.md) | {title} |" for name, title in TUTORIALS.items()]
+    lines += ["| [notebook](tutorials/notebook.ipynb) | Python in a notebook, with its outputs |"]
     lines += ["", "| command | |", "|---|---|"]
     lines += [f"| [`{command}`]({command}.md) | {summary} |" for command, (_, summary) in COMMANDS.items()]
     lines += [

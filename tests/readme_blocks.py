@@ -24,6 +24,8 @@ TUTORIALS = {
     for name in (f"docs/tutorials/{tutorial}.md" for tutorial in docs_pages.TUTORIALS)
 }
 README, EVERYTHING = PAGES["README.md"], "\n".join([*PAGES.values(), *TUTORIALS.values()])
+# For numbers with a decimal point in outputs, relative for numbers above 1 (percentages). Each tutorial mentions it.
+TOLERANCE = 0.05
 DOWNLOAD = "# download"  # starts the first line of blocks that download something
 
 
@@ -83,3 +85,30 @@ def blocks(*languages: str, pages: Mapping[str, str] = PAGES) -> list[Block]:
             line = page.count("\n", 0, match.start(2)) + 1
             found_blocks.append(Block(match[1], f"{name}:{line}", match[2]))
     return [block for block in found_blocks if block.language in languages]
+
+
+def mismatch(shown: str, output: str) -> str | None:
+    """Return how an output differs from the lines that a page shows, or None.
+
+    `…` as a whole line matches any lines, and in a line any text. Runs of spaces are equal. A
+    number with a decimal point may differ by TOLERANCE, which is relative for numbers above 1.
+
+    Args:
+        shown: lines in the page.
+        output: the real output.
+    """
+    lines = []
+    for line in shown.strip("\n").split("\n"):
+        pattern = re.escape(re.sub(r" +", " ", line)).replace("…", ".*?")
+        pattern = re.sub(r"(?:\\-)?\d+\\\.\d+", r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)", pattern)
+        lines.append("(?:.*\n)*?" if line.strip() == "…" else rf"{pattern}[ ]*\n")
+    match = re.search("^" + "".join(lines), re.sub(r" +", " ", output), re.MULTILINE)
+    if not match:
+        return "these lines are not in the output"
+    numbers = re.findall(r"-?\d+\.\d+", re.sub(r" +", " ", shown))
+    wrong = [
+        f"{there} is shown as {here}"
+        for here, there in zip(numbers, match.groups(), strict=True)
+        if abs(float(here) - float(there)) > TOLERANCE * max(1.0, abs(float(here)))
+    ]
+    return "; ".join(wrong) or None

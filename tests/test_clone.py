@@ -11,9 +11,11 @@ import pytest
 
 from tests.clone import copy_repository, run
 from tests.commands.convert_run import convert, make_source
-from tests.readme_blocks import blocks
+from tests.readme_blocks import blocks, mismatch
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # takes minutes
+# Blocks of text in these pages show the output of the block before.
+PAGES_WITH_OUTPUTS = ("docs/python.md",)
 # This would run these tests again.
 SKIPPED = ("make test",)
 
@@ -36,11 +38,17 @@ def make_downloads(folder: pathlib.Path) -> None:
 def test_all_blocks_run_in_order(tmp_path):
     copy_repository(tmp_path)
     make_downloads(tmp_path)
-    all_blocks = blocks("sh", "python")
+    all_blocks = blocks("sh", "python", "text")
     before = {path.name for path in tmp_path.iterdir()}
+    output, wrong = "", []
     for block in all_blocks:
-        if not block.is_download and not block.engine and block.text.strip() not in SKIPPED:
-            run(block.program, tmp_path, block.place)
+        if block.language == "text":
+            has_output = block.place.partition(":")[0] in PAGES_WITH_OUTPUTS
+            if has_output and (message := mismatch(block.text, output)):
+                wrong.append(f"{block.place}: {message}\n{block.text}\n--- output:\n{output[-3000:]}")
+        elif not block.is_download and not block.engine and block.text.strip() not in SKIPPED:
+            output = run(block.program, tmp_path, block.place)
+    assert not wrong, "\n".join(wrong)
     assert {path.name for path in tmp_path.iterdir()} == before  # all other files are in bert_output/
     pages = {block.place.partition(":")[0] for block in all_blocks if block.is_download}
     assert pages == {"README.md", "docs/models.md"}

@@ -233,5 +233,6 @@ def test_each_command_in_a_block_parses_and_its_files_exist():
             ]
             assert not missing, f"{block.place}: {command} reads {missing}"
         if block.language == "python":
+            written += re.findall(r'(?:\boutput_dir=|\.save\()"([^"]+)"', block.text)
             assert [path for path in paths if path not in written] == [], block.place
     assert count >= 25

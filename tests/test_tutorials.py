@@ -8,37 +8,9 @@ from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.parser import parse
 from tests import docs_pages
 from tests.clone import run, write_programs
-from tests.readme_blocks import ROOT, TUTORIALS, blocks
+from tests.readme_blocks import ROOT, TOLERANCE, TUTORIALS, blocks, mismatch
 
-TOLERANCE = 0.05  # for numbers with a decimal point, relative for numbers above 1 (percentages); each page mentions it
 every_page = pytest.mark.parametrize("page", TUTORIALS)
-
-
-def mismatch(shown: str, output: str) -> str | None:
-    """Return how an output differs from the lines that a page shows, or None.
-
-    `…` as a whole line matches any lines, and in a line any text. Runs of spaces are equal. A
-    number with a decimal point may differ by TOLERANCE, which is relative for numbers above 1.
-
-    Args:
-        shown: lines in the page.
-        output: the real output.
-    """
-    lines = []
-    for line in shown.strip("\n").split("\n"):
-        pattern = re.escape(re.sub(r" +", " ", line)).replace("…", ".*?")
-        pattern = re.sub(r"(?:\\-)?\d+\\\.\d+", r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)", pattern)
-        lines.append("(?:.*\n)*?" if line.strip() == "…" else rf"{pattern}[ ]*\n")
-    match = re.search("^" + "".join(lines), re.sub(r" +", " ", output), re.MULTILINE)
-    if not match:
-        return "these lines are not in the output"
-    numbers = re.findall(r"-?\d+\.\d+", re.sub(r" +", " ", shown))
-    wrong = [
-        f"{there} is shown as {here}"
-        for here, there in zip(numbers, match.groups(), strict=True)
-        if abs(float(here) - float(there)) > TOLERANCE * max(1.0, abs(float(here)))
-    ]
-    return "; ".join(wrong) or None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+"""The notebook of docs/tutorials, executed in a kernel of this Python.
+
+`python -m tests.notebook` executes it in place and stores its outputs.
+"""
+
+import copy
+import pathlib
+import re
+import shutil
+import tempfile
+
+import nbformat
+from nbconvert.preprocessors import ExecutePreprocessor
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+NOTEBOOK = ROOT / "docs" / "tutorials" / "notebook.ipynb"
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def execute(notebook: nbformat.NotebookNode, folder: pathlib.Path) -> nbformat.NotebookNode:
+    """Return an executed copy of a notebook, without times and identifiers of this execution.
+
+    Args:
+        notebook: the notebook.
+        folder: an empty directory, which gets the notebook's data in a clone's layout.
+    """
+    (folder / "data").mkdir()
+    shutil.copy(ROOT / "data" / "reviews.csv", folder / "data")
+    working_directory = folder / "docs" / "tutorials"
+    working_directory.mkdir(parents=True)
+    executed = copy.deepcopy(notebook)
+    processor = ExecutePreprocessor(timeout=600, kernel_name=_KERNEL["name"])
+    processor.preprocess(executed, {"metadata": {"path": str(working_directory)}})
+    executed.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "language_info": {"name": "python"}})
+    for cell in executed.cells:
+        cell.metadata = nbformat.from_dict({})
+    return executed
+
+
+def text_outputs(cell: nbformat.NotebookNode) -> list[str]:
+    """Return the texts in a code cell's outputs: streams, and each form of each result."""
+    texts = [output.text for output in cell.outputs if output.output_type == "stream"]
+    return texts + [text for output in cell.outputs for text in output.get("data", {}).values()]
+
+
+def absolute_paths(text: str) -> list[str]:
+    """Return the absolute paths in an output."""
+    return re.findall(r"(?<![\w.<)/])/\w+/[^\s<]*", text)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        result = execute(nbformat.read(NOTEBOOK, as_version=4), pathlib.Path(temporary))
+    nbformat.write(result, NOTEBOOK)
+    print(f"wrote {NOTEBOOK}")
