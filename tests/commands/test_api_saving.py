@@ -65,7 +65,7 @@ def test_temporary_files_are_deleted_with_the_model(classifier):
 
 def test_replaced_files_are_not_copied(trained, tmp_path):
     classifier = Classifier.load(trained)
-    weights = next(trained.glob("*.index"))
+    weights = trained / "model.ckpt-30.index"
     weights.write_bytes(weights.read_bytes())
     for copy_model in (lambda: pickle.dumps(classifier), lambda: classifier.save(tmp_path / "new")):
         with pytest.raises(InputError, match="was removed or replaced since the model was loaded"):

@@ -291,7 +291,7 @@ def test_generators_are_read_once(monkeypatch):
     monkeypatch.setattr(Classifier, "_train_on", classmethod(lambda cls, *arguments: arguments))
     labels = ([0.5, 1.5], (value for value in (0.5, 1.5)), np.array([0.5, 1.5]), pd.Series([0.5, 1.5]))
     for values in labels:
-        tables, *_, options = Classifier.fit(
+        tables, _, _, _, options, *_ = Classifier.fit(
             (text for text in ("a", "b")), values, dev_texts=iter("c"), dev_labels=iter([1.0])
         )
         header = ["text", "label"]

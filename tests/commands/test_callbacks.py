@@ -10,6 +10,7 @@ import bert_cli
 from bert_cli import Callback, Classifier
 from bert_cli.api import watching
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.outputs.history import read_history
 from bert_cli.weights.training_folder import numbered_checkpoints
 from tests.commands.conftest import SENTENCES
@@ -114,6 +115,9 @@ def print_nothing() -> None:
 def test_verbose(verbose, has_metrics, has_progress, options, capsys, monkeypatch):
     # pytest's handlers count as the program's own setup, which is kept.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    # An earlier command may have set up this package's log.
+    monkeypatch.setattr(LOG, "handlers", [])
+    monkeypatch.setattr(LOG, "level", logging.NOTSET)
     fit(options, verbose=verbose)
     errors = capsys.readouterr().err
     assert ("eval_accuracy = " in errors) == has_metrics

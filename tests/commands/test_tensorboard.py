@@ -9,6 +9,7 @@ import pytest
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import History, read_history
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
+from bert_cli.runs.run_directory.directory import RunDirectory
 
 TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_second"}
 
@@ -30,7 +31,10 @@ def scalars(folder: pathlib.Path) -> list[tuple[int, dict[str, float]]]:
 def start(folder, step):
     """Return both recorders of a run that starts or resumes at a step of 20, with batches of 32."""
     history = History(str(folder), step)
-    recorders = [HistoryCallback(history, 10, 20, 32, writes=True), TensorBoardCallback(str(folder), history)]
+    recorders = [
+        HistoryCallback(history, 10, 20, 32, writes=True),
+        TensorBoardCallback(RunDirectory(str(folder)), history),
+    ]
     for recorder in recorders:
         recorder.on_start()
     return recorders

@@ -15,7 +15,8 @@ HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
 def choose(head, heads, target, classifier_type=None):
     config = types.SimpleNamespace(network=NETWORKS["bert"])
-    return choose_head_type(head, heads, types.SimpleNamespace(classifier_type=classifier_type, config=config), target)
+    head_files = types.SimpleNamespace(classifier_type=classifier_type)
+    return choose_head_type(head, heads, types.SimpleNamespace(head=head_files, config=config), target)
 
 
 def test_auto_selects_the_head_type_in_the_checkpoint():
