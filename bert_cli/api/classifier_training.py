@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.label_rows import read_label_rows
-from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table
+from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table, refuse_label_columns
 from bert_cli.api.inputs.texts import read_weights
 from bert_cli.api.training import TrainableModel
 from bert_cli.api.watching import Callback, Watching
@@ -131,6 +131,7 @@ class TrainableClassifier(TrainableModel):
             output_dir, callbacks, verbose: see `train`.
             options: flags of bert-classify without dashes. class_weights may be a dict.
         """
+        refuse_label_columns("texts", texts, labels)
         label_rows = read_label_rows("labels", labels)  # a generator can be read only once
         tables = {"train": pair_up("texts", texts, label_rows.items)}
         # The caller's options win.

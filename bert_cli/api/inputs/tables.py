@@ -79,6 +79,22 @@ def pair_up(name: str, texts: Any, labels: Iterable) -> TableFile:
     return _table(name, _NAMES[3 if num_pairs else 2], rows)
 
 
+def refuse_label_columns(name: str, texts: Any, labels: Any) -> None:
+    """Raise InputError if a column of labels is also a column of texts, which would give them away.
+
+    Args:
+        name: the argument's name for texts, for errors.
+        texts: texts, or a table that has `columns`.
+        labels: labels; a pandas.Series has a `name`, and a table has `columns`.
+    """
+    columns = list(getattr(texts, "columns", ()))
+    own_names = list(getattr(labels, "columns", ())) or [getattr(labels, "name", None)]
+    shared = [column for column in own_names if column is not None and column in columns]
+    if shared:
+        rest = [column for column in columns if column not in own_names]
+        raise InputError(f"{name}: the column {shared[0]!r} has the labels; give the columns with texts alone: {rest}")
+
+
 def are_numbers(labels: Sequence) -> bool:
     """Return whether labels are floats, so that a regression predicts them."""
     # Whole numbers are class names, but with a single float all labels are values.

@@ -1,13 +1,16 @@
 """Tables in memory from data frames, dicts, tuples and lists; refused tables."""
 
+import re
 import types
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.tables import are_numbers, is_path, pair_up, read_table
+from bert_cli.api.inputs.tables import are_numbers, is_path, pair_up, read_table, refuse_label_columns
 from bert_cli.base.errors import InputError
+
+FRAME_WITH_LABELS = pd.DataFrame({"text": ["a text"], "label": ["x"]})
 
 
 def cells(table) -> list[list]:
@@ -84,3 +87,17 @@ def test_paths_are_recognized(tmp_path):
     assert is_path("x.tsv")
     assert is_path(tmp_path)
     assert not is_path([("a", "b")])
+
+
+@pytest.mark.parametrize("labels", [FRAME_WITH_LABELS["label"], FRAME_WITH_LABELS[["label"]]])
+def test_labels_among_the_texts_are_refused(labels):
+    message = re.escape("texts: the column 'label' has the labels; give the columns with texts alone: ['text']")
+    with pytest.raises(InputError, match=message):
+        refuse_label_columns("texts", FRAME_WITH_LABELS, labels)
+
+
+def test_other_labels_may_accompany_a_table():
+    for labels in (["x"], FRAME_WITH_LABELS["label"].rename("other"), FRAME_WITH_LABELS["label"].to_numpy()):
+        refuse_label_columns("texts", FRAME_WITH_LABELS, labels)
+    refuse_label_columns("texts", FRAME_WITH_LABELS[["text"]], FRAME_WITH_LABELS["label"])
+    refuse_label_columns("texts", ["a text"], FRAME_WITH_LABELS["label"])
