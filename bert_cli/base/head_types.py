@@ -31,7 +31,7 @@ EMBEDDING = "embedding"  # the lowest layer's input, in a list of layer numbers
 class TextInput:
     """The encoder output that a text classifier reads: an entry of HEAD_INPUTS.
 
-    heads.classification.TEXT_ROWS and onnx.heads.TEXT_ROWS look it up by name and compute it.
+    heads.classification.TEXT_ROWS and onnx.heads.TEXT_ROWS compute it.
 
     Attributes:
         name: the value of --head_input.

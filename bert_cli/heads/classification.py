@@ -29,12 +29,11 @@ def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 
 
-# Name of a TextInput -> function from the encoder's outputs and input_mask to the head's input,
-# float32 [B, H].
+# TextInput -> function from the encoder's outputs and input_mask to the head's input, float32 [B, H].
 TEXT_ROWS = {
-    POOLED.name: lambda outputs, mask: outputs["pooled_output"],
-    FIRST.name: lambda outputs, mask: outputs["first_output"],
-    MEAN.name: _mean,
+    POOLED: lambda outputs, mask: outputs["pooled_output"],
+    FIRST: lambda outputs, mask: outputs["first_output"],
+    MEAN: _mean,
 }
 
 
@@ -128,7 +127,7 @@ class BertClassifier(TaskModel):
         """Return float32 [B, W], see TaskModel."""
         only_first = not self.text_input.reads_tokens
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
-        return TEXT_ROWS[self.text_input.name](outputs, inputs["input_mask"])
+        return TEXT_ROWS[self.text_input](outputs, inputs["input_mask"])
 
     def call(
         self,

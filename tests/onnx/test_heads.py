@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import FLAT, ONE_LENGTH, Bert
 from bert_cli.onnx.graph import Graph, assemble
-from bert_cli.onnx.heads import first, masked_words, mean, next_sentence, pool
+from bert_cli.onnx.heads import TEXT_ROWS, first, masked_words, mean, next_sentence, pool
 from bert_cli.onnx.session import make_runner
 
 STATES = np.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], np.float32)  # [B, S, H]
@@ -25,6 +26,10 @@ def compute(add_head, tensors=None, form=ONE_LENGTH, **inputs) -> list:
         graph.input(name, [None] * values.ndim, types[values.dtype.name])
     graph.output("y", [None, None], "Identity", add_head(bert))
     return make_runner(assemble(graph).SerializeToString())(fed)["y"].tolist()
+
+
+def test_every_head_input_is_computed():
+    assert set(TEXT_ROWS) == set(HEAD_INPUTS.values())
 
 
 def test_first_rows():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger
 from bert_cli.base.errors import InputError
-from bert_cli.settings.engines import ENGINES, PRECISIONS, chosen_inference
+from bert_cli.settings.engines import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,9 @@ def test_unsupported_precision_is_refused(engine, precision, message):
 def test_precisions_include_all_of_the_engines():
     assert PRECISIONS == ("float32", "bfloat16", "float16", "int8")
     assert {precision for engine in ENGINES.values() for precision in engine.precisions} <= set(PRECISIONS)
+
+
+@pytest.mark.parametrize("model", [Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger])
+def test_docstrings_list_the_engines(model):
+    *engines, last = (AUTO, TENSORFLOW, *ENGINES)
+    assert f" engine: {', '.join(engines)} or {last}." in model.load.__doc__
