@@ -118,8 +118,8 @@ def _write_weights(staged: str, converted: Converted) -> None:
             write_tf1(path, tensors)
             return
         # Make a new model: the loaded one has the old sizes.
-        shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
-        model = BertWithHeads(config, converted.heads, shape)
+        shapes = {name: values.shape for name, values in tensors.items()}
+        model = BertWithHeads(config, converted.heads, shapes)
         variables = named_weights(model)
         for name, values in tensors.items():
             variables[name].assign(values)

@@ -82,7 +82,7 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
             f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs "
             f"[labels, {config.hidden_size}]; --head=encoder converts the rest"
         )
-    model = BertWithHeads(config, heads, (shape[0], shape[1]) if CLASSIFIER in heads else (0, 0), of_tokens)
+    model = BertWithHeads(config, heads, reader.shapes, of_tokens)
     # The pooler is optional: Hugging Face's classes that do not use it drop it.
     return _load(model, reader, POOLER)
 

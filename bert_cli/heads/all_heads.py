@@ -1,6 +1,7 @@
 """A BERT with any combination of heads, as some checkpoints contain."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 import keras
 import tensorflow as tf
@@ -31,8 +32,8 @@ class BertWithHeads(keras.Model):
     Args:
         config: config of the encoder.
         heads: keys of base.head_types.HEADS.
-        classifier_shape: (n, W). W is H, or k·H if the classifier reads the last k layers side by
-            side.
+        shapes: shapes of the checkpoint's variables, by Google's name. A classifier's
+            output_weights are [n, W]. W is H, or k·H if it reads the last k layers side by side.
         of_tokens: whether the classifier reads tokens instead of the pooled output.
     """
 
@@ -40,7 +41,7 @@ class BertWithHeads(keras.Model):
         self,
         config: BertConfig,
         heads: Collection[str],
-        classifier_shape: tuple[int, int] = (2, 0),
+        shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
         of_tokens: bool = False,
     ):
         super().__init__(name="bert_with_heads", autocast=False)
@@ -55,7 +56,8 @@ class BertWithHeads(keras.Model):
         if REPLACED_TOKENS in heads:
             self.replaced_tokens = ReplacedTokensHead(config, 0)
         if CLASSIFIER in heads:
-            self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
+            label_count, width = shapes["output_weights"]
+            self.head = ClassifierHead(width, label_count, 0)
         # Keras files name weights by attribute, so a single head is called `head`, as in models for
         # one task.
         if SPANS in heads and CLASSIFIER in heads:

@@ -33,7 +33,7 @@ def make_source(
     config = BertConfig(len(tokens), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))
     folder, rng = parent / name, np.random.default_rng(3)
     folder.mkdir()
-    weights = named_weights(BertWithHeads(config, heads, (3, 16)))
+    weights = named_weights(BertWithHeads(config, heads, {"output_weights": (3, 16)}))
     tensors = {name: rng.normal(0, 0.5, weights[name].shape).astype(np.float32) for name in weights}
     if not pooler:
         tensors = {name: values for name, values in tensors.items() if "pooler" not in name}

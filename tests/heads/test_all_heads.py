@@ -24,10 +24,10 @@ def test_every_head_has_outputs(batch_of, heads, outputs):
 
 
 def test_heads_have_the_names_of_checkpoints():
-    names = set(named_weights(BertWithHeads(small_config(), (CLASSIFIER, SPANS), (3, 8))))
+    names = set(named_weights(BertWithHeads(small_config(), (CLASSIFIER, SPANS), {"output_weights": (3, 8)})))
     assert {"output_weights", "output_bias", "cls/squad/output_weights", "cls/squad/output_bias"} <= names
 
 
 def test_a_single_head_is_named_like_that_of_a_task():
     assert BertWithHeads(small_config(), (SPANS,)).head.scope == "cls/squad"
-    assert BertWithHeads(small_config(), (CLASSIFIER,), (3, 8)).head.output_weights.shape == (3, 8)
+    assert BertWithHeads(small_config(), (CLASSIFIER,), {"output_weights": (3, 8)}).head.output_weights.shape == (3, 8)

@@ -26,7 +26,7 @@ ALL = (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS)
 def tensors(tiny_config, values_of):
     """Return random values for all weights and all heads."""
     rng = np.random.default_rng(0)
-    values = values_of(named_weights(BertWithHeads(tiny_config(), ALL, (3, 12))))
+    values = values_of(named_weights(BertWithHeads(tiny_config(), ALL, {"output_weights": (3, 12)})))
     return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in values.items()}
 
 

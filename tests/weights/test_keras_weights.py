@@ -60,7 +60,7 @@ def test_a_file_of_keras_is_read(path, tiny_config, make, heads):
 @pytest.mark.parametrize(("make", "heads"), MODELS)
 def test_keras_reads_written_weights(path, tiny_config, values_of, make, heads):
     config = tiny_config()
-    model = filled(BertWithHeads(config, heads, (3, 12)))
+    model = filled(BertWithHeads(config, heads, {"output_weights": (3, 12)}))
     write_keras(path, model if heads else model.encoder, named_weights(model))
     target = make(config)
     target.load_weights(path)
@@ -70,7 +70,9 @@ def test_keras_reads_written_weights(path, tiny_config, values_of, make, heads):
 
 
 def test_all_heads_and_left_out_names(path, tiny_config):
-    model = filled(BertWithHeads(tiny_config(), (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS), (3, 12)))
+    model = filled(
+        BertWithHeads(tiny_config(), (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS), {"output_weights": (3, 12)})
+    )
     names = {name for name in named_weights(model) if not name.startswith("bert/pooler/")}
     write_keras(path, model, names)
     reader = KerasReader(path)
