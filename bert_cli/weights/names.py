@@ -3,17 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from bert_cli.base.head_types import pretraining_shapes
+from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, SPANS, HeadSpec, pretraining_shapes
 from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import encoder_shapes
 
+_FINE_TUNED = (HeadSpec(SPANS), *(HeadSpec(CLASSIFIER, text_input=text_input) for text_input in HEAD_INPUTS.values()))
 # Weights of BERT and related networks with one layer and all heads.
 WEIGHT_NAMES = (
     *encoder_shapes(
         BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1, embedding_size=2)
     ),
     *pretraining_shapes(hidden_size=1, embedding_width=2, vocab_size=1),
-    *(f"{scope}output_{name}" for scope in ("cls/squad/", "") for name in ("weights", "bias")),
+    *dict.fromkeys(name for head in _FINE_TUNED for name in head.shapes(hidden_size=1)),
     *(f"discriminator_predictions/{layer}/{name}" for layer in ("dense", "dense_1") for name in ("kernel", "bias")),
 )
 STEP_NAME = "global_step"
