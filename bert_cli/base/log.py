@@ -87,6 +87,16 @@ class StderrHandler(logging.Handler):
         LogStream().print(self.format(record))
 
 
+# One encoder for all lines: json.dumps with these arguments would build one for each.
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+@functools.lru_cache(maxsize=2)
+def _format_second(second: int) -> str:
+    """Return a time in seconds as ISO 8601 in UTC; a busy server has many lines in a second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
 class JsonFormatter(logging.Formatter):
     """Formatter for JSON lines with time (ISO 8601, UTC), level, command, message and other fields.
 
@@ -99,7 +109,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record's line."""
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        seconds = _format_second(int(record.created))
         level = next((name for name, least in reversed(LEVELS.items()) if record.levelno >= least), "debug")
         message = record.getMessage()
         for prefix in _PREFIXES:
@@ -111,7 +121,7 @@ class JsonFormatter(logging.Formatter):
             line[name] = str(value) if isinstance(value, float) and not math.isfinite(value) else value
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return _encode(line)
 
 
 def set_log_format(log_format: str, command: str) -> None:
