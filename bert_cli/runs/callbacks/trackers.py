@@ -29,44 +29,54 @@ def make_trackers(names: Sequence[str], folder: str, flags: Mapping[str, str]) -
     return [classes[name](folder, flags) for name in names]
 
 
-class Mlflow(Callback):
+class Tracker(Callback):
+    """Base class for trackers, which send losses and metrics in the same way."""
+
+    def __init__(self, folder: str, flags: Mapping[str, str]):
+        self._folder = folder
+        self._flags = dict(flags)
+
+    def send(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Send numbers of a step."""
+        raise NotImplementedError
+
+    def on_log(self, step: int, metrics: Mapping[str, float]) -> None:
+        self.send(step, metrics)
+
+    def on_evaluate(self, step: int, metrics: Mapping[str, float]) -> None:
+        self.send(step, metrics)
+
+
+class Mlflow(Tracker):
     """Sends a run to MLflow, at MLFLOW_TRACKING_URI."""
 
     def __init__(self, folder: str, flags: Mapping[str, str]):
+        super().__init__(folder, flags)
         self._mlflow: Any = importlib.import_module("mlflow")
-        self._folder = folder
-        self._flags = flags
 
     def on_start(self, steps: int) -> None:
         self._mlflow.start_run(run_name=self._folder)
-        self._mlflow.log_params(dict(self._flags))
+        self._mlflow.log_params(self._flags)
 
-    def on_log(self, step: int, metrics: Mapping[str, float]) -> None:
-        self._mlflow.log_metrics(dict(metrics), step=step)
-
-    def on_evaluate(self, step: int, metrics: Mapping[str, float]) -> None:
+    def send(self, step: int, metrics: Mapping[str, float]) -> None:
         self._mlflow.log_metrics(dict(metrics), step=step)
 
     def on_end(self, report: Mapping[str, Any]) -> None:
         self._mlflow.end_run()
 
 
-class Wandb(Callback):
+class Wandb(Tracker):
     """Sends a run to Weights & Biases; its files are in ./wandb, or in WANDB_DIR."""
 
     def __init__(self, folder: str, flags: Mapping[str, str]):
+        super().__init__(folder, flags)
         self._wandb: Any = importlib.import_module("wandb")
-        self._folder = folder
-        self._flags = flags
         self._run: Any = None
 
     def on_start(self, steps: int) -> None:
-        self._run = self._wandb.init(name=self._folder, config=dict(self._flags))
+        self._run = self._wandb.init(name=self._folder, config=self._flags)
 
-    def on_log(self, step: int, metrics: Mapping[str, float]) -> None:
-        self._run.log(dict(metrics), step=step)
-
-    def on_evaluate(self, step: int, metrics: Mapping[str, float]) -> None:
+    def send(self, step: int, metrics: Mapping[str, float]) -> None:
         self._run.log(dict(metrics), step=step)
 
     def on_end(self, report: Mapping[str, Any]) -> None:
