@@ -1,12 +1,13 @@
 """Copies of loaded models: in a directory, in a pickle, and in Hugging Face's format."""
 
+import contextlib
 import dataclasses
 import html
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
@@ -183,16 +184,24 @@ def _restore(
     if path is None:
         model = model_class.load(**arguments)
     else:
-        folder = tempfile.mkdtemp(prefix="bert_cli-")
-        try:
+        with temporary_folder() as folder:
             _write_files(folder, contents)
             model = model_class.load(os.path.normpath(os.path.join(folder, path)), **arguments)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
         delete_with(model, folder)
     vars(model).update(state)
     return model
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Make a temporary directory, and delete it if the block fails; otherwise see `delete_with`."""
+    folder = tempfile.mkdtemp(prefix="bert_cli-")
+    try:
+        yield folder
+    # Ctrl-C must not leave a directory of several hundred megabytes either.
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def delete_with(model: object, folder: str) -> None:

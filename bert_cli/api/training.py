@@ -1,13 +1,12 @@
 """Base class for models that can be trained from Python, as a command trains them."""
 
+import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
-from bert_cli.api.saving import SavableModel, delete_with
+from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
 from bert_cli.api.watching import Watching
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
@@ -94,7 +93,6 @@ class TrainableModel(SavableModel):
         values["do_train"] = True
         # The name of a temporary directory breaks no rule.
         check_rules(build(settings_class, values | {"output_dir": output_dir or "temporary"}))
-        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
         from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
 
         rerun = ""  # a temporary directory is deleted after a signal
@@ -102,18 +100,14 @@ class TrainableModel(SavableModel):
             rerun = "the same call"
             if values["overwrite_output_dir"]:
                 rerun += " without overwrite_output_dir"
-        try:
+        given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
+        with given_folder or temporary_folder() as folder:
             settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log(watching.log_level):
                 report = driver.run(make_task, settings, rerun, watching.observers())
             model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
-        # Ctrl-C must not leave a temporary directory of several hundred megabytes either.
-        except BaseException:
-            if output_dir is None:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
         if output_dir is None:
             delete_with(model, folder)
         model.report = report
