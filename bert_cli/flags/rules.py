@@ -120,13 +120,12 @@ def describe_rules(rules: Collection[Rule], required: bool | str = False) -> lis
         rules: a flag's rules.
         required: see Option.
     """
-    clauses: dict[str, list[str]] = {}
+    clauses: dict[tuple[str, bool], list[str]] = {}
     for rule in rules:
-        start = _subject(rule.owner) + ("needs " if rule.is_need else "not with ")
-        clauses.setdefault(start, []).append(rule.others)
+        clauses.setdefault((_subject(rule.owner), rule.is_need), []).append(rule.others)
     texts = [
-        start + (", and ".join(others) if start.endswith("needs ") else join_or(others))
-        for start, others in clauses.items()
+        f"{subject}needs {', and '.join(others)}" if is_need else f"{subject}not with {join_or(others)}"
+        for (subject, is_need), others in clauses.items()
     ]
     if not required:
         return texts
