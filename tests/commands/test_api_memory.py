@@ -3,19 +3,13 @@
 import pytest
 
 from bert_cli import Classifier
+from bert_cli.runtime.memory import current_memory
 from tests.commands.conftest import SENTENCES
 
 TEXTS = [text for text, _ in SENTENCES]
 LABELS = ["person" if of_people else "animal" for _, of_people in SENTENCES]
 FITS, PREDICTIONS = 20, 50  # together 1,020 calls
 WARM_UP = 8  # trainings until TensorFlow's and Python's own caches are full
-
-
-def resident_bytes() -> int:
-    """Return this process's resident memory, as Linux reports it."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        line = next(line for line in file if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
 
 
 @pytest.mark.slow
@@ -34,5 +28,5 @@ def test_a_thousand_calls_need_no_more_memory(model):
         classifier = Classifier.fit(TEXTS, LABELS, **options)
         for _ in range(PREDICTIONS):
             classifier.predict(TEXTS)
-        sizes.append(resident_bytes())
+        sizes.append(current_memory())
     assert sizes[-1] < 1.05 * sizes[WARM_UP], sizes
