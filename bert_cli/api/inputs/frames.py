@@ -109,6 +109,8 @@ def as_table(name: str, values: object) -> Table | None:
         return None
     if not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
         table = f"{type(values).__module__}.{type(values).__qualname__}"
+        if table.startswith("polars."):
+            raise InputTypeError(f"{name}: a table in memory is needed, found a polars.LazyFrame; call its collect()")
         raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
     return Table(values, tuple(names))
 

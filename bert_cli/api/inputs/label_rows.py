@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.api.inputs.frames import Table, as_table
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_some, quote
@@ -49,16 +50,16 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
 
     Args:
         name: the argument's name, for errors.
-        values: labels in an iterable, an array [n] or [n, labels], a sparse matrix, or a DataFrame
-            with one column per label.
-        names: label names of the training; DataFrame columns are sorted into this order.
+        values: labels in an iterable, an array [n] or [n, labels], a sparse matrix, or a table of
+            any library with one column per label.
+        names: label names of the training; a table's columns are sorted into this order.
 
     Raises:
         InputError: if rows of numbers are not a 0 or 1 per label.
         InputTypeError: if the argument is not a list.
     """
-    if hasattr(values, "columns") and hasattr(values, "itertuples"):
-        return _frame_labels(name, values, names)
+    if table := as_table(name, values):
+        return _table_labels(name, table, names)
     if hasattr(values, "toarray"):
         values = values.toarray()
     # TensorFlow's tensors have no tolist().
@@ -68,7 +69,7 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
     refuse_if(
         len(shape) > 2, f"{name}: has the shape {shape}; a label per text is needed, or a row with {_NEEDED} per text"
     )
-    items = [item.tolist() if isinstance(item, np.ndarray) else item for item in list_items(name, values, "a list")]
+    items = [_plain(item) for item in list_items(name, values, "a list")]
     if shape[1:] == (1,) and any(isinstance(item[0], float) for item in items):
         # These are regression targets as a column.
         return LabelRows([item[0] for item in items])
@@ -89,18 +90,18 @@ def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = Non
     return LabelRows(items, names)
 
 
-def _frame_labels(name: str, frame: Any, names: Sequence[str] | None) -> LabelRows:
-    """Return the labels in a DataFrame: its only column, or one column of 0 and 1 per label."""
-    columns = tuple(map(str, frame.columns))
-    rows = [[_plain(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+def _table_labels(name: str, table: Table, names: Sequence[str] | None) -> LabelRows:
+    """Return the labels in a table: its only column, or one column of 0 and 1 per label."""
+    columns = tuple(map(str, table.names))
+    rows = [[_plain(cell) for cell in row] for row in table.rows()]
     if len(columns) == 1:
         return LabelRows([row[0] for row in rows])
     for number, row in enumerate(rows):
         wrong = next((column for column, cell in enumerate(row) if not _is_missing(cell) and cell not in _FLAGS), None)
         if wrong is not None:
             raise InputError(
-                f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a DataFrame of labels has "
-                f"a column of 0 and 1 per label; to take one column, pass df[{frame.columns[0]!r}]"
+                f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a {table.kind} of labels "
+                f"has a column of 0 and 1 per label; to take one column, pass df[{table.names[0]!r}]"
             )
     refuse_if(
         len(set(columns)) < len(columns),
@@ -139,5 +140,8 @@ def _is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and math.isnan(item))
 
 
-def _plain(cell: Any) -> Any:
-    return cell.item() if isinstance(cell, np.generic) else cell
+def _plain(item: Any) -> Any:
+    """Return an item as a Python object: None for pandas.NA, and a list for an array."""
+    if isinstance(item, np.ndarray | np.generic):
+        return item.tolist()
+    return None if type(item).__name__ == "NAType" else item

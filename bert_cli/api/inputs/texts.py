@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, TextColumns, as_table, choose_columns, column_advice
-from bert_cli.base.errors import InputError, InputTypeError
+from bert_cli.base.errors import InputError, InputTypeError, first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,12 +112,19 @@ def read_texts(
     if table is None:
         items = list_items(name, values, form.sequence)
         source = values if hasattr(values, "index") and hasattr(values, "to_frame") else None
-        return Texts([_pair(f"{name}[{row}]", item, form) for row, item in enumerate(items)], source=source)
+        names = (_column_name(values) or "text", "text_b")
+        return Texts([_pair(f"{name}[{row}]", item, form) for row, item in enumerate(items)], names, source)
     chosen = choose_columns(table, columns, name, form.most == 2 and takes_pairs)
     if len(chosen) > form.most or len(chosen) < form.least:
         raise InputTypeError(f"{name}: {form.sequence} is needed; pass {column_advice(table, form.most == 2)}")
     cells = [_check_column(name, column, table.column(column)) for column in chosen]
     return Texts(list(zip(cells[0], cells[1] if len(cells) == 2 else [None] * len(table), strict=True)), source=table)
+
+
+def _column_name(values: object) -> str | None:
+    """Return the name of a column that belongs to no pandas.DataFrame, such as a polars.Series."""
+    column_name = getattr(values, "name", None) if hasattr(values, "dtype") else None
+    return column_name if isinstance(column_name, str) else None
 
 
 def _check_column(name: str, column: Any, cells: list[Any]) -> list[Any]:
@@ -156,8 +163,13 @@ def read_weights(values: Any, count: int) -> np.ndarray:
 
     Raises:
         InputError: if there is another number of weights, or they are negative, not finite or all 0.
+        InputTypeError: if the argument is not a list of numbers.
     """
-    weights = np.asarray(values if hasattr(values, "__array__") else list(values), np.float64)
+    refuse_containers("sample_weight", values, "a list of numbers")
+    try:
+        weights = np.asarray(values if hasattr(values, "__array__") else list(values), np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"sample_weight: a list of numbers is needed ({first_line(error)})") from None
     if weights.shape != (count,):
         raise InputError(f"sample_weight: has the shape {weights.shape}; one weight per text is needed: ({count},)")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):

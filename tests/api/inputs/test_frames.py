@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from bert_cli.api.inputs.frames import TextColumns, as_table
+from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.tables import read_table
 from bert_cli.api.inputs.texts import QUESTIONS, SINGLE_TEXTS, read_texts
 from bert_cli.base.errors import InputError, InputTypeError
 
@@ -114,12 +116,69 @@ def test_a_table_of_a_cluster_is_refused():
         as_table("texts", spark)
 
 
-@pytest.mark.parametrize("library", ["polars", "datasets"])
-def test_tables_of_other_libraries(library):
-    module = pytest.importorskip(library)
-    make = module.DataFrame if library == "polars" else module.Dataset.from_dict
-    table = make({"id": [1, 2], "text": ["a", "b"]})
+COLUMNS = {"id": [1, 2], "text": ["a", "b"], "label": [1, None]}
+LIBRARIES = {
+    "polars": lambda polars: polars.DataFrame(COLUMNS),
+    "datasets": lambda datasets: datasets.Dataset.from_dict(COLUMNS),
+    "datasets with_format": lambda datasets: datasets.Dataset.from_dict(COLUMNS).with_format("numpy"),
+    "pyarrow": lambda arrow: arrow.table(COLUMNS),
+    "pyarrow RecordBatch": lambda arrow: arrow.RecordBatch.from_pydict(COLUMNS),
+    "pandas": lambda pandas: pandas.DataFrame(COLUMNS).convert_dtypes(),
+    "pandas pyarrow": lambda pandas: pandas.DataFrame(COLUMNS).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas category": lambda pandas: pandas.DataFrame(COLUMNS).astype({"text": "category", "label": "Int64"}),
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def table(request):
+    """The table COLUMNS in a library's class."""
+    library = pytest.importorskip(request.param.partition(" ")[0], reason="the library is not installed")
+    return LIBRARIES[request.param](library)
+
+
+def test_tables_of_other_libraries(table):
     texts = read_texts(table)
     assert texts.singles == ["a", "b"]
-    assert texts.to_frame()["id"].tolist() == [1, 2]
+    frame = texts.to_frame()
+    assert list(frame) == ["id", "text", "label"]
+    assert frame["id"].tolist() == [1, 2]
+    assert texts.take(slice(1, 2)).to_frame()["text"].tolist() == ["b"]
+    with pytest.raises(InputError, match="has no column 'review', which the model was trained on"):
+        read_texts(table, columns=TextColumns("review"))
+
+
+def test_training_tables_of_other_libraries(table):
+    cells = [row.cells for row in read_table("train", table).layout.rows]
+    assert cells == [["1", "a", "1"], ["2", "b", ""]]
+
+
+def test_columns_of_other_libraries(table):
     assert read_texts(table["text"]).singles == ["a", "b"]
+    labels = read_label_rows("labels", table["label"]).items
+    assert labels[0] == 1
+    assert labels[1] is None or labels[1] != labels[1]
+
+
+def test_a_polars_series_keeps_its_name():
+    polars = pytest.importorskip("polars", reason="the library is not installed")
+    texts = read_texts(polars.Series("review", ["a", "b"]))
+    assert texts.to_frame().to_dict("list") == {"review": ["a", "b"]}
+    assert list(read_texts(polars.Series(["a"])).to_frame()) == ["text"]
+    with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text, or a pair of texts, is needed, found None"):
+        read_texts(polars.Series(["a", None]))
+
+
+@pytest.mark.filterwarnings("ignore:Determining the column names of a LazyFrame")
+def test_tables_that_are_not_in_memory_are_refused():
+    polars = pytest.importorskip("polars", reason="the library is not installed")
+    with pytest.raises(InputTypeError, match=r"^texts: a table in memory .*polars\.LazyFrame; call its collect\(\)"):
+        read_texts(polars.DataFrame(COLUMNS).lazy())
+
+
+def test_a_dataset_that_is_not_in_memory_is_refused():
+    datasets = pytest.importorskip("datasets", reason="the library is not installed")
+    dataset = datasets.Dataset.from_dict(COLUMNS)
+    with pytest.raises(InputTypeError, match=r"^texts: convert the .*IterableDataset to a pandas\.DataFrame"):
+        read_texts(dataset.to_iterable_dataset())
+    with pytest.raises(InputTypeError, match=r"^texts: .* found a DatasetDict with the keys 'train'"):
+        read_texts(datasets.DatasetDict(train=dataset))

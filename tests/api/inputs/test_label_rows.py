@@ -64,6 +64,24 @@ def test_columns_of_a_data_frame_name_the_labels():
     assert read_label_rows("labels", pd.DataFrame({3: [0, 1], 7: [1, 0]})).names == ("3", "7")
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "datasets"])
+def test_columns_of_other_tables_name_the_labels(library):
+    module = pytest.importorskip(library, reason="the library is not installed")
+    make = {"pyarrow": "table", "datasets": "Dataset"}.get(library, "DataFrame")
+    make_table = getattr(module, make)
+    make_table = getattr(make_table, "from_dict", make_table)
+    labels = read_label_rows("labels", make_table({"ant": [1, 0], "cat": [0, 1]}))
+    assert labels == ([(1, 0), (0, 1)], ("ant", "cat"), True)
+    assert read_label_rows("labels", make_table({"label": ["a", "b"]})) == (["a", "b"], None, False)
+
+
+def test_scalars_become_python_objects():
+    labels = read_label_rows("labels", list(np.array([0.5, 2], np.float32)))
+    assert list(map(type, labels.items)) == [float, float]
+    assert read_label_rows("labels", pd.array([1.5, None], dtype="Float64")).items == [1.5, None]
+    assert read_label_rows("labels", pd.Series(["a", None], dtype="string")).items == ["a", None]
+
+
 def test_a_data_frame_may_have_a_single_column():
     assert read_label_rows("labels", pd.DataFrame({"label": ["a", "b"]})) == (["a", "b"], None, False)
     assert read_label_rows("labels", pd.DataFrame({"label": [0, 1]})) == ([0, 1], None, False)

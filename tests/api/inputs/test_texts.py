@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts, read_weights
 from bert_cli.base.errors import InputError, InputTypeError
 
 FRAME = pd.DataFrame({"id": [1, 2], "text": ["a", "b"]})
@@ -111,3 +111,9 @@ def test_a_long_item_is_cut_in_the_error():
     with pytest.raises(InputTypeError) as error:
         single_texts([["a long text " * 100]])
     assert len(str(error.value)) < 130
+
+
+@pytest.mark.parametrize("weights", [FRAME, {"a": 1}, "12", None, 3, ["a", "b"], [[1], [2, 3]], [1, {}]])
+def test_weights_that_are_no_numbers_are_refused(weights):
+    with pytest.raises(InputTypeError, match=r"^sample_weight: a list of numbers is needed"):
+        read_weights(weights, 2)
