@@ -105,6 +105,7 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
         listeners: listening sockets, which all processes share: for requests, and for metrics.
     """
     from bert_cli.serving.app import State
+    from bert_cli.serving.monitoring.request_log import RequestLog
     from bert_cli.serving.served_model import Options, load_served
     from bert_cli.serving.server import serve
     from bert_cli.serving.service import Service
@@ -118,8 +119,9 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
     logs_requests = settings.server.access_log
     if logs_requests is None:
         logs_requests = settings.log.log_format == JSON
+    request_log = RequestLog() if logs_requests else None
     metrics_port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
-    state = State(service, keys, settings.server.root_path, logs_requests, metrics_port)
+    state = State(service, keys, settings.server.root_path, request_log, metrics_port)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

@@ -7,7 +7,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 LOG = logging.getLogger("bert_cli")
@@ -85,6 +85,10 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record's line."""
         LogStream().print(self.format(record))
+
+    def emit_all(self, records: Iterable[logging.LogRecord]) -> None:
+        """Write the lines for records with a single write."""
+        LogStream().print("\n".join(self.format(record) for record in records))
 
 
 # One encoder for all lines: json.dumps with these arguments would build one for each.
@@ -172,6 +176,16 @@ def print_line(level: int, line: str, error: BaseException | None = None, **fiel
     exception = (type(error), error, error.__traceback__) if error else None
     record = LOG.makeRecord(LOG.name, level, "", 0, line, (), exception, extra={"fields": fields})
     handler.handle(record)
+
+
+def log_all(records: Sequence[logging.LogRecord]) -> None:
+    """Log several records together: on standard error with a single write."""
+    for handler in LOG.handlers:
+        if isinstance(handler, StderrHandler):
+            handler.emit_all(records)
+        else:
+            for record in records:
+                handler.handle(record)
 
 
 @contextlib.contextmanager

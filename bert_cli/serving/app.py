@@ -1,6 +1,7 @@
 """The HTTP interface: routes, limits on what a client sends, API keys, metrics, and pages."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
 from bert_cli.serving.api_keys import ApiKeys
 from bert_cli.serving.errors import RequestError
-from bert_cli.serving.monitoring.request_log import begin_request, current_request_id, log_request, with_request_id
+from bert_cli.serving.monitoring.request_log import RequestLog, begin_request, current_request_id, with_request_id
 from bert_cli.serving.openapi import route_arguments
 from bert_cli.serving.pages import render_page
 from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
@@ -30,6 +31,7 @@ _PUBLIC_PATHS = ("/health", "/ready")
 _DISCARD_FACTOR = 8
 
 
+@dataclasses.dataclass
 class State:
     """State that all requests share.
 
@@ -37,24 +39,21 @@ class State:
         service: answers the requests.
         keys: API keys.
         root_path: path below which a proxy publishes the server, or "".
-        logs_requests: whether each request gets a line in the log.
+        request_log: gets a line per request, or None.
         is_ending: whether the server was asked to end; GET /ready is then 503.
         is_draining: whether new requests are refused, because the server is about to end.
         running: number of requests without a complete response.
         metrics_port: port on which GET /metrics needs no API key, or None.
     """
 
-    def __init__(
-        self, service: Service, keys: ApiKeys, root_path: str, logs_requests: bool, metrics_port: int | None = None
-    ):
-        self.service = service
-        self.root_path = root_path
-        self.keys = keys
-        self.logs_requests = logs_requests
-        self.is_ending = False
-        self.is_draining = False
-        self.running = 0
-        self.metrics_port = metrics_port
+    service: Service
+    keys: ApiKeys
+    root_path: str
+    request_log: RequestLog | None
+    metrics_port: int | None = None
+    is_ending: bool = False
+    is_draining: bool = False
+    running: int = 0
 
 
 async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
@@ -266,8 +265,8 @@ class Guard:
             state.running -= 1
             seconds = time.monotonic() - start_time
             state.service.metrics.count_request(self._path_label(path), status, record.model, seconds)
-            if state.logs_requests:
-                log_request(record, received_scope, status, seconds)
+            if state.request_log:
+                state.request_log.add(record, received_scope, status, seconds)
 
     def _path_label(self, path: str) -> str:
         """Return the path for metrics: each path that a client invents would become a time series."""

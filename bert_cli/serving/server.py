@@ -136,6 +136,8 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         should_exit = await super().on_tick(counter)
+        if self._state.request_log:
+            self._state.request_log.write()
         if self._ends_at is None and self._drains_at is not None and time.monotonic() >= self._drains_at:
             self._start_drain()
         if self._ends_at is None:
@@ -201,7 +203,11 @@ def serve(state: State, listeners: list[socket.socket], limits: Limits, settings
     for listener in listeners[1:]:
         LOG.info("metrics at %s/metrics", _address(listener))
     LOG.info("serving %s", _address(listeners[0]))
-    server.run(sockets=listeners)
+    try:
+        server.run(sockets=listeners)
+    finally:
+        if state.request_log:
+            state.request_log.write()
     if not state.service.batcher.close(_LAST_BATCH_SECONDS):
         # Exit immediately: a normal exit during the batch would abort the process with an error.
         logging.shutdown()

@@ -129,6 +129,29 @@ def json_log(level: int = logging.INFO):
             log.set_log_format(log.TEXT, "bert-tag")
 
 
+class WriteCounter(io.StringIO):
+    """Stream that counts its writes."""
+
+    num_writes = 0
+
+    def write(self, text):
+        self.num_writes += 1
+        return super().write(text)
+
+
+def test_records_are_logged_together_with_one_write(monkeypatch, caplog):
+    stream = WriteCounter()
+    monkeypatch.setattr(sys, "stderr", stream)
+    records = [log.LOG.makeRecord(log.LOG.name, logging.INFO, "", 0, f"line {i}", (), None) for i in range(3)]
+    with json_log():
+        log.LOG.addHandler(caplog.handler)
+        log.log_all(records)
+        log.LOG.removeHandler(caplog.handler)
+    assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["line 0", "line 1", "line 2"]
+    assert stream.num_writes == 1
+    assert caplog.records == records
+
+
 def test_json_lines_have_time_level_message_and_fields(capsys):
     with json_log(logging.DEBUG):
         log.LOG.debug("mask: %s", "1 1")

@@ -7,7 +7,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, log_all
 
 if TYPE_CHECKING:
     from starlette.types import Message, Scope
@@ -70,29 +70,46 @@ def with_request_id(message: "Message", request_id: str) -> "Message":
     return {**message, "headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
 
 
-def log_request(record: RequestRecord, scope: "Scope", status: int, seconds: float) -> None:
-    """Log a request after its response, without query string and texts.
+class RequestLog:
+    """Log with a line per answered request, without query strings and texts.
 
-    Args:
-        record: the request's record.
-        scope: the HTTP request's ASGI scope, if possible with its original path.
-        status: HTTP status in the response.
-        seconds: time from the request to the complete response.
+    Lines are kept until `write`. A write lets another thread use Python, and this thread may then
+    wait for 5 ms, which is longer than a request for a short text takes.
     """
-    if not LOG.isEnabledFor(logging.INFO):
-        return
-    path = scope["raw_path"].decode("ascii", "backslashreplace")[:_MAX_PATH_CHARACTERS]
-    fields = {
-        "method": scope["method"],
-        "path": path,
-        "status": status,
-        "milliseconds": round(seconds * 1000, 3),
-        "texts": record.num_texts,
-        "model": record.model,
-        "request_id": record.id,
-    }
-    template = "%s %s %d %.1f ms, texts: %d, request %s"
-    values = (scope["method"], path, status, seconds * 1000, record.num_texts, record.id)
-    # LOG.info would look for the calling line, which no format shows and which takes time.
-    line = LOG.makeRecord(LOG.name, logging.INFO, "", 0, template, values, None, extra={"fields": fields})
-    LOG.handle(line)
+
+    def __init__(self) -> None:
+        self._records: list[logging.LogRecord] = []
+
+    def add(self, request: RequestRecord, scope: "Scope", status: int, seconds: float) -> None:
+        """Add a request after its response.
+
+        Args:
+            request: the request's record.
+            scope: the HTTP request's ASGI scope, if possible with its original path.
+            status: HTTP status in the response.
+            seconds: time from the request to the complete response.
+        """
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        path = scope["raw_path"].decode("ascii", "backslashreplace")[:_MAX_PATH_CHARACTERS]
+        fields = {
+            "method": scope["method"],
+            "path": path,
+            "status": status,
+            "milliseconds": round(seconds * 1000, 3),
+            "texts": request.num_texts,
+            "model": request.model,
+            "request_id": request.id,
+        }
+        template = "%s %s %d %.1f ms, texts: %d, request %s"
+        values = (scope["method"], path, status, seconds * 1000, request.num_texts, request.id)
+        # LOG.info would look for the calling line, which no format shows and which takes time.
+        self._records.append(
+            LOG.makeRecord(LOG.name, logging.INFO, "", 0, template, values, None, extra={"fields": fields})
+        )
+
+    def write(self) -> None:
+        """Write the kept lines."""
+        if self._records:
+            records, self._records = self._records, []
+            log_all(records)

@@ -69,10 +69,14 @@ def test_line_has_no_line_ends_from_the_path(caplog):
     try:
         with caplog.at_level(logging.INFO, "bert_cli"):
             path = b"/predict%0Aerror:%20no\xff" + b"x" * 500
-            request_log.log_request(request_log.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
+            lines = request_log.RequestLog()
+            lines.add(request_log.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
+            assert not caplog.records
+            lines.write()
+            lines.write()
     finally:
         logger.removeHandler(caplog.handler)
-    record = caplog.records[-1]
+    (record,) = caplog.records
     assert record.fields["path"].startswith("/predict%0Aerror:%20no\\xffxxx")
     assert len(record.fields["path"]) == 200
     assert {name: record.fields[name] for name in ("method", "status", "milliseconds", "texts", "model", "request_id")} == {
