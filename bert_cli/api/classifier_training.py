@@ -4,15 +4,16 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table, refuse_label_columns
-from bert_cli.api.inputs.texts import read_weights
-from bert_cli.api.training import TrainableModel
+from bert_cli.api.inputs.texts import read_texts, read_weights
+from bert_cli.api.results.cross_validation import CrossValidation
+from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.table_files.probe import TableFile
@@ -68,6 +69,20 @@ class WeightedTask(ClassificationTask):
 class TrainableClassifier(TrainableModel):
     """Base class for Classifier."""
 
+    @overload
+    @classmethod
+    def train(cls, train: Data = None, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    @overload
+    @classmethod
+    def train(
+        cls,
+        train: Data = None,
+        dev: Data = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Any,
+    ) -> Self: ...
     @classmethod
     @name_arguments_in_errors(train_file="train", dev_file="dev")
     def train(
@@ -78,7 +93,7 @@ class TrainableClassifier(TrainableModel):
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> Self | CrossValidation:
         """Train as bert-classify does, and load the trained model.
 
         Args:
@@ -92,6 +107,9 @@ class TrainableClassifier(TrainableModel):
             options: flags of bert-classify without dashes, such as init_checkpoint,
                 num_train_epochs, dev_split, text_column or problem_type.
 
+        Returns:
+            The classifier; with cross_validation=k a CrossValidation, because no model remains.
+
         Raises:
             InputError: if bert-classify would refuse the data or options. The message names
                 arguments, and train[row] for rows that are not from a file.
@@ -101,6 +119,23 @@ class TrainableClassifier(TrainableModel):
         paths = {f"{name}_file": path_text(data, name) for name, data in arguments if is_path(data)}
         return cls._train_on(tables, paths, dev is not None, output_dir, options, Watching(callbacks, verbose))
 
+    @overload
+    @classmethod
+    def fit(cls, texts: Any, labels: Iterable, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        texts: Any,
+        labels: Iterable,
+        dev_texts: Iterable[str | tuple[str, str]] | None = None,
+        dev_labels: Iterable | None = None,
+        sample_weight: Iterable[float] | None = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Any,
+    ) -> Self: ...
     @classmethod
     @name_arguments_in_errors(dev_file="dev_texts")
     def fit(
@@ -114,7 +149,7 @@ class TrainableClassifier(TrainableModel):
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> Self | CrossValidation:
         """Train on texts and labels in memory, otherwise as `train` does.
 
         Args:
@@ -130,9 +165,13 @@ class TrainableClassifier(TrainableModel):
                 for equal weights.
             output_dir, callbacks, verbose: see `train`.
             options: flags of bert-classify without dashes. class_weights may be a dict.
+
+        Returns:
+            The classifier; with cross_validation=k a CrossValidation, because no model remains.
         """
         refuse_label_columns("texts", texts, labels)
         label_rows = read_label_rows("labels", labels)  # a generator can be read only once
+        texts = read_texts(texts)
         tables = {"train": pair_up("texts", texts, label_rows.items)}
         # The caller's options win.
         options = label_rows.options() | options
@@ -144,9 +183,9 @@ class TrainableClassifier(TrainableModel):
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
         weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
-        return cls._train_on(
-            tables, {}, dev_texts is not None, output_dir, options, Watching(callbacks, verbose), weights
-        )
+        watching = Watching(callbacks, verbose)
+        result = cls._train_on(tables, {}, dev_texts is not None, output_dir, options, watching, weights)
+        return result.with_index(texts.to_frame().index) if isinstance(result, CrossValidation) else result
 
     @classmethod
     def _train_on(
@@ -158,9 +197,11 @@ class TrainableClassifier(TrainableModel):
         options: dict[str, Any],
         watching: Watching,
         weights: np.ndarray | None = None,
-    ) -> Self:
+    ) -> Self | CrossValidation:
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
+        folds = options.get("cross_validation")
+        refuse_if(has_dev and folds, "--dev_file and --cross_validation: give one of them; each fold is held out once")
         # A GLUE task has its own dev file.
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
@@ -168,4 +209,5 @@ class TrainableClassifier(TrainableModel):
         def make_task(settings: ClassifySettings) -> ClassificationTask:
             return ClassificationTask(settings, tables) if weights is None else WeightedTask(settings, tables, weights)
 
-        return cls._run(ClassifySettings, make_task, phases, output_dir, options, watching=watching)
+        training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
+        return training.cross_validate() if folds else cls._load_trained(training)

@@ -18,7 +18,7 @@ from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
-from bert_cli.api.training import TrainableModel
+from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import CuttingModel, warn_cuts
@@ -74,8 +74,9 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             InputError: if bert-squad would refuse the data or options; the message names arguments.
         """
         phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
-        return cls._run(
-            SquadSettings, SquadTask, phases, output_dir, options, check_answers, Watching(callbacks, verbose)
+        watching = Watching(callbacks, verbose)
+        return cls._load_trained(
+            Training(SquadSettings, SquadTask, phases, output_dir, options, watching, check_answers)
         )
 
     @classmethod

@@ -8,16 +8,17 @@ returns a list of {"type", "text", "start", "end", "score"}. `train` trains a ne
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
 from bert_cli.api.model_path import find_model
+from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
-from bert_cli.api.training import TrainableModel
+from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
 from bert_cli.inference.rows import Predictor
@@ -45,6 +46,20 @@ class Tagger(TrainableModel):
         self._data = data
         self._settings = settings
 
+    @overload
+    @classmethod
+    def train(cls, train: Any, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    @overload
+    @classmethod
+    def train(
+        cls,
+        train: Any,
+        dev: Any = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Any,
+    ) -> "Tagger": ...
     @classmethod
     @name_arguments_in_errors(train_file="train", dev_file="dev")
     def train(
@@ -55,7 +70,7 @@ class Tagger(TrainableModel):
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
         **options: Any,
-    ) -> "Tagger":
+    ) -> "Tagger | CrossValidation":
         """Train as bert-tag does, and load the trained model.
 
         Args:
@@ -66,6 +81,9 @@ class Tagger(TrainableModel):
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-tag without dashes.
 
+        Returns:
+            The tagger; with cross_validation=k a CrossValidation, because no model remains.
+
         Raises:
             InputError: if bert-tag would refuse the data or options. The message names arguments,
                 and train[n] for a sentence in a list.
@@ -73,15 +91,20 @@ class Tagger(TrainableModel):
         arguments = (("train", train), ("dev", dev))
         tables = {name: _sentences(name, data) for name, data in arguments if data is not None and not is_path(data)}
         phases = {f"{name}_file": data if is_path(data) else None for name, data in arguments}
-        return cls._run(
+        refuse_if(
+            dev is not None and options.get("cross_validation"),
+            "--dev_file and --cross_validation: give one of them; each fold is held out once",
+        )
+        training = Training(
             TagSettings,
             lambda settings: TaggingTask(settings, tables),
             phases | {"do_eval": dev is not None},
             output_dir,
             options,
-            with_stride,
             Watching(callbacks, verbose),
+            with_stride,
         )
+        return training.cross_validate() if options.get("cross_validation") else cls._load_trained(training)
 
     @classmethod
     @name_arguments_in_errors()

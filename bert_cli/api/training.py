@@ -1,21 +1,26 @@
 """Base class for models that can be trained from Python, as a command trains them."""
 
 import contextlib
+import dataclasses
 import os
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
 from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
 from bert_cli.api.watching import Watching
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import parameters_line
+from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import show_log
 from bert_cli.base.messages import list_names
-from bert_cli.flags.option import build
+from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
+from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.forks import ForkedLock
 from bert_cli.settings.checks import with_frozen_encoder
 
@@ -23,6 +28,75 @@ _TRAINING = ForkedLock()
 
 
 Model = TypeVar("Model", bound="TrainableModel")
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """A training from Python, with the flags and the code of a command.
+
+    Attributes:
+        settings_class: dataclass of the command's flag groups.
+        make_task: function from the settings to the command's task.
+        phases: flag values that the method sets, None for those not given.
+        output_dir: the run's directory, None for a temporary one.
+        options: flag values from the caller, which may not include those in `phases`.
+        watching: the caller's callbacks, and how much to show.
+        complete: function that returns the settings with derived values, and may refuse them.
+    """
+
+    settings_class: type
+    make_task: Callable[[Any], Any]
+    phases: Mapping[str, Any]
+    output_dir: str | os.PathLike | None
+    options: Mapping[str, Any]
+    watching: Watching
+    complete: Callable[[Any], Any] = lambda settings: settings
+
+    @contextlib.contextmanager
+    def run(self) -> Iterator[tuple[JsonObject, str]]:
+        """Train, and yield the report and the run's directory.
+
+        A temporary directory is deleted if the block fails. Otherwise the caller deletes it.
+        """
+        output_dir = self.output_dir
+        values = parse_arguments(self.settings_class, self.options, self.phases)
+        given_phases = {name: value for name, value in self.phases.items() if value is not None}
+        paths = {
+            name: path_text(value, name) for name, value in given_phases.items() if isinstance(value, str | os.PathLike)
+        }
+        values |= given_phases | paths
+        # Set this here, because no method has it as an argument.
+        values["do_train"] = True
+        # The name of a temporary directory breaks no rule.
+        settings = build(self.settings_class, values | {"output_dir": output_dir or "temporary"})
+        check_rules(settings)
+        lists = list(grid_values(settings)) if self.options.get("cross_validation") else []
+        refuse_if(lists, f"{' and '.join(lists)}: give one value with cross_validation, and call it again for others")
+        from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
+
+        rerun = ""  # a temporary directory is deleted after a signal
+        if output_dir is not None:
+            rerun = "the same call"
+            if values["overwrite_output_dir"]:
+                rerun += " without overwrite_output_dir"
+        given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
+        with given_folder or temporary_folder() as folder:
+            settings = self.complete(with_frozen_encoder(build(self.settings_class, values | {"output_dir": folder})))
+            # Train in one thread at a time: trainings would compete for processors, and
+            # TensorFlow's options are global.
+            with _TRAINING, show_log(self.watching.log_level):
+                report = driver.run(self.make_task, settings, rerun, self.watching.observers())
+            yield report, folder
+
+    def cross_validate(self) -> CrossValidation:
+        """Run the command's cross-validation, and return its result."""
+        with self.run() as (report, folder):
+            manifest = RunDirectory(os.path.join(folder, "fold-1")).manifest or {}
+            output_dir = None if self.output_dir is None else folder
+            result = read_cross_validation(folder, report, manifest.get("problem_type"), output_dir)
+        if output_dir is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        return result
 
 
 class TrainableModel(SavableModel):
@@ -58,57 +132,13 @@ class TrainableModel(SavableModel):
         return counts
 
     @classmethod
-    def _run(
-        cls: type[Model],
-        settings_class: type,
-        make_task: Callable[[Any], Any],
-        phases: Mapping[str, Any],
-        output_dir: str | os.PathLike | None,
-        options: Mapping[str, Any],
-        complete: Callable[[Any], Any] = lambda settings: settings,
-        watching: Watching = Watching(),  # noqa: B008 (a frozen value)
-    ) -> Model:
-        """Train as the command does, and load the trained model.
-
-        Args:
-            settings_class: dataclass of the command's flag groups.
-            make_task: function from the settings to the command's task.
-            phases: flag values that the method sets, None for those not given.
-            output_dir: the run's directory. With None, it is temporary and deleted together with
-                the model.
-            options: flag values from the caller, which may not include those in `phases`.
-            complete: function that returns the settings with derived values, and may refuse them.
-            watching: the caller's callbacks, and how much to show.
-        """
-        if options.get("cross_validation"):
-            raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
+    def _load_trained(cls: type[Model], training: Training) -> Model:
+        """Train as the command does, and load the trained model."""
         model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
-        values = parse_arguments(settings_class, options, phases)
-        given_phases = {name: value for name, value in phases.items() if value is not None}
-        paths = {
-            name: path_text(value, name) for name, value in given_phases.items() if isinstance(value, str | os.PathLike)
-        }
-        values |= given_phases | paths
-        # Set this here, because no method has it as an argument.
-        values["do_train"] = True
-        # The name of a temporary directory breaks no rule.
-        check_rules(build(settings_class, values | {"output_dir": output_dir or "temporary"}))
-        from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
-
-        rerun = ""  # a temporary directory is deleted after a signal
-        if output_dir is not None:
-            rerun = "the same call"
-            if values["overwrite_output_dir"]:
-                rerun += " without overwrite_output_dir"
-        given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
-        with given_folder or temporary_folder() as folder:
-            settings = complete(with_frozen_encoder(build(settings_class, values | {"output_dir": folder})))
-            # Train in one thread at a time: trainings would compete for processors, and
-            # TensorFlow's options are global.
-            with _TRAINING, show_log(watching.log_level):
-                report = driver.run(make_task, settings, rerun, watching.observers())
+        options = training.options
+        with training.run() as (report, folder):
             model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
-        if output_dir is None:
+        if training.output_dir is None:
             delete_with(model, folder)
         model.report = report
         model.output_dir = folder

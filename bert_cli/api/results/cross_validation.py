@@ -1,0 +1,119 @@
+"""Result of a cross-validation: metrics for each fold, and predictions for all rows."""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bert_cli.base.json_files import JsonObject
+from bert_cli.base.names import OUT_OF_FOLD, SEVERAL, SUSPECTS, split_names
+from bert_cli.outputs.sweep import DEVIATION, MEAN, RunRow, format_runs_table
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.regression import REGRESSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WHOLE_NUMBERS = ("fold", "place", "line")
+_NUMBERS = ("probability", "difference")
+# Problem type -> function that reads a label's cell in out_of_fold.tsv.
+_READERS: dict[str | None, Callable[[str], Any]] = {
+    MULTI_LABEL.name: split_names,
+    REGRESSION.name: float,
+    None: lambda cell: tuple(cell.split(" ")),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation:
+    """Metrics of k models, each for the rows that its training did not use.
+
+    This is no model: train on all rows, without cross_validation, to get one.
+
+    Attributes:
+        metrics: for each fold, a dict metric -> number.
+        mean: metric -> mean over the folds.
+        std: metric -> standard deviation over the folds, with k − 1 in the denominator.
+        metric: name of the main metric.
+        out_of_fold: a row per text, in their order: fold, given label, prediction and
+            probabilities, as in out_of_fold.tsv. After `fit`, it has the index of the texts.
+        suspects: the probably wrong labels, as in suspects.tsv, most suspicious first.
+        report: the content of run_report.json.
+        output_dir: the directory with a run per fold, such as fold-1; None if it was temporary.
+    """
+
+    metrics: tuple[dict[str, float], ...]
+    mean: dict[str, float]
+    std: dict[str, float]
+    metric: str
+    out_of_fold: "pd.DataFrame"
+    suspects: "pd.DataFrame"
+    report: dict[str, Any]
+    output_dir: str | None
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row per fold, from 1, and one column per metric."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.metrics), index=pd.RangeIndex(1, len(self) + 1, name="fold"))
+
+    def with_index(self, index: "pd.Index") -> "CrossValidation":
+        """Return the result with the index of the texts in place of ids, which end in row numbers."""
+
+        def reindex(table: "pd.DataFrame") -> "pd.DataFrame":
+            rows = [int(name.rpartition("-")[2]) for name in table["id"]]
+            return table.drop(columns="id").set_axis(index[rows])
+
+        return dataclasses.replace(self, out_of_fold=reindex(self.out_of_fold), suspects=reindex(self.suspects))
+
+    def __repr__(self) -> str:
+        rows = [RunRow(f"fold {number}", {}, metrics, {}) for number, metrics in enumerate(self.metrics, 1)]
+        lines = format_runs_table(rows, self.metric, None, has_mean=True)
+        return "\n".join([f"{type(self).__name__} with {len(self)} folds", *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        folds = self.to_frame()
+        summary = pd.DataFrame([self.mean, self.std], index=[MEAN, DEVIATION], columns=folds.columns)
+        table = pd.concat([folds.rename(index=str), summary])
+        return table.to_html(float_format="{:.4f}".format, border=0, na_rep="")
+
+
+def read_cross_validation(
+    folder: str, report: JsonObject, problem_type: str | None, output_dir: str | None
+) -> CrossValidation:
+    """Return the result of a command's cross-validation.
+
+    Args:
+        folder: the directory that the command wrote.
+        report: the content of its run_report.json.
+        problem_type: single_label, multi_label or regression; None for tags.
+        output_dir: the caller's directory, None if `folder` is temporary.
+    """
+    summary: dict[str, Any] = report[SEVERAL]  # type: ignore[assignment]
+    out_of_fold, suspects = (_read_table(os.path.join(folder, name)) for name in (OUT_OF_FOLD, SUSPECTS))
+    for name in ("given", "predicted"):
+        if problem_type == REGRESSION.name:
+            suspects[name] = suspects[name].astype(float)
+        if read := _READERS.get(problem_type):
+            out_of_fold[name] = out_of_fold[name].map(read)
+    metrics = tuple(dict(member["eval"]) for member in summary["members"])
+    mean, std = dict(summary[MEAN]), dict(summary[DEVIATION])
+    return CrossValidation(metrics, mean, std, summary["metric"], out_of_fold, suspects, dict(report), output_dir)
+
+
+def _read_table(path: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    # Read everything as text, because a label or a text may look like a number or like NaN.
+    table = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
+    for name in table.columns:
+        if name in _WHOLE_NUMBERS:
+            table[name] = table[name].astype(int)
+        elif name in _NUMBERS or name.startswith("prob_"):
+            table[name] = table[name].astype(float)
+    return table
