@@ -74,7 +74,7 @@ runs: metrics flags settings text features weights training.optimizers training 
     inference runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
 exports: problem_types flags model onnx settings text examples features weights heads runs.loading
 api.inputs: problem_types settings examples.table_files runs.loading
-api.results: problem_types api.inputs
+api.results: problem_types flags outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad features
     weights heads outputs outputs.vectors inference runs.run_directory runs.loading runs.tasks
     runs.tasks.classification runs.extraction runs.callbacks runs exports api.inputs api.results
@@ -111,7 +111,7 @@ MAX_REACH = {
     "text.tokenization": 12,
     "api.Tokenizer": 60,
     "bert-tokenize": 110,
-    "bert-serve": 372,
+    "bert-serve": 377,
 }
 
 

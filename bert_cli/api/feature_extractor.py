@@ -6,15 +6,18 @@
 returns a float32 array with one row per text.
 """
 
+import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
+from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.model_path import find_model
+from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel
 from bert_cli.base.errors import InputError
@@ -24,10 +27,11 @@ from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.inference.pooling import VectorChoice, VectorModel
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.lines import open_vector_model
 from bert_cli.runs.extraction.plan import chunk_limits
+from bert_cli.runs.extraction.shown_attention import encode_text
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import load_with_settings
@@ -154,6 +158,41 @@ class FeatureExtractor(SavableModel, CuttingModel):
         max_length = self._vector_model.choice.max_seq_length
         read = read_texts(texts, SINGLE_TEXTS, self._columns)
         return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in read.singles]
+
+    @name_arguments_in_errors()
+    def attention(self, text: str, text_b: str | None = None) -> Attention:
+        """Return the attention of all layers and heads in a text or a pair of texts.
+
+        The first call loads the model again, with attention among its outputs.
+
+        Args:
+            text: the text; a longer one than `max_seq_length` is cut.
+            text_b: the second text of a pair.
+
+        Raises:
+            InputError: if the model's files have changed, or a tensorflow-hub module or int8
+                computes it.
+        """
+        check_text(text)
+        if text_b is not None:
+            check_text(text_b, "text_b")
+        line = TextLine(0, text.strip(), None if text_b is None else text_b.strip())
+        length = self._vector_model.choice.max_seq_length
+        features, tokens = encode_text(line, self._model.tokenizer, length)
+        weights = self._attention_model.extract(features)[1][0]
+        self.on_cut(features.cuts, length)
+        return Attention(text, text_b, self._source.checkpoint.name, tuple(tokens), weights)
+
+    @functools.cached_property
+    def _attention_model(self) -> VectorModel:
+        """Return the model with attention among its outputs, which makes it slower."""
+        if isinstance(self._model.config, ModuleConfig):
+            raise InputError(f"{self._model.config.hub_module}: this module shows no attention")
+        self._source.check_unchanged()
+        choice = dataclasses.replace(self._vector_model.choice, with_attention=True)
+        model = open_vector_model(self._model, self._settings.devices.for_answers(True), choice)
+        model.engine.load(self._model.required_checkpoint)
+        return model
 
     def _rows(self, pairs: list[Pair]) -> Iterator[FeatureRows]:
         """Yield the vectors chunk by chunk."""

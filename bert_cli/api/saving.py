@@ -50,17 +50,22 @@ class ModelSource:
         """Return the path for `load` in a directory with the model's files."""
         return os.path.relpath(self.checkpoint.argument, self.checkpoint.folder)
 
+    def check_unchanged(self) -> None:
+        """Raise InputError if the weights were removed or replaced since the model was loaded."""
+        checkpoint = self.checkpoint
+        if not files.exists(checkpoint.file) or stamp_of(checkpoint) != self.stamp:
+            raise InputError(
+                f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again"
+            )
+
     def paths(self) -> dict[str, str]:
         """Return the model's files: name -> path, with the weights at the end.
 
         Raises:
             InputError: if the files have changed, or a tensorflow-hub module computes the model.
         """
+        self.check_unchanged()
         checkpoint = self.checkpoint
-        if not files.exists(checkpoint.file) or stamp_of(checkpoint) != self.stamp:
-            raise InputError(
-                f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again to copy it"
-            )
         config = checkpoint.companion(CONFIG)
         if config and read_module_config(config):
             raise InputError(

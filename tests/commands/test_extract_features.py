@@ -12,6 +12,8 @@ import numpy as np
 import numpy_bert
 import pytest
 
+from bert_cli import FeatureExtractor
+from bert_cli.base.errors import InputTypeError
 from bert_cli.extract_features import main
 from bert_cli.flags.option import build
 from bert_cli.records.example_proto import decode_example
@@ -281,6 +283,24 @@ def test_attention(extract, checkpoint, tmp_path):
     names, inner = ["a:1", "bird:2"], attention[0, 1, 1:3, 1:3]
     row, column = np.unravel_index(inner.argmax(), (2, 2))
     assert out == f"{inner.max():.4f}  {names[row]} -> {names[column]}\n"
+
+
+def test_attention_from_python(extract, checkpoint, tmp_path):
+    extract(attentions=tmp_path / "attention.npz")
+    with np.load(tmp_path / "attention.npz") as arrays:
+        expected = arrays["attention_1"]
+    extractor = FeatureExtractor.load(str(checkpoint[0]), max_seq_length=16)
+    cuts = []
+    extractor.on_cut = lambda features, length: cuts.append((features.num_cut_texts, length))
+    attention = extractor.attention(" a bird")
+    assert attention.tokens == ("[CLS]", "a", "bird", "[SEP]")
+    assert attention.weights.dtype == np.float32
+    np.testing.assert_allclose(attention.weights, expected, atol=1e-6)
+    assert extractor.attention("a bird", "a bird " * 9).weights.shape == (2, 2, 16, 16)
+    assert cuts == [(0, 16), (1, 16)]
+    for text in (None, b"a bird", ["a bird"]):
+        with pytest.raises(InputTypeError, match=r"^text: one text is needed, found"):
+            extractor.attention(text)
 
 
 def test_attention_of_a_word(extract, tmp_path):

@@ -3,9 +3,9 @@
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.examples.text_lines import split_line
+from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.cuts import warn_cuts
-from bert_cli.features.extraction import extraction_chunks
+from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.runtime.streams import print_text
@@ -25,6 +25,18 @@ def check_map(path: str) -> None:
         raise InputError(f"--attention_map={path}: is a file that bert_cli has not made; give another name")
 
 
+def encode_text(text: TextLine, tokenizer: FullTokenizer, max_seq_length: int) -> tuple[ExtractionFeatures, list[str]]:
+    """Return a text's features with words, and its tokens.
+
+    Args:
+        text: the text or pair.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum number of tokens.
+    """
+    features = next(extraction_chunks([text], tokenizer, max_seq_length, words=True))
+    return features, tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
+
+
 def show_attention(vector_model: VectorModel, flags: Attention, tokenizer: FullTokenizer, model: str) -> None:
     """Print the attention for a text, and write a page with heat maps if the flags ask for it.
 
@@ -34,10 +46,8 @@ def show_attention(vector_model: VectorModel, flags: Attention, tokenizer: FullT
         tokenizer: the model's tokenizer.
         model: the model's name for the page.
     """
-    text = split_line(flags.show_attention)
-    features = next(extraction_chunks([text], tokenizer, vector_model.choice.max_seq_length, words=True))
+    features, tokens = encode_text(split_line(flags.show_attention), tokenizer, vector_model.choice.max_seq_length)
     warn_cuts(features.cuts, vector_model.choice.max_seq_length, place="--show_attention")
-    tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     units = units_of(tokens, features.words[0] if features.words else [])
     # Search before computing: a wrong word must fail fast.
     positions = find_word(flags.attention_of, units) if flags.attention_of else []

@@ -70,6 +70,6 @@ def test_metrics(read):
     assert frame.index.tolist() == [1, 2]
     assert frame.to_dict("records") == FOLDS
     assert repr(result).splitlines()[0] == "CrossValidation with 2 folds"
-    assert repr(result).splitlines()[-1].split() == "mean ± standard deviation 0.7500 ± 0.3536".split()
+    assert repr(result).splitlines()[-1].split() == ["mean", "±", "standard", "deviation", "0.7500", "±", "0.3536"]
     html = result._repr_html_()
     assert all(f"<td>{number}</td>" in html for number in ("0.5000", "1.0000", "0.7500", "0.3536"))
