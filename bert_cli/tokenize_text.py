@@ -10,7 +10,9 @@ Examples:
     bert-tokenize "the dog sees a cat . ||| a cat" --format=jsonl
 """
 
+import dataclasses
 import json
+from typing import ClassVar
 
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
@@ -19,10 +21,46 @@ from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.encoded_text import encode_text, split_pair, unknown_words
 from bert_cli.flags.command import Command
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.texts import TokenizeSettings
+from bert_cli.settings.groups import Files, Log, ModelFiles, TextFiles
 from bert_cli.text.vocabulary import UNK
+
+
+class Texts(FlagGroup, heading="Texts"):
+    """Texts to tokenize."""
+
+    texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
+
+
+class TokenOutput(FlagGroup, heading="Output"):
+    """Output format for tokens."""
+
+    format: str = option("table", "output format: a table, or JSON lines", choices=("table", "jsonl"))
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenizeSettings:
+    """Flags of bert-tokenize."""
+
+    modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
+
+    texts: Texts = group(Texts)
+    text_files: TextFiles = group(TextFiles)
+    files: Files = group(
+        Files, {"input_file": "file with one text or pair per line; - for standard input"}, only=("input_file",)
+    )
+    model: ModelFiles = group(
+        ModelFiles,
+        {
+            "init_checkpoint": "model with the vocabulary; default: the built-in model",
+            "vocab_file": "vocabulary, vocab.txt or tokenizer.json, with or without a model",
+        },
+        without=("bert_config_file", "gelu", "strict", "allow_unknown"),
+    )
+    shown: TokenOutput = group(TokenOutput)
+    log: Log = group(Log)
 
 
 def format_table(record: JsonObject, unknown_words: list[str]) -> list[str]:
@@ -46,7 +84,8 @@ def run(settings: TokenizeSettings) -> list[dict]:
     refuse_table(source)
     if source and source != STANDARD:
         files.check_readable(source, "input_file")
-    tokenizer = load_tokenizer(settings.model)
+    model = settings.model
+    tokenizer = load_tokenizer(model.init_checkpoint, model.vocab_file, model.do_lower_case)
     records = []
     for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
         texts = split_pair(text)

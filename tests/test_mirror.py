@@ -15,7 +15,6 @@ OWN_ROOMS = {"commands", "reference"}
 # Module -> file that tests it through commands or callers. These modules are declarations, or steps
 # with tested parts and an order that only the whole shows.
 TESTED_END_TO_END: dict[str, str] = {
-    "runs/loading/builtin.py": "commands/test_builtin_model.py",
     "api/classifier.py": "commands/test_classifier.py",
     "weights/reader.py": "weights/test_electra.py",
     "api/feature_extractor.py": "commands/test_api.py",

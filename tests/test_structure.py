@@ -40,7 +40,7 @@ examples: problem_types settings text examples.labels examples.table_files
 examples.annotations: settings text examples.table_files examples
 examples.squad: settings
 examples.token_files: settings examples.labels examples.table_files examples
-features: problem_types settings text examples examples.squad
+features: problem_types text examples examples.squad
 records:
 corpus: settings text features records
 weights.formats:
@@ -54,7 +54,8 @@ outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
 inference: tf_internals model onnx settings features weights heads training outputs
 runs.run_directory: flags model weights
-runs.loading: problem_types flags model settings text examples features weights runs.run_directory
+runs.loading: problem_types flags model settings text examples features weights.formats weights
+    runs.run_directory
 runs.engine: flags model settings features corpus weights heads training.optimizers training
     outputs inference runs.run_directory runs.loading
 runs.preparation: problem_types settings text examples.labels examples.table_files examples
@@ -109,9 +110,9 @@ MAX_REACH = {
     "import bert_cli": 3,
     "keras.Encoder": 60,
     "text.tokenization": 12,
-    "api.Tokenizer": 60,
-    "bert-tokenize": 110,
-    "bert-serve": 377,
+    "api.Tokenizer": 38,
+    "bert-tokenize": 58,
+    "bert-serve": 379,
 }
 
 

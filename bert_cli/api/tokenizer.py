@@ -13,7 +13,6 @@ from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_er
 from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -46,8 +45,8 @@ class Tokenizer:
         """
         name = "" if path is None else path_text(path)
         is_vocabulary = name.endswith((".txt", ".json"))
-        model_file = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
-        return cls(load_tokenizer(ModelFiles(**model_file, do_lower_case=do_lower_case)))  # type: ignore[arg-type]
+        init_checkpoint, vocab_file = ("", name) if is_vocabulary else (name, None)
+        return cls(load_tokenizer(init_checkpoint, vocab_file, do_lower_case))
 
     def tokenize(self, text: str) -> list[str]:
         """Return a text's word pieces, without [CLS] and [SEP]."""

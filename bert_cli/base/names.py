@@ -43,6 +43,7 @@ def shard_name(name: str, number: int, count: int) -> str:
 
 STANDARD = "-"  # used as a flag's value for standard input or output
 PAIR_MARK = " ||| "  # between two texts in one line
+TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"  # values of --long_text
 RANDOM = "random"  # value of --init_checkpoint: use random weights, even if there is a checkpoint
 # Its name in run.json and messages, which do not depend on the package's path.
 BUILTIN_MODEL = "the built-in model"

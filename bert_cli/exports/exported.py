@@ -17,6 +17,7 @@ from bert_cli.base.names import (
     SPECIAL_TOKENS,
     TOKENIZER,
     TOKENIZER_CONFIG,
+    TRUNCATE,
     VOCABULARY,
 )
 from bert_cli.base.recoding import UTF_8
@@ -33,7 +34,7 @@ from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import has_text_pairs, merge_labels
 from bert_cli.settings.data import LITERAL, TextForm
-from bert_cli.settings.groups import TRUNCATE, Encoding
+from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
 

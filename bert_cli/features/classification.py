@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bert_cli.base.names import TRUNCATE, WINDOWS
 from bert_cli.base.spec import EXAMPLE_WEIGHT
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.cuts import NOT_CUT, Cuts, describe_cuts
@@ -14,7 +15,6 @@ from bert_cli.features.packing import check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 

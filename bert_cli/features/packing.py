@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.groups import HEAD_TAIL, WINDOWS
+from bert_cli.base.names import HEAD_TAIL, WINDOWS
 
 
 class DocSpan(NamedTuple):

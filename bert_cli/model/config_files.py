@@ -12,20 +12,13 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.model.networks import BERT, CONFIG_NEEDED, NETWORKS, check_network
 
-# Advice for networks that are not supported.
-_ANY_BERT = "take a BERT, such as bert-base-uncased"
-_INSTEAD = {
-    "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
-    "roberta": "take bert-base-cased instead, or bert-large-cased",
-}
 # Keys that only Hugging Face's files have.
 _HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
 _SIZES = [field.name for field in dataclasses.fields(BertConfig) if field.type is int]
 _RATES = [field.name for field in dataclasses.fields(BertConfig) if field.type is float]
 _LARGEST = 2**31 - 1  # for any size
-_NEEDED = "a bert_config.json is needed"
 MODULE_KEY = "hub_module"  # only files for a ModuleConfig have this key
 
 
@@ -44,7 +37,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     Raises:
         InputError: names the file and the key.
     """
-    values = read_json_object(path, needed=_NEEDED)
+    values = read_json_object(path, needed=CONFIG_NEEDED)
     if MODULE_KEY in values:
         raise InputError(
             f"{path}: this model's encoder is the module {values[MODULE_KEY]}, which is not a BERT; one is needed here"
@@ -55,7 +48,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     network = NETWORKS[BERT]
     # Check the network first: the keys for its sizes depend on it.
     if hugging_face:
-        _check_network(path, values)
+        check_network(path, values)
         network = NETWORKS[values.get("model_type", BERT)]
         if unsupported := network.find_unsupported(values):
             raise InputError(f"{path}: {unsupported}")
@@ -79,7 +72,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def read_module_config(path: str) -> ModuleConfig | None:
     """Read the bert_config.json of a model with a tensorflow-hub encoder; None for other models."""
-    values = read_json_object(path, needed=_NEEDED)
+    values = read_json_object(path, needed=CONFIG_NEEDED)
     if MODULE_KEY not in values:
         return None
     if set(values) != {field.name for field in dataclasses.fields(ModuleConfig)}:
@@ -88,21 +81,6 @@ def read_module_config(path: str) -> ModuleConfig | None:
         raise InputError(f"{path}: {MODULE_KEY} must be a text, found {values[MODULE_KEY]!r}")
     _check_sizes(path, values)
     return ModuleConfig(**values)
-
-
-def refuse_other_network(path: str) -> None:
-    """Raise InputError for the config.json of an unsupported network, such as RoBERTa."""
-    if os.path.basename(path) == HUGGING_FACE_CONFIG:
-        _check_network(path, read_json_object(path, needed=_NEEDED))
-
-
-def _check_network(path: str, values: dict) -> None:
-    if str(values.get("model_type", BERT)) not in NETWORKS:
-        raise InputError(
-            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT "
-            f"and cannot be loaded; {_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; "
-            "docs/models.md says where to get it"
-        )
 
 
 def _check_values(path: str, values: dict) -> None:

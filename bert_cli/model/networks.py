@@ -4,7 +4,16 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE, REPLACED_TOKENS
+
+# Advice for networks that are not supported.
+_ANY_BERT = "take a BERT, such as bert-base-uncased"
+_INSTEAD = {
+    "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
+    "roberta": "take bert-base-cased instead, or bert-large-cased",
+}
+CONFIG_NEEDED = "a bert_config.json is needed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,3 +131,18 @@ HEAD_TYPES_OF_CLASSES = {
     for head_type in HEAD_TYPES
     if network.has_class(head_type)
 }
+
+
+def check_network(path: str, values: Mapping[str, Any]) -> None:
+    """Raise InputError for the config of an unsupported network, such as RoBERTa.
+
+    Args:
+        path: the config file, for messages.
+        values: its contents.
+    """
+    if str(values.get("model_type", BERT)) not in NETWORKS:
+        raise InputError(
+            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT "
+            f"and cannot be loaded; {_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; "
+            "docs/models.md says where to get it"
+        )

@@ -5,7 +5,7 @@ from typing import Any
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.base.log import JSON, LEVELS, TEXT
-from bert_cli.base.names import RANDOM
+from bert_cli.base.names import HEAD_TAIL, RANDOM, TRUNCATE, WINDOWS
 from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option, transient_option
 from bert_cli.flags.paths import file_list_reader, name_list_properties
@@ -15,7 +15,6 @@ from bert_cli.flags.paths import file_list_reader, name_list_properties
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # value of --shard
-TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
 TUNED = "tuned"
 # Grammar of --layers for --help, and default layers.
 LAYERS = "numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'"

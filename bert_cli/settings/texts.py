@@ -1,4 +1,4 @@
-"""Flags of commands that read texts without training: extract features, fill masks, tokenize."""
+"""Flags of commands that compute texts without training: extract features, fill masks."""
 
 import dataclasses
 from typing import ClassVar
@@ -151,7 +151,7 @@ class ExtractSettings:
 class Candidates(FlagGroup, heading="Texts"):
     """Texts with masked words, and the number of candidates per mask."""
 
-    texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
+    texts: tuple[str, ...] = option((), "texts with [MASK], or pairs separated by ' ||| ', each in quotes", words=True)
     top_k: int = option(5, "number of candidates for each [MASK]", lower=1)
 
 
@@ -165,9 +165,7 @@ class FillMaskSettings:
     )  # fmt: skip
     modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
 
-    candidates: Candidates = group(
-        Candidates, {"texts": "texts with [MASK], or pairs separated by ' ||| ', each in quotes"}
-    )
+    candidates: Candidates = group(Candidates)
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
@@ -189,33 +187,4 @@ class FillMaskSettings:
         without=("allow_unknown",),
     )
     devices: Devices = group(Devices, {"precision": WITHOUT_INT8})
-    log: Log = group(Log)
-
-
-class TokenOutput(FlagGroup, heading="Output"):
-    """Output format for tokens."""
-
-    format: str = option("table", "output format: a table, or JSON lines", choices=("table", "jsonl"))
-
-
-@dataclasses.dataclass(frozen=True)
-class TokenizeSettings:
-    """Flags of bert-tokenize."""
-
-    modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
-
-    texts: Candidates = group(Candidates, only=("texts",))
-    text_files: TextFiles = group(TextFiles)
-    files: Files = group(
-        Files, {"input_file": "file with one text or pair per line; - for standard input"}, only=("input_file",)
-    )
-    model: ModelFiles = group(
-        ModelFiles,
-        {
-            "init_checkpoint": "model with the vocabulary; default: the built-in model",
-            "vocab_file": "vocabulary, vocab.txt or tokenizer.json, with or without a model",
-        },
-        without=("bert_config_file", "gelu", "strict", "allow_unknown"),
-    )
-    shown: TokenOutput = group(TokenOutput)
     log: Log = group(Log)

@@ -7,11 +7,9 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
-from bert_cli.weights.names import is_training_state
+from bert_cli.weights.names import DISCRIMINATOR, GENERATOR, is_training_state
 from bert_cli.weights.reader import Reader
 
-# Scopes of the two networks. A generator without embeddings shares the discriminator's.
-DISCRIMINATOR, GENERATOR = "electra", "generator"
 _EMBEDDINGS = "embeddings/"
 # Prefixes of Google's names and of ours. The first match applies.
 _MASKED_LM = {

@@ -18,7 +18,7 @@ from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.reader import Reader
 
-# Boolean variable in published modules, and in modules from bert-export.
+# Boolean variable in published modules, and in modules from bert-export (see formats.hub_casing).
 _CASING = "do_lower_case"
 # A variable that tf.train.Checkpoint adds.
 _BOOKKEEPING = "save_counter"
@@ -115,13 +115,6 @@ class HubReader(Reader):
             return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise InputError(_damaged_problem(self.description, error)) from None
-
-    def do_lower_case(self) -> bool | None:
-        """Return whether texts must be lowercased; None if the module has no such setting.
-
-        Modules in TF1 format do not have it.
-        """
-        return None if self._casing_key is None else bool(self._reader.get_tensor(self._casing_key))
 
     def config(self) -> BertConfig | None:
         """Return the config of a BERT with these variables; None if they are another model."""

@@ -2,7 +2,8 @@
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, TAGGER
 from bert_cli.model.networks import BERT, NETWORKS
-from bert_cli.weights.names import WEIGHT_NAMES, find_google_name
+from bert_cli.model.shapes import WEIGHT_NAMES
+from bert_cli.weights.names import find_google_name
 
 # Hugging Face's prefix for each scope of Google's output_weights and output_bias. All other names
 # differ only in punctuation.

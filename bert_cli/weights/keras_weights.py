@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import TF_MODEL
+from bert_cli.model.shapes import WEIGHT_NAMES
 from bert_cli.weights.formats.h5_files import DAMAGES, LAYER_NAMES, damage_error, open_h5
-from bert_cli.weights.names import WEIGHT_NAMES, find_google_name
+from bert_cli.weights.names import find_google_name
 from bert_cli.weights.reader import Reader
 
 # Keras numbers a layer's weights by creation, and stores the layer's name: its scope with _ for /

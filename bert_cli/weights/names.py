@@ -1,22 +1,10 @@
-"""Google's names for the variables of BERT and for the training state in a checkpoint."""
+"""Google's names for the training state in a checkpoint, and for weights of other formats."""
 
 import re
 from collections.abc import Iterable, Mapping
 
-from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, SPANS, HeadSpec, pretraining_shapes
-from bert_cli.model.config import BertConfig
-from bert_cli.model.shapes import encoder_shapes
-
-_FINE_TUNED = (HeadSpec(SPANS), *(HeadSpec(CLASSIFIER, text_input=text_input) for text_input in HEAD_INPUTS.values()))
-# Weights of BERT and related networks with one layer and all heads.
-WEIGHT_NAMES = (
-    *encoder_shapes(
-        BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1, embedding_size=2)
-    ),
-    *pretraining_shapes(hidden_size=1, embedding_width=2, vocab_size=1),
-    *dict.fromkeys(name for head in _FINE_TUNED for name in head.shapes(hidden_size=1)),
-    *(f"discriminator_predictions/{layer}/{name}" for layer in ("dense", "dense_1") for name in ("kernel", "bias")),
-)
+# Scopes of ELECTRA's two networks. A generator without embeddings shares the discriminator's.
+DISCRIMINATOR, GENERATOR = "electra", "generator"
 STEP_NAME = "global_step"
 # Position of bert-pretrain in its data, as two numbers. Their meaning depends on the data format.
 POSITION_NAME = "input_position"
@@ -58,8 +46,8 @@ def find_google_name(name: str, table: Mapping[str, str]) -> str | None:
 
     Args:
         name: name in the other format.
-        table: WEIGHT_NAMES by their names in the other format. Names for layer 0 apply to every
-            layer.
+        table: model.shapes.WEIGHT_NAMES by their names in the other format. Names for layer 0 apply
+            to every layer.
     """
     number = _LAYER_NUMBER.search(name)
     google_name = table.get(_LAYER_NUMBER.sub("0", name, count=1))

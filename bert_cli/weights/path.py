@@ -18,8 +18,8 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights import known_models
-from bert_cli.weights.electra import GENERATOR
 from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
+from bert_cli.weights.names import GENERATOR
 from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import newest_undamaged
 

@@ -9,7 +9,6 @@ import pytest
 from bert_cli import Classifier, FeatureExtractor, Tagger
 from bert_cli.export_model import main
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-from bert_cli.settings.groups import ModelFiles
 from tests.commands.convert_run import make_source
 
 # onnx warns of functions that it calls itself; for the second one see test_convert.py.
@@ -33,7 +32,7 @@ def export(source, out, *flags) -> dict:
 
 def inputs_of(folder, texts, names=INPUTS) -> dict[str, np.ndarray]:
     """Return a batch of texts by the tokenizer.json of an export."""
-    tokenizer = load_tokenizer(ModelFiles(vocab_file=str(folder / "tokenizer.json")))
+    tokenizer = load_tokenizer(vocab_file=str(folder / "tokenizer.json"))
     rows = [[2, *tokenizer.encode(text), 3] for text in texts]
     width = max(map(len, rows))
     ids = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)

@@ -7,7 +7,6 @@ import pytest
 from bert_cli import Tokenizer
 from bert_cli.base.errors import InputError
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-from bert_cli.settings.groups import ModelFiles
 from tests.commands.convert_run import convert, make_source
 from tests.tokenizer_folders import (
     CONFIGURATIONS,
@@ -29,7 +28,7 @@ TOKENS = [*VOCABULARY, "<user>", "[E1]"]
 
 
 def tokens_of(folder, texts=TEXTS) -> list[list[str]]:
-    tokenizer = load_tokenizer(ModelFiles(init_checkpoint=str(folder)))
+    tokenizer = load_tokenizer(init_checkpoint=str(folder))
     assert [tokenizer.ids[token] for token in ("the", "<user>", "[E1]")] == [13, SIZE, SIZE + 1]
     return [tokenizer.tokenize(text) for text in texts]
 
@@ -99,7 +98,7 @@ def test_conversion_removes_another_models_tokenizer_file(hugging_face, tmp_path
 def test_a_tokenizer_json_is_a_vocabulary_file(tmp_path):
     folder = write(tmp_path, **CONFIGURATIONS["cased"])
     path = str(folder / "tokenizer.json")
-    assert load_tokenizer(ModelFiles(vocab_file=path)).tokenize("The [SEP] THE") == ["The", "[SEP]", "[UNK]"]
+    assert load_tokenizer(vocab_file=path).tokenize("The [SEP] THE") == ["The", "[SEP]", "[UNK]"]
     tokenizer = Tokenizer.load(path)
     assert (tokenizer.do_lower_case, tokenizer.vocab_size) == (False, SIZE)
     assert Tokenizer.load(path, do_lower_case=True).tokenize("The THE") == ["the", "the"]

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.model.shapes import PROJECTION, encoder_shapes
+from bert_cli.model.shapes import PROJECTION, WEIGHT_NAMES, encoder_shapes
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,16 @@ def test_config_shapes_equal_variable_shapes(tiny_config, changes, projected):
     shapes = encoder_shapes(config)
     assert shapes == {name: tuple(variable.shape) for name, variable in named_weights(BertEncoder(config)).items()}
     assert shapes.get(f"{PROJECTION}/kernel") == projected
+
+
+def test_weight_names_have_encoder_and_heads():
+    for name in (
+        "bert/embeddings/word_embeddings",
+        "bert/encoder/layer_0/attention/self/query/kernel",
+        "cls/predictions/output_bias",
+        "cls/squad/output_weights",
+        "output_bias",
+        "discriminator_predictions/dense_1/bias",
+    ):
+        assert name in WEIGHT_NAMES
+    assert len(set(WEIGHT_NAMES)) == len(WEIGHT_NAMES)

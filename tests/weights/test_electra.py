@@ -6,14 +6,13 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.weights.checkpoint import open_checkpoint, write_tf1
 from bert_cli.weights.electra import (
-    DISCRIMINATOR,
-    GENERATOR,
     ElectraReader,
     config_of,
     google_name,
     networks_in,
     our_to_google_names,
 )
+from bert_cli.weights.names import DISCRIMINATOR, GENERATOR
 from bert_cli.weights.path import find_checkpoint
 
 ENCODER = "encoder/layer_11/attention/self/query/kernel"

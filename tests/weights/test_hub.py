@@ -15,6 +15,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.formats.hub_casing import module_lower_cases
 from bert_cli.weights.hub import google_name
 from bert_cli.weights.module_path import find_module
 
@@ -112,7 +113,7 @@ def test_published_names(drawn, tmp_path, is_old):
     tf.saved_model.save(module, str(tmp_path / "module"))
     report, reader = assert_loads(tmp_path / "module", drawn)
     assert reader.config() == CONFIG
-    assert reader.do_lower_case() is False
+    assert module_lower_cases(str(tmp_path / "module"), "m") is False
     assert report.unused == ["predictions/output_bias"]
 
 
@@ -120,7 +121,7 @@ def test_modules_of_bert_export(drawn, tmp_path):
     save_encoder(str(tmp_path / "module"), filled_encoder(drawn), CONFIG, b"words\n", {"do_lower_case": True})
     report, reader = assert_loads(tmp_path / "module", drawn)
     assert report.unused == []
-    assert reader.do_lower_case() is True
+    assert module_lower_cases(str(tmp_path / "module"), "m") is True
     # Only its bert_config.json has the number of heads.
     with pytest.raises(InputError, match="number of attention heads"):
         reader.config()
@@ -144,7 +145,7 @@ def test_modules_of_tf1(drawn, tmp_path):
     write_tf1(str(tmp_path / "variables" / "variables"), more)
     report, reader = assert_loads(tmp_path, drawn)
     assert report.unused == ["module/cls/predictions/output_bias"]
-    assert reader.do_lower_case() is None
+    assert module_lower_cases(str(tmp_path), "m") is None
     with pytest.raises(InputError, match=r"number of attention heads; give --bert_config_file"):
         reader.config()
     wide = BertConfig(11, 128, 1, 2, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)

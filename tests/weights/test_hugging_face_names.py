@@ -3,8 +3,8 @@
 import pytest
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, REPLACED_TOKENS, TAGGER
+from bert_cli.model.shapes import WEIGHT_NAMES
 from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
-from bert_cli.weights.names import WEIGHT_NAMES
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
-from bert_cli.runs.loading.builtin import pretrained_model
+from bert_cli.runs.loading.builtin import named_or_builtin, pretrained_model
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder
@@ -107,14 +107,8 @@ def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
     """Return the checkpoint in the flags, or the built-in model; for the arguments, see `to_use`."""
     if hub.hub_module and not model.init_checkpoint:
         return find_module(hub.hub_module, "hub_module")
-    if model.init_checkpoint == RANDOM:
-        raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
-    builtin = None if _has_flags(model) else pretrained_model()
-    if builtin:
-        return builtin
-    if not (model.init_checkpoint or default):
-        raise InputError("--init_checkpoint is needed: give a pre-trained model")
-    return find_checkpoint(model.init_checkpoint or default, strict=model.strict)
+    has_other_files = bool(model.vocab_file or model.bert_config_file)
+    return named_or_builtin(model.init_checkpoint, has_other_files, default, model.strict)
 
 
 def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> CheckpointPath:

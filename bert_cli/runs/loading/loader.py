@@ -8,15 +8,16 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import check_casing, check_sizes, report_tokenizer
+from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.network import check_has_sizes, find_bert, no_bert, open_tensorflow
 from bert_cli.runs.loading.paths import ModelPaths, find_paths
 from bert_cli.runs.loading.tokenizer import cut_blank_end, find_casing, read_stored, run_casing
+from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
 from bert_cli.runs.run_directory.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.weights.module_path import bundled_module
+from bert_cli.weights.module_path import bundled_module, find_module
 from bert_cli.weights.path import CheckpointPath
 
 
@@ -51,7 +52,8 @@ def load_model(
     # bert_config.json next to it may come from an earlier conversion.
     if to_convert and checkpoint:
         config_file = config_file or checkpoint.hugging_face_config
-    paths = find_paths(flags, config_file, checkpoint, needs_vocab, hub)
+    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
+    paths = find_paths(flags.vocab_file, config_file, checkpoint, needs_vocab, preprocessor)
     if not paths.config_file:
         check_has_sizes(checkpoint)
     # With a length, it is checked below, after the config, in a run's order of messages.
@@ -59,7 +61,7 @@ def load_model(
         check_vocabulary(paths.vocab_file, checkpoint)
     # Read the tokenizer before the config: if the config has no vocab_size, the vocabulary's size
     # is used.
-    stored = read_stored(paths, flags)
+    stored = read_stored(paths, flags.vocab_file)
     vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)

@@ -6,12 +6,11 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, VOCABULARY
 from bert_cli.flags.run_flags import read_flags, read_guesses
-from bert_cli.model.config_files import refuse_other_network
+from bert_cli.model.networks import CONFIG_NEEDED, check_network
 from bert_cli.runs.loading.builtin import random_model
-from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import CheckpointPath
 
 
@@ -62,22 +61,26 @@ class ModelPaths:
 
 
 def find_paths(
-    flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
+    vocab_file: str | None,
+    config_file: str | None,
+    checkpoint: CheckpointPath | None,
+    needs_vocab: bool,
+    preprocessor: CheckpointPath | None = None,
 ) -> ModelPaths:
     """Find the model's files in the flags, in the checkpoint's directory, or built in.
 
     Args:
+        vocab_file: vocabulary to use; None for the one next to the checkpoint.
         config_file: config to use; None for the one next to the checkpoint.
+        checkpoint: the checkpoint, or None.
         needs_vocab: see load_model. If False, the small built-in network is not used.
-        hub: flag values; `hub_preprocess` names a module that has a vocabulary.
+        preprocessor: tensorflow-hub module that has a vocabulary, or None.
     """
-    vocab_file = flags.vocab_file
     for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or config_file or checkpoint):
         return ModelPaths(*random_model(), None, is_builtin=True)
-    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
     # The preprocessor's vocabulary has priority, because the module's encoder was trained with it.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
@@ -93,3 +96,23 @@ def find_paths(
             f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
         )
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
+
+
+def refuse_other_network(config_file: str) -> None:
+    """Raise InputError for the config.json of an unsupported network, such as RoBERTa."""
+    if os.path.basename(config_file) == HUGGING_FACE_CONFIG:
+        check_network(config_file, read_json_object(config_file, needed=CONFIG_NEEDED))
+
+
+def read_vocab_size(config_file: str) -> int | None:
+    """Return the number of rows in a model's table of words; None if its config does not have it.
+
+    Raises:
+        InputError: if the file is damaged, or of an unsupported network.
+    """
+    values = read_json_object(config_file, needed=CONFIG_NEEDED)
+    check_network(config_file, values)
+    size = values.get("vocab_size")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        raise InputError(f"{config_file}: vocab_size must be a whole number above 0, found {size!r}")
+    return size

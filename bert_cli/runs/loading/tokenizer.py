@@ -5,12 +5,9 @@ import os
 from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
-from bert_cli.model.config_files import read_config, read_module_config, refuse_other_network
-from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.checks import check_casing, report_tokenizer
-from bert_cli.runs.loading.paths import ModelPaths, find_paths
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.runs.loading.builtin import named_or_builtin
+from bert_cli.runs.loading.paths import ModelPaths, find_paths, read_vocab_size, refuse_other_network
+from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
 from bert_cli.text.added_token_files import TokenizerPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import (
@@ -21,45 +18,46 @@ from bert_cli.text.tokenizer_files import (
     read_tokenizer,
 )
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
+from bert_cli.weights.formats.hub_casing import module_lower_cases
 from bert_cli.weights.path import HUB, CheckpointPath
 
 
-def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
+def load_tokenizer(
+    init_checkpoint: str = "", vocab_file: str | None = None, do_lower_case: bool | None = None
+) -> FullTokenizer:
     """Return the tokenizer for the model or vocabulary in the flags, or for the built-in model.
 
     For a vocabulary alone, the casing comes from --do_lower_case, from tokenizer.json, or from the
     words in vocab.txt.
+
+    Args:
+        init_checkpoint, vocab_file, do_lower_case: flag values.
     """
-    if flags.vocab_file and not flags.init_checkpoint:
-        files.check_readable(flags.vocab_file, "vocab_file")
-        vocabulary, stored = read_vocab_file(flags.vocab_file, flags.do_lower_case, flags.strict)
-        lower = flags.do_lower_case
-        if lower is None:
-            lower = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
-        return FullTokenizer(vocabulary, lower, settings=stored.settings)
-    return _load_tokenizer_of(to_use(flags), flags)
+    if vocab_file and not init_checkpoint:
+        files.check_readable(vocab_file, "vocab_file")
+        vocabulary, stored = read_vocab_file(vocab_file, do_lower_case)
+        if do_lower_case is None:
+            do_lower_case = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
+        return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
+    return _load_tokenizer_of(named_or_builtin(init_checkpoint), vocab_file, do_lower_case)
 
 
-def _load_tokenizer_of(checkpoint: CheckpointPath, flags: ModelFiles) -> FullTokenizer:
+def _load_tokenizer_of(checkpoint: CheckpointPath, vocab_file: str | None, flag_casing: bool | None) -> FullTokenizer:
     """Return a model's tokenizer, without the checks that only the network needs."""
-    paths = find_paths(flags, flags.bert_config_file, checkpoint, True, Hub())
-    stored = read_stored(paths, flags)
+    paths = find_paths(vocab_file, None, checkpoint, True)
+    stored = read_stored(paths, vocab_file)
     vocabulary = stored.vocabulary
     assert vocabulary is not None, "find_paths raises InputError if the vocabulary is missing"
-    if paths.config_file:
-        module = read_module_config(paths.config_file)
-        config = module or read_config(paths.config_file, vocab_size=vocabulary.size)
-        vocabulary = cut_blank_end(vocabulary, config.vocab_size)
+    if paths.config_file and (vocab_size := read_vocab_size(paths.config_file)):
+        vocabulary = cut_blank_end(vocabulary, vocab_size)
     stored_casing = run_casing(paths) or stored.casing
-    do_lower_case = find_casing(flags.do_lower_case, checkpoint, vocabulary, stored_casing)
-    report_tokenizer(stored, flags.do_lower_case, flags.strict)
-    check_casing(do_lower_case, vocabulary, checkpoint, stored_casing, flags.strict)
+    do_lower_case = find_casing(flag_casing, checkpoint, vocabulary, stored_casing)
+    report_tokenizer(stored, flag_casing)
+    check_casing(do_lower_case, vocabulary, checkpoint, stored_casing)
     return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
 
 
-def read_vocab_file(
-    vocab_file: str, do_lower_case: bool | None, strict: bool = False
-) -> tuple[Vocabulary, StoredTokenizer]:
+def read_vocab_file(vocab_file: str, do_lower_case: bool | None) -> tuple[Vocabulary, StoredTokenizer]:
     """Read a vocabulary file without a model, and report unusual settings.
 
     A vocab.txt uses Google's rules. A tokenizer.json is read with the tokenizer files next to it.
@@ -67,14 +65,13 @@ def read_vocab_file(
     Args:
         vocab_file: path of vocab.txt or tokenizer.json.
         do_lower_case: flag value; None if it is not given.
-        strict: see checks.warn_or_fail.
     """
     if not is_tokenizer_json(vocab_file):
         vocabulary = read_vocabulary(vocab_file)
         return vocabulary, StoredTokenizer(vocabulary)
     stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
     assert stored.vocabulary is not None, "there is a vocabulary file"
-    report_tokenizer(stored, do_lower_case, strict)
+    report_tokenizer(stored, do_lower_case)
     return stored.vocabulary, stored
 
 
@@ -96,11 +93,15 @@ def run_casing(paths: ModelPaths) -> tuple[str, bool] | None:
     return None if saved is None else (os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true")
 
 
-def read_stored(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
+def read_stored(paths: ModelPaths, flag_value: str | None) -> StoredTokenizer:
     """Read the vocabulary and the tokenizer files next to it.
 
     If --vocab_file is in another directory than the checkpoint, only the casing is read from the
     checkpoint's tokenizer files. Their added tokens belong to their vocabulary.
+
+    Args:
+        paths: the model's files.
+        flag_value: value of --vocab_file, or None.
     """
     source = paths.preprocessor or paths.checkpoint
     vocab_file = paths.vocab_file
@@ -110,10 +111,10 @@ def read_stored(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
     if is_tokenizer_json(vocab_file) and paths.config_file:
         # Another network has another tokenizer, so do not report its tokenizer.json as wrong.
         refuse_other_network(paths.config_file)
-    if flags.vocab_file and is_tokenizer_json(vocab_file):
+    if flag_value and is_tokenizer_json(vocab_file):
         return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
     is_of_source = source and (
-        not flags.vocab_file or files.resolve(os.path.dirname(vocab_file) or ".") == files.resolve(source.folder)
+        not flag_value or files.resolve(os.path.dirname(vocab_file) or ".") == files.resolve(source.folder)
     )
     if source and is_of_source:
         return read_tokenizer(vocab_file, TokenizerPaths(*map(source.companion, TOKENIZER_FILES)))
@@ -143,8 +144,5 @@ def find_casing(
         return stored_casing[1]
     if not checkpoint or checkpoint.kind != HUB or not vocabulary:
         return True
-    setup_tensorflow()
-    from bert_cli.weights.hub import HubReader
-
-    lower_cases = HubReader(checkpoint.location, checkpoint.name).do_lower_case()
+    lower_cases = module_lower_cases(checkpoint.location, checkpoint.name)
     return not looks_cased(vocabulary) if lower_cases is None else lower_cases

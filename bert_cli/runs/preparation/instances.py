@@ -16,8 +16,8 @@ from bert_cli.outputs.preparation import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.loading import checks
 from bert_cli.runs.loading.tokenizer import read_vocab_file
+from bert_cli.runs.loading.tokenizer_checks import check_casing
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -52,7 +52,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     vocabulary, stored = read_vocab_file(vocabulary_flags.vocab_file, do_lower_case)
     if do_lower_case is None:
         do_lower_case = stored.casing is None or stored.casing[1]
-    checks.check_casing(do_lower_case, vocabulary, None, stored.casing)
+    check_casing(do_lower_case, vocabulary, None, stored.casing)
     expected_predictions = max_seq_length * masking.masked_lm_prob
     if masking.max_predictions_per_seq < int(expected_predictions):
         LOG.warning(

@@ -13,7 +13,7 @@ from bert_cli.corpus import vocabulary_extension
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
-from bert_cli.runs.loading import checks
+from bert_cli.runs.loading.tokenizer_checks import check_casing
 from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VocabularySize
@@ -186,7 +186,7 @@ def read_vocabulary_to_extend(size: VocabularySize) -> Vocabulary:
     vocab_size = size.vocab_size
     files.check_readable(path, "extend")
     vocabulary = _with_special_tokens(path) if size.add_special_tokens else read_vocabulary(path)
-    checks.check_casing(size.do_lower_case, vocabulary, None)
+    check_casing(size.do_lower_case, vocabulary, None)
     if vocab_size is not None and vocab_size < vocabulary.size:
         added = " with the special tokens" if size.add_special_tokens else ""
         raise InputError(

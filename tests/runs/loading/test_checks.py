@@ -6,10 +6,9 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.checks import PairCheck, check_casing, check_sizes, check_unknown, warn_or_fail
+from bert_cli.runs.loading.checks import PairCheck, check_sizes, check_unknown
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import vocabulary_of
-from bert_cli.weights.path import TF1, CheckpointPath
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
 
@@ -17,33 +16,6 @@ VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog",
 def sequences(*rows: list[int], segments: int = 0) -> RaggedFeatures:
     offsets = np.cumsum([0, *map(len, rows)])
     return RaggedFeatures(np.concatenate(rows), np.full(offsets[-1], segments, np.int8), offsets)
-
-
-def test_strict_makes_an_error(caplog):
-    warn_or_fail("odd", strict=False)
-    assert caplog.messages == ["warning: odd"]
-    with pytest.raises(InputError, match=r"^odd \(an error with --strict\)$"):
-        warn_or_fail("odd", strict=True)
-
-
-def test_directories_of_google_have_one_casing():
-    checkpoint = CheckpointPath(TF1, "/models/uncased_L-12_H-768_A-12/bert_model.ckpt")
-    check_casing(True, VOCABULARY, checkpoint)
-    with pytest.raises(InputError, match=r"^--do_lower_case=false, but uncased_L-12_H-768_A-12 is a lower-cased model"):
-        check_casing(False, VOCABULARY, checkpoint)
-
-
-@pytest.mark.parametrize(
-    ("folder", "stored", "message"),
-    [
-        ("my-uncased-bert", None, "--do_lower_case is false, but the name my-uncased-bert says true"),
-        ("my-uncased-bert", ("flags.txt", False), None),
-        ("bert", ("flags.txt", True), "--do_lower_case=false, but flags.txt says true; leave the flag out"),
-    ],
-)
-def test_other_conflicts_are_warnings(folder, stored, message, caplog):
-    check_casing(False, VOCABULARY, CheckpointPath(TF1, f"/{folder}/model.ckpt"), stored)
-    assert [text.startswith(f"warning: {message}") for text in caplog.messages] == ([True] if message else [])
 
 
 def test_sizes(caplog):

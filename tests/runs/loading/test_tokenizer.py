@@ -4,7 +4,6 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-from bert_cli.settings.groups import ModelFiles
 
 SPECIAL = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 
@@ -21,15 +20,15 @@ SPECIAL = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 def test_the_words_decide_about_the_casing(tmp_path, words, do_lower_case, expected):
     path = tmp_path / "vocab.txt"
     path.write_text(SPECIAL + words)
-    tokenizer = load_tokenizer(ModelFiles(vocab_file=str(path), do_lower_case=do_lower_case))
+    tokenizer = load_tokenizer(vocab_file=str(path), do_lower_case=do_lower_case)
     assert tokenizer.tokenize("Dog") == [expected]
 
 
 def test_missing_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"vocab\.txt: no such file; check --vocab_file$"):
-        load_tokenizer(ModelFiles(vocab_file=str(tmp_path / "vocab.txt")))
+        load_tokenizer(vocab_file=str(tmp_path / "vocab.txt"))
 
 
 def test_without_files_the_builtin_model_has_a_tokenizer():
-    tokenizer = load_tokenizer(ModelFiles())
+    tokenizer = load_tokenizer()
     assert tokenizer.tokenize("the Dog")[0] == "the"

@@ -14,6 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
+from bert_cli.base.names import WINDOWS
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
@@ -42,7 +43,6 @@ from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, 
 from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns
-from bert_cli.settings.groups import WINDOWS
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel

@@ -1,0 +1,37 @@
+"""Checks for suspicious tokenizer files."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.runs.loading.tokenizer_checks import check_casing, warn_or_fail
+from bert_cli.text.vocabulary import vocabulary_of
+from bert_cli.weights.path import TF1, CheckpointPath
+
+VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
+
+
+def test_strict_makes_an_error(caplog):
+    warn_or_fail("odd", strict=False)
+    assert caplog.messages == ["warning: odd"]
+    with pytest.raises(InputError, match=r"^odd \(an error with --strict\)$"):
+        warn_or_fail("odd", strict=True)
+
+
+def test_directories_of_google_have_one_casing():
+    checkpoint = CheckpointPath(TF1, "/models/uncased_L-12_H-768_A-12/bert_model.ckpt")
+    check_casing(True, VOCABULARY, checkpoint)
+    with pytest.raises(InputError, match=r"^--do_lower_case=false, but uncased_L-12_H-768_A-12 is a lower-cased model"):
+        check_casing(False, VOCABULARY, checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("folder", "stored", "message"),
+    [
+        ("my-uncased-bert", None, "--do_lower_case is false, but the name my-uncased-bert says true"),
+        ("my-uncased-bert", ("flags.txt", False), None),
+        ("bert", ("flags.txt", True), "--do_lower_case=false, but flags.txt says true; leave the flag out"),
+    ],
+)
+def test_other_conflicts_are_warnings(folder, stored, message, caplog):
+    check_casing(False, VOCABULARY, CheckpointPath(TF1, f"/{folder}/model.ckpt"), stored)
+    assert [text.startswith(f"warning: {message}") for text in caplog.messages] == ([True] if message else [])
