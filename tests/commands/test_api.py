@@ -198,6 +198,31 @@ def test_every_method_takes_a_generator_and_refuses_other_containers(methods, na
             methods[name]([items[0], item])
 
 
+TABLES = {
+    "pandas": lambda pandas, columns: pandas.DataFrame(columns, index=[9, 4]),
+    "pandas string[pyarrow]": lambda pandas, columns: pandas.DataFrame(columns, dtype="string[pyarrow]"),
+    "pandas category": lambda pandas, columns: pandas.DataFrame(columns, dtype="category"),
+    "pyarrow": lambda arrow, columns: arrow.table(columns),
+    "polars": lambda polars, columns: polars.DataFrame(columns),
+    "datasets": lambda datasets, columns: datasets.Dataset.from_dict(columns),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_takes_tables_and_columns(methods, name, kind):
+    library = pytest.importorskip(kind.partition(" ")[0], reason="the library is not installed")
+    texts = ["the [MASK] sees a dog .", "a [MASK]"]
+    questions = {"id": ["x", "y"], "context": ["the cat sees a dog .", "a cat"], "question": texts}
+    columns = questions if name == "answer" else {"id": ["x", "y"], "text": texts}
+    table = TABLES[kind](library, columns)
+    items = list(zip(texts, questions["context"], strict=True)) if name == "answer" else texts
+    results = methods[name](table)
+    assert repr(results) == repr(methods[name](items))
+    if name != "answer":
+        assert repr(methods[name](table["text"])) == repr(results)
+
+
 def test_labels_must_be_a_list(trained_once):
     folder = str(trained_once[0])
     assert Classifier.load(folder, labels=(name for name in "01")).labels == ("0", "1")
