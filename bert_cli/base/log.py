@@ -5,10 +5,11 @@ import functools
 import json
 import logging
 import math
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import IO, Any, ClassVar
 
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
@@ -24,6 +25,12 @@ LEVELS = {
 TEXT, JSON = "text", "json"  # values of --log_format
 _PYTHON_WARNINGS = logging.getLogger("py.warnings")  # logger of logging.captureWarnings
 _PREFIXES = ("error: ", "warning: ")  # prefixes of text lines, which repeat the level
+# Lines of TensorFlow's C++ begin with a letter for the level, after or before their time. Python's
+# begin with its name.
+_LEVEL_MARK = re.compile(
+    r"(?:\d{4}-\d\d-\d\d [\d:.]+: )?([IWEF])(?:\d{4} [\d:.]+ +\d+)? \S+:\d+\]|(INFO|WARNING|ERROR|CRITICAL|Fatal)\b"
+)
+_MARKED_LEVELS = {"I": logging.INFO, "W": logging.WARNING}
 
 
 @functools.cache
@@ -37,10 +44,16 @@ class LogStream:
 
     A terminal may be closed, a pipe may have no reader, and a disk may be full. A program may have
     set sys.stderr to None, or to an object that only has `write`.
+
+    Attributes:
+        direct: stream to use instead of sys.stderr while that one leads to a converter (see
+            runtime.streams), or None.
     """
 
+    direct: ClassVar[IO[str] | None] = None
+
     def __init__(self) -> None:
-        self._stream = sys.stderr
+        self._stream = self.direct or sys.stderr
 
     @property
     def encoding(self) -> str:
@@ -126,6 +139,42 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return _encode(line)
+
+
+def convert_lines(source: IO[bytes], target: IO[bytes], command: str) -> None:
+    """Copy lines, and convert those that are not JSON to JSON lines.
+
+    Args:
+        source: file that other libraries write to, until it ends.
+        target: file for the JSON lines. If it cannot be written, lines are still read, so that
+            nobody waits for a full pipe.
+        command: the command's name.
+    """
+    formatter = JsonFormatter(command)
+    for written in source:
+        for text in written.decode("utf-8", "replace").replace("\r", "\n").splitlines():
+            if not text.strip():
+                continue
+            line = text if _is_json(text) else formatter.format(_foreign_record(text))
+            with contextlib.suppress(OSError):
+                target.write(f"{line}\n".encode())
+                target.flush()
+
+
+def _is_json(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _foreign_record(text: str) -> logging.LogRecord:
+    """Return a record for another library's line, with the level in the line or else a warning's."""
+    mark = _LEVEL_MARK.match(text)
+    name = (mark[1] or mark[2][0]) if mark else "W"
+    return LOG.makeRecord(LOG.name, _MARKED_LEVELS.get(name, logging.ERROR), "", 0, "%s", (text,), None)
 
 
 def set_log_format(log_format: str, command: str) -> None:

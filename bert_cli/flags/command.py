@@ -1,5 +1,6 @@
 """Frame of every command: --help, --completion, the command line, the log and one-line errors."""
 
+import contextlib
 import dataclasses
 import logging
 import sys
@@ -19,7 +20,14 @@ from bert_cli.flags.refusals import check_needs, check_rules
 from bert_cli.runtime.failures import explain_failure, is_out_of_memory
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raising_on_signals
-from bert_cli.runtime.streams import StandardOutput, drop_unwritten, print_text, repair_streams, settle_log
+from bert_cli.runtime.streams import (
+    StandardOutput,
+    drop_unwritten,
+    print_text,
+    repair_streams,
+    settle_log,
+    stderr_as_json,
+)
 
 TEMPORARY = 75  # EX_TEMPFAIL in sysexits.h; os.EX_TEMPFAIL is missing on some systems
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
@@ -137,7 +145,8 @@ class Command:
             paths.update({name: values[name] for name in file_flags if isinstance(values.get(name), str)})
             settings = self.checked(build(self.settings_class, values), given_names)
             started_settings.append(settings)
-            self.run(settings)
+            with stderr_as_json(self.name) if uses_json() else contextlib.nullcontext():
+                self.run(settings)
 
     def checked(self, settings: Any, given_names: frozenset[str]) -> Any:
         """Return the settings with remembered and derived values.

@@ -1,15 +1,26 @@
-"""Repair of standard streams that are closed, full, or cannot encode a character."""
+"""Repair of standard streams that are closed, full or not in UTF-8, and JSON lines of other libraries."""
 
 import contextlib
 import io
 import os
+import pathlib
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import TextIO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LogStream
 from bert_cli.base.writing import ESCAPE
+
+# Signals that may reach all processes of a terminal or container. The converter ends with its input.
+_ENDING_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+_LAST_LINES_SECONDS = 2.0
+_CONVERTER = (
+    "import sys; sys.path.insert(0, {root!r}); from bert_cli.base.log import convert_lines; "
+    "convert_lines(sys.stdin.buffer, sys.stderr.buffer, {command!r})"
+)
 
 
 def reserve_descriptor(descriptor: int, flags: int) -> bool:
@@ -70,6 +81,80 @@ def settle_log() -> None:
     """Flush standard error, or drop the rest if it cannot be written."""
     if not LogStream().flush():
         drop_unwritten(sys.stderr)
+
+
+@contextlib.contextmanager
+def stderr_as_json(command: str) -> Iterator[None]:
+    """Convert lines that other libraries write to standard error in the block to JSON lines.
+
+    TensorFlow's C++ writes to descriptor 2. Another process reads these lines, so that the last
+    ones before a crash of this process are not lost. The package's own lines do not take this way.
+    If there can be no other process, lines stay as they are.
+
+    Args:
+        command: the command's name.
+    """
+    LogStream().flush()
+    original = os.dup(2)
+    converter = _start_converter(command)
+    if converter is None:
+        os.close(original)
+        yield
+        return
+    # Otherwise sys.stderr belongs to a program that replaced it, such as a test.
+    is_direct = _descriptor(sys.stderr) == 2
+    if is_direct:
+        encoding = LogStream().encoding
+        LogStream.direct = open(original, "w", encoding=encoding, errors=ESCAPE, closefd=False)  # noqa: SIM115
+    try:
+        yield
+    finally:
+        LogStream().flush()
+        if is_direct:
+            LogStream.direct = None
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
+        os.dup2(original, 2)
+        os.close(original)
+        _wait_for(converter, _LAST_LINES_SECONDS)
+
+
+def _start_converter(command: str) -> int | None:
+    """Start the process that converts lines, let descriptor 2 lead to it, and return its number.
+
+    Return None if the system refuses another process.
+    """
+    root = str(pathlib.Path(__file__).resolve().parents[2])
+    # -S: without site-packages, as it needs only the standard library.
+    arguments = [sys.executable, "-I", "-S", "-c", _CONVERTER.format(root=root, command=command)]
+    reader, writer = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, reader, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    try:
+        process = os.posix_spawn(
+            sys.executable, arguments, os.environ, file_actions=actions, setsigmask=_ENDING_SIGNALS
+        )
+        os.dup2(writer, 2)
+    except OSError:
+        return None
+    finally:
+        os.close(reader)
+        os.close(writer)
+    return process
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """Return a stream's descriptor, or None for a stream in memory."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return stream.fileno()
+    return None
+
+
+def _wait_for(process: int, seconds: float) -> None:
+    """Wait until a child process ends, for a time: its own children may keep the pipe open."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(ChildProcessError):
+        while not os.waitpid(process, os.WNOHANG)[0] and time.monotonic() < end:
+            time.sleep(0.002)
 
 
 class StandardOutput:

@@ -61,7 +61,11 @@ def run_workers(count: int, work: Callable[[], None], reload: Callable[[], None]
             process, status = os.wait()
         except InterruptedError:
             continue
-        seconds = time.monotonic() - start_times.pop(process)
+        start_time = start_times.pop(process, None)
+        # Process 1 of a container also gets the end of processes that it did not start.
+        if start_time is None:
+            continue
+        seconds = time.monotonic() - start_time
         if METRICS_DIRECTORY in os.environ:
             mark_process_dead(process)
         if status and not received_signals:

@@ -87,3 +87,13 @@ def read_terminal(descriptor):
         return os.read(descriptor, 65536)
     except OSError:  # the process has ended
         return b""
+
+
+@pytest.mark.parametrize("flags", [["--do_eval"], ["--do_eval", "--engine=tensorflow"]])
+def test_lines_of_tensorflow_are_json(trained, tmp_path, flags):
+    command = [sys.executable, "-m", "bert_cli.run_classifier", *flags, f"--output_dir={trained}", "--log_format=json"]
+    # TensorFlow's C++ logs at this level, and Python's logger with it.
+    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_MAX_VLOG_LEVEL": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+    messages = [json.loads(line)["message"] for line in done.stderr.splitlines()]
+    assert any("tensorflow" in message or ".cc:" in message for message in messages)

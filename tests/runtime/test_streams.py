@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import ESCAPE
-from bert_cli.runtime.streams import StandardOutput, print_text, reserve_descriptor
+from bert_cli.runtime.streams import StandardOutput, print_text, reserve_descriptor, stderr_as_json
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -139,3 +140,52 @@ def test_list_of_commands_on_a_full_disk():
     done = run_shell("$PYTHON -m bert_cli --help >/dev/full")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "bert: error: standard output: cannot be written: No space left on device\n"
+
+
+CONVERTED = """
+import logging, os, sys
+from bert_cli.base.log import LOG, StderrHandler, set_log_format
+from bert_cli.runtime.streams import stderr_as_json
+LOG.addHandler(StderrHandler())
+set_log_format("json", "bert-x")
+with stderr_as_json("bert-x"):
+    LOG.error("ours é")
+    os.write(2, b"E0000 00:00:1700000000.123456 123 foo.cc:12] an error\\n")
+    os.write(2, b"2026-11-26 21:00:00.1: I tensorflow/core/x.cc:7] a not")
+    os.write(2, b"ice\\nWARNING:tensorflow:careful\\n\\n{\\"time\\": 1}\\n{no JSON\\n")
+    print("python é", file=sys.stderr)
+    os.system("echo from a child >&2")
+    if "crash" in sys.argv:
+        os.write(2, b"F0000 00:00:1700000000.123456 123 foo.cc:12] Check failed: no\\n")
+        os.abort()
+    if "kill" in sys.argv:
+        os.kill(os.getpid(), 9)
+LOG.error("after")
+"""
+
+
+@pytest.mark.parametrize("end", ["", "crash", "kill"])
+def test_lines_of_libraries_become_json(end):
+    done = subprocess.run([sys.executable, "-c", CONVERTED, end], capture_output=True, cwd=ROOT, check=False)
+    lines = [json.loads(line) for line in done.stderr.decode().splitlines()]
+    assert done.returncode == {"": 0, "crash": -signal.SIGABRT, "kill": -signal.SIGKILL}[end]
+    messages = {line["message"]: line["level"] for line in lines if "message" in line}
+    assert messages["E0000 00:00:1700000000.123456 123 foo.cc:12] an error"] == "error"
+    assert messages["2026-11-26 21:00:00.1: I tensorflow/core/x.cc:7] a notice"] == "info"
+    for text in ("WARNING:tensorflow:careful", "{no JSON", "python é", "from a child"):
+        assert messages[text] == "warning"
+    assert {"time": 1} in lines
+    assert messages["ours é"] == "error"
+    last = {
+        "": "after",
+        "crash": "F0000 00:00:1700000000.123456 123 foo.cc:12] Check failed: no",
+        "kill": "from a child",
+    }
+    assert lines[-1]["message"] == last[end]
+
+
+def test_lines_stay_text_if_no_process_can_start(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    with stderr_as_json("bert-x"):
+        os.write(2, b"a line\n")
+    assert capfd.readouterr().err == "a line\n"
