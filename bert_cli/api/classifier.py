@@ -20,6 +20,7 @@ from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Predictions, make_predictions
+from bert_cli.api.saving import with_source
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.cuts import CuttingModel
@@ -137,7 +138,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.trained_columns(model, settings.columns)
-        return classifier.loaded_from(checkpoint, flags)
+        return with_source(classifier, checkpoint, flags)
 
     @name_arguments_in_errors()
     def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Predictions:

@@ -19,7 +19,7 @@ from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
-from bert_cli.api.saving import SavableModel
+from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.cuts import NOT_CUT, CuttingModel
@@ -121,7 +121,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
         vector_model.engine.load(model.required_checkpoint)
-        return cls(vector_model, settings, model).loaded_from(checkpoint, flags)
+        return with_source(cls(vector_model, settings, model), checkpoint, flags)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:
@@ -181,14 +181,14 @@ class FeatureExtractor(SavableModel, CuttingModel):
         features, tokens = encode_text(line, self._model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]
         self.on_cut(features.cuts, length)
-        return Attention(text, text_b, self._source.checkpoint.name, tuple(tokens), weights)
+        return Attention(text, text_b, self.source.checkpoint.name, tuple(tokens), weights)
 
     @functools.cached_property
     def _attention_model(self) -> VectorModel:
         """Return the model with attention among its outputs, which makes it slower."""
         if isinstance(self._model.config, ModuleConfig):
             raise InputError(f"{self._model.config.hub_module}: this module shows no attention")
-        self._source.check_unchanged()
+        self.source.check_unchanged()
         choice = dataclasses.replace(self._vector_model.choice, with_attention=True)
         model = open_vector_model(self._model, self._settings.devices.for_answers(True), choice)
         model.engine.load(self._model.required_checkpoint)

@@ -15,7 +15,7 @@ from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_er
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
-from bert_cli.api.saving import SavableModel
+from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
@@ -63,7 +63,7 @@ class MaskFiller(SavableModel):
         from bert_cli.runs.tasks.fill_mask import open_masked_words
 
         filler = cls(open_masked_words(model, settings.devices), model)
-        return filler.loaded_from(checkpoint, flags)
+        return with_source(filler, checkpoint, flags)
 
     @overload
     def fill(self, text: str, top_k: int = _TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]

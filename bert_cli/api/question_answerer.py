@@ -18,6 +18,7 @@ from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
+from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.examples.squad.records import SquadExample, split_context
@@ -128,7 +129,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_search(settings.answers)
         session = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
-        return cls(session, task, model.tokenizer).loaded_from(checkpoint, flags)
+        return with_source(cls(session, task, model.tokenizer), checkpoint, flags)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.base import files
@@ -109,13 +109,16 @@ class SavableModel:
     """Base class for models that can be copied.
 
     Such a model can be pickled, also by joblib and copy.deepcopy. The pickle has the weights.
+
+    Attributes:
+        source: the checkpoint, and the arguments of `load`.
     """
 
-    _source: ModelSource
+    source: ModelSource
 
     def facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
-        return {"model": self._source.checkpoint.name}
+        return {"model": self.source.checkpoint.name}
 
     def __repr__(self) -> str:
         return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self.facts().items())])
@@ -123,11 +126,6 @@ class SavableModel:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self.facts().items())
         return f"<b>{type(self).__name__}</b><table>{rows}</table>"
-
-    def loaded_from(self, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Self:
-        """Remember the checkpoint and the arguments of `load`, and return the model."""
-        self._source = ModelSource(checkpoint, dict(arguments), stamp_of(checkpoint))
-        return self
 
     @name_arguments_in_errors()
     def save(self, directory: str | os.PathLike) -> None:
@@ -144,7 +142,7 @@ class SavableModel:
         folder = path_text(directory, "directory")
         if files.exists(folder) and (not files.is_directory(folder) or files.list_directory(folder)):
             raise InputError(f"{folder}: exists already and is not empty; give a new directory")
-        paths = self._source.paths()
+        paths = self.source.paths()
         files.check_can_write(folder, "directory")
         _write_files(folder, {name: files.read_bytes(path) for name, path in paths.items()})
 
@@ -162,16 +160,25 @@ class SavableModel:
         """
         from bert_cli.api.conversion import write_hugging_face
 
-        self._source.paths()  # refuses files that have changed
-        write_hugging_face(self._source.checkpoint, path_text(directory, "directory"))
+        self.source.paths()  # refuses files that have changed
+        write_hugging_face(self.source.checkpoint, path_text(directory, "directory"))
 
     def __reduce__(self) -> tuple:
-        source = self._source
+        source = self.source
         paths = {} if source.is_builtin else source.paths()
         contents = {name: files.read_bytes(path) for name, path in paths.items()}
         state = {name: value for name, value in vars(self).items() if name in ("report", "on_cut")}
         path = None if source.is_builtin else source.relative_path
         return _restore, (type(self), path, contents, dict(source.arguments), state)
+
+
+Model = TypeVar("Model", bound=SavableModel)
+
+
+def with_source(model: Model, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Model:
+    """Return a model that remembers its checkpoint and the arguments of `load`."""
+    model.source = ModelSource(checkpoint, dict(arguments), stamp_of(checkpoint))
+    return model
 
 
 def _restore(

@@ -16,6 +16,7 @@ from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_text
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
+from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, refuse_if
@@ -152,7 +153,7 @@ class Tagger(TrainableModel):
         task = TaggingTask(settings)
         data = make_empty_dataset(settings, model)
         tagger = cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
-        return tagger.loaded_from(checkpoint, flags)
+        return with_source(tagger, checkpoint, flags)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str]) -> TaggedTexts:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
+from bert_cli.api.results.page import Page
 from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
 from bert_cli.api.watching import Watching
 from bert_cli.base.errors import refuse_if
@@ -20,6 +22,7 @@ from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
+from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.forks import ForkedLock
 from bert_cli.settings.checks import with_frozen_encoder
@@ -130,6 +133,19 @@ class TrainableModel(SavableModel):
         print(self)
         print(parameters_line(counts))
         return counts
+
+    @name_arguments_in_errors()
+    def report_page(self) -> Page:
+        """Return the training's report.html, which a notebook shows.
+
+        Raises:
+            InputError: if no training of bert_cli made the model, or this is a copy.
+        """
+        # Import late: includes matplotlib.
+        from bert_cli.runs.reporting import build_page
+
+        folder = self.output_dir or run_folders(self.source.checkpoint)[-1]
+        return Page(f"Report of {os.path.basename(folder)}", build_page(RunDirectory(folder)))
 
     @classmethod
     def _load_trained(cls: type[Model], training: Training) -> Model:

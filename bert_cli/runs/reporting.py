@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, SEVERAL
+from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, REPORT, SEVERAL
 from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
@@ -97,12 +97,23 @@ def make_page(directory: RunDirectory) -> list[str]:
     Raises:
         InputError: if there is no run, or a report.html that our runs did not write.
     """
-    sweep = read_sweep(directory.path)
-    if sweep:
-        runs = [read_run(member) for member in member_folders(directory.path)]
-        return [_write(directory, comparison_page(compare(runs, sweep)))]
+    if read_sweep(directory.path):
+        return [_write(directory, build_page(directory))]
     run = read_run(directory.path)
     return summary(run, _write(directory, run_page(run)))
+
+
+def build_page(directory: RunDirectory) -> str:
+    """Return the page of a run or a sweep as HTML.
+
+    Raises:
+        InputError: if there is no run, or it has no report.
+    """
+    if sweep := read_sweep(directory.path):
+        return comparison_page(compare([read_run(member) for member in member_folders(directory.path)], sweep))
+    run = read_run(directory.path)
+    refuse_if(not run.report, f"{directory}: has no {REPORT}, as a copy of a model; give the directory of its training")
+    return run_page(run)
 
 
 def _write(directory: RunDirectory, page: str) -> str:

@@ -13,6 +13,8 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger, Tokenizer
 from bert_cli.base.errors import InputError
+from bert_cli.runs.reporting import build_page
+from bert_cli.runs.run_directory.directory import RunDirectory
 
 TEXTS = ["the old farmer buys bread .", "a dog", ""]
 
@@ -57,7 +59,7 @@ def test_a_question_answerer_can_be_pickled(answering):
 
 def test_temporary_files_are_deleted_with_the_model(classifier):
     restored = pickle.loads(pickle.dumps(classifier))
-    folder = pathlib.Path(restored._source.checkpoint.folder)
+    folder = pathlib.Path(restored.source.checkpoint.folder)
     assert folder.is_dir()
     del restored
     assert not folder.exists()
@@ -71,6 +73,16 @@ def test_replaced_files_are_not_copied(trained, tmp_path):
         with pytest.raises(InputError, match="was removed or replaced since the model was loaded"):
             copy_model()
     assert not (tmp_path / "new").exists()
+
+
+def test_the_report_is_shown_in_a_notebook(classifier, trained_once, tmp_path):
+    page = classifier.report_page()
+    assert page.html == build_page(RunDirectory(str(trained_once[0])))
+    assert f'<iframe title="Report of {trained_once[0].name}" sandbox=""' in page._repr_html_()
+    page.save(tmp_path / "page.html")
+    assert "Matthews" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"has no run_report\.json, as a copy of a model"):
+        copy.copy(classifier).report_page()
 
 
 def test_another_process_predicts_the_same(classifier, tmp_path):
