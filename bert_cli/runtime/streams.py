@@ -1,4 +1,4 @@
-"""Repair of standard streams that are closed, full or not in UTF-8, and JSON lines of other libraries."""
+"""Repair of standard streams that are closed, full or not in UTF-8; JSON lines of libraries."""
 
 import contextlib
 import io
