@@ -110,9 +110,9 @@ MAX_REACH = {
     "import bert_cli": 3,
     "keras.Encoder": 60,
     "text.tokenization": 12,
-    "api.Tokenizer": 38,
-    "bert-tokenize": 58,
-    "bert-serve": 379,
+    "api.Tokenizer": 39,
+    "bert-tokenize": 59,
+    "bert-serve": 380,
 }
 
 

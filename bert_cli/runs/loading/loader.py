@@ -74,7 +74,8 @@ def load_model(
     do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stored_casing)
     if vocabulary:
         report_tokenizer(stored, flags.do_lower_case, flags.strict)
-        check_casing(do_lower_case, vocabulary, checkpoint, stored_casing, flags.strict)
+        model_folder = checkpoint.folder if checkpoint else None
+        check_casing(do_lower_case, vocabulary, model_folder, stored_casing, flags.strict)
     # Copy the paths: vars(paths) would also contain cached properties.
     path_values = vars(dataclasses.replace(paths))
     model = ModelBundle(

@@ -1,4 +1,4 @@
-"""Loading of a tokenizer from a model, or from a vocabulary file alone."""
+"""Loading of a model's tokenizer."""
 
 import os
 
@@ -8,6 +8,7 @@ from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
 from bert_cli.runs.loading.builtin import named_or_builtin
 from bert_cli.runs.loading.paths import ModelPaths, find_paths, read_vocab_size, refuse_other_network
 from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
+from bert_cli.runs.loading.vocab_file import load_from_vocab_file
 from bert_cli.text.added_token_files import TokenizerPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import (
@@ -27,18 +28,11 @@ def load_tokenizer(
 ) -> FullTokenizer:
     """Return the tokenizer for the model or vocabulary in the flags, or for the built-in model.
 
-    For a vocabulary alone, the casing comes from --do_lower_case, from tokenizer.json, or from the
-    words in vocab.txt.
-
     Args:
         init_checkpoint, vocab_file, do_lower_case: flag values.
     """
     if vocab_file and not init_checkpoint:
-        files.check_readable(vocab_file, "vocab_file")
-        vocabulary, stored = read_vocab_file(vocab_file, do_lower_case)
-        if do_lower_case is None:
-            do_lower_case = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
-        return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
+        return load_from_vocab_file(vocab_file, do_lower_case)
     return _load_tokenizer_of(named_or_builtin(init_checkpoint), vocab_file, do_lower_case)
 
 
@@ -53,26 +47,8 @@ def _load_tokenizer_of(checkpoint: CheckpointPath, vocab_file: str | None, flag_
     stored_casing = run_casing(paths) or stored.casing
     do_lower_case = find_casing(flag_casing, checkpoint, vocabulary, stored_casing)
     report_tokenizer(stored, flag_casing)
-    check_casing(do_lower_case, vocabulary, checkpoint, stored_casing)
+    check_casing(do_lower_case, vocabulary, checkpoint.folder, stored_casing)
     return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
-
-
-def read_vocab_file(vocab_file: str, do_lower_case: bool | None) -> tuple[Vocabulary, StoredTokenizer]:
-    """Read a vocabulary file without a model, and report unusual settings.
-
-    A vocab.txt uses Google's rules. A tokenizer.json is read with the tokenizer files next to it.
-
-    Args:
-        vocab_file: path of vocab.txt or tokenizer.json.
-        do_lower_case: flag value; None if it is not given.
-    """
-    if not is_tokenizer_json(vocab_file):
-        vocabulary = read_vocabulary(vocab_file)
-        return vocabulary, StoredTokenizer(vocabulary)
-    stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
-    assert stored.vocabulary is not None, "there is a vocabulary file"
-    report_tokenizer(stored, do_lower_case)
-    return stored.vocabulary, stored
 
 
 def cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:

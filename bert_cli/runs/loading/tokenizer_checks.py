@@ -7,7 +7,6 @@ from bert_cli.base.log import LOG
 from bert_cli.text.tokenizer_files import StoredTokenizer
 from bert_cli.text.tokenizer_settings import LOWER_CASE
 from bert_cli.text.vocabulary import Vocabulary, looks_cased
-from bert_cli.weights.path import CheckpointPath
 
 # Directory names of Google's releases. The original infers the casing from them.
 _LOWER_CASED = (
@@ -47,7 +46,7 @@ def report_tokenizer(stored: StoredTokenizer, do_lower_case: bool | None, strict
 def check_casing(
     do_lower_case: bool,
     vocabulary: Vocabulary,
-    checkpoint: CheckpointPath | None,
+    model_folder: str | None,
     stored_casing: tuple[str, bool] | None = None,
     strict: bool = False,
 ) -> None:
@@ -56,7 +55,7 @@ def check_casing(
     Args:
         do_lower_case: whether text is lower-cased.
         vocabulary: the vocabulary.
-        checkpoint: checkpoint that is loaded, or None.
+        model_folder: directory of the checkpoint that is loaded, or None.
         stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
             It is used instead of the directory name.
         strict: see `warn_or_fail`.
@@ -66,7 +65,7 @@ def check_casing(
             Other conflicts are warnings, see `warn_or_fail`.
     """
     # The original infers the casing from this name alone, and refuses the wrong flag.
-    name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
+    name = os.path.basename(os.path.abspath(model_folder)) if model_folder else ""
     if name in _LOWER_CASED and not do_lower_case:
         raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
     if name in _CASED and do_lower_case:

@@ -26,8 +26,8 @@ _DTYPES = {
 _MAX_DIMENSIONS = 254
 # The DataType for strings, which use another checksum.
 _STRING = 7
-# Size of each read from a data file. Python gets memory for larger chunks from the system each time,
-# which zeroes its pages: 16 MiB took 1.7 times as long (measured).
+# Size of each read from a data file. A chunk stays in the CPU's cache between reading, checksum and
+# copy: chunks of 16 MiB took 1.5 times as long (measured).
 _CHUNK_BYTES = 1 << 18
 
 

@@ -1,34 +1,19 @@
-"""Tokenizers from a vocabulary file, and from the built-in model."""
+"""Tokenizers of models; tests/commands/test_tokenizer_directories.py has all formats."""
 
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.runs.loading.builtin import random_model
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-
-SPECIAL = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "do_lower_case", "expected"),
-    [
-        ("dog\ncat\n", None, "dog"),
-        ("Dog\nCat\n", None, "Dog"),
-        ("Dog\nCat\n", True, "[UNK]"),
-        ("dog\n", False, "[UNK]"),
-    ],
-)
-def test_the_words_decide_about_the_casing(tmp_path, words, do_lower_case, expected):
-    path = tmp_path / "vocab.txt"
-    path.write_text(SPECIAL + words)
-    tokenizer = load_tokenizer(vocab_file=str(path), do_lower_case=do_lower_case)
-    assert tokenizer.tokenize("Dog") == [expected]
-
-
-def test_missing_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"vocab\.txt: no such file; check --vocab_file$"):
-        load_tokenizer(vocab_file=str(tmp_path / "vocab.txt"))
 
 
 def test_without_files_the_builtin_model_has_a_tokenizer():
     tokenizer = load_tokenizer()
     assert tokenizer.tokenize("the Dog")[0] == "the"
+
+
+def test_a_vocabulary_alone_needs_no_model():
+    vocab_file, _ = random_model()
+    assert load_tokenizer(vocab_file=vocab_file).tokenize("The") == ["the"]
+    with pytest.raises(InputError, match=r"^missing: no checkpoint there"):
+        load_tokenizer("missing", vocab_file)

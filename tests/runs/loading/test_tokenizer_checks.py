@@ -5,7 +5,6 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.runs.loading.tokenizer_checks import check_casing, warn_or_fail
 from bert_cli.text.vocabulary import vocabulary_of
-from bert_cli.weights.path import TF1, CheckpointPath
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
 
@@ -18,10 +17,10 @@ def test_strict_makes_an_error(caplog):
 
 
 def test_directories_of_google_have_one_casing():
-    checkpoint = CheckpointPath(TF1, "/models/uncased_L-12_H-768_A-12/bert_model.ckpt")
-    check_casing(True, VOCABULARY, checkpoint)
+    folder = "/models/uncased_L-12_H-768_A-12"
+    check_casing(True, VOCABULARY, folder)
     with pytest.raises(InputError, match=r"^--do_lower_case=false, but uncased_L-12_H-768_A-12 is a lower-cased model"):
-        check_casing(False, VOCABULARY, checkpoint)
+        check_casing(False, VOCABULARY, folder)
 
 
 @pytest.mark.parametrize(
@@ -33,5 +32,5 @@ def test_directories_of_google_have_one_casing():
     ],
 )
 def test_other_conflicts_are_warnings(folder, stored, message, caplog):
-    check_casing(False, VOCABULARY, CheckpointPath(TF1, f"/{folder}/model.ckpt"), stored)
+    check_casing(False, VOCABULARY, f"/{folder}", stored)
     assert [text.startswith(f"warning: {message}") for text in caplog.messages] == ([True] if message else [])
