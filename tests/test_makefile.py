@@ -44,6 +44,24 @@ def test_each_target_has_its_own_folder():
     assert value(commands("tag", "OUTPUT=mine")[0], "output_dir") == "mine"
 
 
+@pytest.mark.parametrize("code", [1, 75, 130, 143])
+def test_the_last_line_names_the_commands_exit_code(code, tmp_path):
+    command = tmp_path / "bert-classify"
+    command.write_text(f"#!/bin/sh\nexit {code}\n")
+    command.chmod(0o755)
+    done = subprocess.run(
+        ["make", "--old-file=install", "classify", f"BIN={tmp_path}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert re.search(rf"classify\] Error {code}$", done.stderr.splitlines()[-1])
+    text = (ROOT / "docs" / "failures.md").read_text(encoding="utf-8")
+    assert "`make` has the exit code 2 for every command that fails. Its last line has the command's own code" in text
+
+
 @pytest.mark.parametrize(
     ("target", "variable", "flag"),
     [

@@ -25,6 +25,13 @@ def test_names_may_contain_commas():
     assert values["label_column"] == '"a, b",c'
 
 
+def test_class_weights_may_be_a_dict():
+    values = parse_arguments(ClassifySettings, {"class_weights": {"0": 2, 1: 0.5}})
+    assert values["class_weights"] == "0=2,1=0.5"
+    with pytest.raises(InputError, match="class_weights=x=-1"):
+        parse_arguments(ClassifySettings, {"class_weights": {"x": -1}})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
