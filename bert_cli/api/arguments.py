@@ -43,7 +43,7 @@ def _text(flag: Flag, value: Any) -> str:
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):
-        return ",".join(f"{name}={number}" for name, number in value.items())
+        return join_names([f"{name}={number}" for name, number in value.items()])
     if isinstance(value, list | tuple):
         return join_names([str(item) for item in value])
     return format_value(value)

@@ -5,6 +5,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
+from bert_cli.base.names import split_names
 from bert_cli.flags.option import FlagGroup, deciding_option, option
 
 LOSSES = ("cross_entropy", "focal")
@@ -118,13 +119,13 @@ class Head(FlagGroup, heading="Controls"):
 
 
 def parse_class_weights(text: str) -> dict[str, float]:
-    """Return {label: weight} for a --class_weights such as 0=1,1=2.5.
+    """Return {label: weight} for a --class_weights such as 0=1,1=2.5 or "yes, always=2",no=1.
 
     Raises:
         ValueError: if a label is missing or repeated, or a weight is not a finite number from 0 on.
     """
     # Split at the last sign, because a label may contain one.
-    pairs = [item.rpartition("=") for item in text.split(",")]
+    pairs = [item.rpartition("=") for item in split_names(text)]
     weights = {name.strip(): float(weight) for name, _, weight in pairs}
     if len(weights) < len(pairs) or "" in weights or not all(0 <= weight < float("inf") for weight in weights.values()):
         raise ValueError(text)

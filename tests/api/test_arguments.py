@@ -28,6 +28,8 @@ def test_names_may_contain_commas():
 def test_class_weights_may_be_a_dict():
     values = parse_arguments(ClassifySettings, {"class_weights": {"0": 2, 1: 0.5}})
     assert values["class_weights"] == "0=2,1=0.5"
+    values = parse_arguments(ClassifySettings, {"class_weights": {"yes, always": 2, "no": 1}})
+    assert values["class_weights"] == '"yes, always=2",no=1'
     with pytest.raises(InputError, match="class_weights=x=-1"):
         parse_arguments(ClassifySettings, {"class_weights": {"x": -1}})
 

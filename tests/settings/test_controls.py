@@ -17,6 +17,7 @@ from bert_cli.settings.controls import (
 
 def test_weights_by_label():
     assert parse_class_weights("0=1, a=b=2.5") == {"0": 1.0, "a=b": 2.5}
+    assert parse_class_weights('"yes, always=2",no=1') == {"yes, always": 2.0, "no": 1.0}
     for text in ("0", "=1", "0=1,0=2", "0=-1", "0=inf", "0=x"):
         with pytest.raises(ValueError, match=r".*"):
             parse_class_weights(text)
