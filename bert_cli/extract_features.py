@@ -98,7 +98,8 @@ def run(settings: ExtractSettings) -> int:
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
     facts = plan.resume_facts(settings, model, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
-    vector_model.engine.load(model.required_checkpoint)
+    # The network is compiled while the first texts are tokenized.
+    vector_model.engine.load(model.required_checkpoint, in_background=True)
     return write(input_file, output_file, num_done_lines, facts)
 
 

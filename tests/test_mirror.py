@@ -44,7 +44,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/driver.py": "commands/test_classify_reruns.py",
     "runs/engine/frozen_states.py": "runs/tasks/test_controls.py",
     "runs/engine/training_inputs.py": "runs/tasks/test_controls.py",
-    "inference/engine.py": "commands/test_engines.py",
     "inference/onnx.py": "commands/test_engines.py",
     "inference/tensorflow.py": "runs/engine/test_training_run.py",
     "runs/engine/initial_weights.py": "commands/test_builtin_model.py",

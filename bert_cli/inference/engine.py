@@ -1,7 +1,9 @@
 """The interface of an inference engine, and the networks that engines compute."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from bert_cli.weights.checkpoint import LoadReport
 
 Arrays = dict[str, np.ndarray]
+Result = TypeVar("Result")
 # Names in batches and outputs.
 LOGITS, POOLED, NEXT_SENTENCE_LOGITS = "logits", "pooled_output", "next_sentence_logits"
 MASKS = "masked_lm_positions"
@@ -138,19 +141,58 @@ def _pretrained_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     return encoder_shapes(config) | pretraining_shapes(*sizes)
 
 
+class Background(Generic[Result]):
+    """A function call in a separate thread.
+
+    It only saves time if the function releases Python's lock, like the compilation in both engines.
+    """
+
+    _result: Result
+    _error: BaseException | None = None
+
+    def __init__(self, function: Callable[[], Result]):
+        """Start the function."""
+        self._function = function
+        # Not a daemon: a thread in C++ code would crash if the interpreter ended first.
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._function()
+        except BaseException as error:  # raised again in the thread that waits
+            self._error = error
+        # The function may hold weights.
+        del self._function
+
+    def wait(self) -> Result:
+        """Wait for the function; return its result, or raise its exception."""
+        self._thread.join()
+        if self._error:
+            raise self._error
+        return self._result
+
+
 class Engine(Protocol):
     """A network on its devices.
 
     Attributes:
         precision: dtype of matrix products.
         is_chief: whether this process writes files.
+        compilation: thread that compiles the network, or None. `run` waits for it. Its `wait`
+            raises the exception if the compilation fails.
     """
 
     precision: str
     is_chief: bool
+    compilation: Background[Any] | None
 
-    def load(self, checkpoint: CheckpointPath) -> "tuple[LoadReport, int]":
+    def load(self, checkpoint: CheckpointPath, in_background: bool = False) -> "tuple[LoadReport, int]":
         """Load trained weights; return a report, and the checkpoint's global_step or 0.
+
+        Args:
+            checkpoint: the checkpoint.
+            in_background: whether a thread may compile the network after this method has returned.
 
         Raises:
             InputError: if a variable is missing that is not optional for the network.

@@ -3,6 +3,7 @@
 Importing TensorFlow takes seconds, so a single text is answered faster without it.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
-from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Head, Layers, MaskedWords, Network
+from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 from bert_cli.settings.engines import INT8, ONNXRUNTIME, Inference
@@ -27,7 +28,8 @@ class OnnxEngine:
     """A network as an ONNX graph; see engine.Engine for its methods."""
 
     is_chief = True
-    _run: Runner
+    compilation: Background[Runner] | None = None
+    _runner: Runner
     _parameters: Mapping[str, int]
 
     def __init__(
@@ -68,7 +70,7 @@ class OnnxEngine:
         versions = {self._name: self._backend_version()}
         return {"devices": "1 CPU", "versions": versions, "parameters": self._parameters}
 
-    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
+    def load(self, checkpoint: CheckpointPath, in_background: bool = False) -> tuple[LoadReport, int]:
         reader = open_checkpoint(checkpoint)
         values, report = read_weights(self._network.shapes(self._config), reader)
         report.check_whole(self._network.missing_advice, self._network.optional)
@@ -76,27 +78,39 @@ class OnnxEngine:
         if isinstance(self._network, MaskedWords) and report.missing:
             # Without a part of the next-sentence head, leave out all of it.
             tensors = {name: value for name, value in tensors.items() if not name.startswith(self._network.optional)}
-        self.set_weights(tensors)
+        self.set_weights(tensors, in_background)
         return report, saved_step(reader)
 
-    def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
-        """Build the graph with these weights, Google's name -> float32."""
+    def set_weights(self, tensors: Mapping[str, np.ndarray], in_background: bool = False) -> None:
+        """Build the graph with these weights and compile it.
+
+        Args:
+            tensors: Google's name -> float32.
+            in_background: see Engine.load.
+        """
+        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
+        # Open the backend here, because an error should be reported immediately.
+        compile_graph = functools.partial(self._compile, tensors, self._open_backend())
+        self.compilation = Background(compile_graph) if in_background else None
+        if not in_background:
+            self._runner = compile_graph()
+
+    def _compile(self, tensors: Mapping[str, np.ndarray], make: RunnerMaker) -> Runner:
+        """Return the runner of the network's graph."""
         # Import late: building graphs needs the package onnx.
         from bert_cli.onnx import models
         from bert_cli.onnx.bert import FLAT, WITH_ATTENTION
         from bert_cli.onnx.int8 import FLAT_INT8
 
-        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
-        network, config, make = self._network, self._config, self._open_backend()
+        network, config = self._network, self._config
         form = FLAT_INT8 if self.precision == INT8 else FLAT
         if isinstance(network, MaskedWords):
-            self._run = models.masked_words_runner(tensors, config, network.num_words, make)
-        elif isinstance(network, Head):
-            self._run = models.logits_runner(form, tensors, config, network.spec, make)
-        else:
-            assert isinstance(network, Layers), network
-            form = WITH_ATTENTION if network.with_attention else form
-            self._run = models.encoder_runner(form, tensors, config, network.indices, make)
+            return models.masked_words_runner(tensors, config, network.num_words, make)
+        if isinstance(network, Head):
+            return models.logits_runner(form, tensors, config, network.spec, make)
+        assert isinstance(network, Layers), network
+        form = WITH_ATTENTION if network.with_attention else form
+        return models.encoder_runner(form, tensors, config, network.indices, make)
 
     def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
         group = similar_length_groups if self._skips_padding else equal_length_groups
@@ -106,13 +120,14 @@ class OnnxEngine:
         return longest
 
     def run(self, batch: Arrays) -> Arrays:
+        run = self.compilation.wait() if self.compilation else self._runner
         if MASKS not in batch:
-            return self._run(batch)
+            return run(batch)
         # Position 0 is [CLS], so it can mark padding.
         rows, columns = np.nonzero(batch[MASKS])
         masked = np.stack([rows, batch[MASKS][rows, columns]], axis=1).astype(np.int64)
         # Pass at least one row: operators handle empty inputs differently.
-        outputs = self._run(batch | {"masked": masked if len(masked) else np.zeros((1, 2), np.int64)})
+        outputs = run(batch | {"masked": masked if len(masked) else np.zeros((1, 2), np.int64)})
         return outputs | {LOGITS: outputs[LOGITS][: len(masked)]}
 
 

@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
 from bert_cli.inference.engine import Network
 from bert_cli.inference.onnx import OnnxEngine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.session import Runner, RunnerMaker
+from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
 from bert_cli.settings.engines import BFLOAT16, FLOAT32, Inference
 
 _PRECISIONS = {BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
 _HINT = "INFERENCE_PRECISION_HINT"
+# This location means that a constant's offset is an address. onnxruntime defined it for its OpenVINO
+# provider, and OpenVINO 2026.4 supports it.
+_IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
 
 
 def open_openvino(network: Network, config: BertConfig | ModuleConfig, inference: Inference) -> OnnxEngine:
@@ -33,10 +37,11 @@ def _open_backend(precision: str) -> RunnerMaker:
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
 
     def compile_graph(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
-        compiled_model = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
+        constants = {name: np.ascontiguousarray(value) for name, value in external.items()}
+        compiled_model = core.compile_model(_read_model(core, model, constants), "CPU", hints)
         if compiled_model.get_property(_HINT).get_type_name() != hints[_HINT]:
             LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
-        return _Running(compiled_model)
+        return _Running(compiled_model, constants)
 
     return compile_graph
 
@@ -46,33 +51,51 @@ def _openvino() -> Any:
     try:
         # Importing OpenVINO sends an event to Google Analytics and stores a client id in the home
         # directory. It does neither if this package is missing.
-        with hidden_packages(["openvino_telemetry"]):
+        hidden_names = ["openvino_telemetry"]
+        # Its converter for other formats takes a quarter of the import; a user's program may need it.
+        if PROCESS.is_command:
+            hidden_names.append("openvino.tools.ovc")
+        with hidden_packages(hidden_names):
             import openvino
     except ImportError:
         raise InputError("--engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'") from None
     return openvino
 
 
-def _with_values(model: bytes, external: Mapping[str, np.ndarray]) -> bytes:
-    """Return the model with the values of its external constants.
+def _read_model(core: Any, model: bytes, constants: Mapping[str, np.ndarray]) -> Any:
+    """Return OpenVINO's model, which uses the external constants without a copy.
 
-    OpenVINO reads external constants only from files.
+    Args:
+        core: openvino.Core.
+        model: ONNX model.
+        constants: contiguous values for external constants; they must live as long as the model.
     """
     import onnx
     from onnx import numpy_helper
 
     loaded = onnx.load_model_from_string(model)
-    for tensor in loaded.graph.initializer:
-        if tensor.name in external:
-            tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(external[tensor.name]), tensor.name))
-    return loaded.SerializeToString()
+    external = [tensor for tensor in loaded.graph.initializer if tensor.name in constants]
+    for tensor in external:
+        value = constants[tensor.name]
+        del tensor.external_data[:]
+        for key, text in (("location", _IN_MEMORY), ("offset", value.ctypes.data), ("length", value.nbytes)):
+            tensor.external_data.add(key=key, value=str(text))
+    try:
+        return core.read_model(loaded.SerializeToString())
+    except RuntimeError as error:
+        # A version of OpenVINO that looks for a file with this name.
+        LOG.debug("openvino reads no constants in memory: %s", first_line(error))
+    for tensor in external:
+        tensor.CopyFrom(numpy_helper.from_array(constants[tensor.name], tensor.name))
+    return core.read_model(loaded.SerializeToString())
 
 
 class _Running:
     """A compiled model that any thread can call."""
 
-    def __init__(self, compiled: Any):
+    def __init__(self, compiled: Any, constants: Mapping[str, np.ndarray]):
         self._compiled = compiled
+        self._constants = constants  # the compiled model may read this memory
         # An output has several names if its last node is an Identity.
         self._outputs = {name: output for output in compiled.outputs for name in output.names}
         self._input_names = {name for model_input in compiled.inputs for name in model_input.names}

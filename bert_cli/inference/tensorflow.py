@@ -25,6 +25,7 @@ from bert_cli.inference.engine import (
     NEXT_SENTENCE_LOGITS,
     POOLED,
     Arrays,
+    Background,
     Head,
     Layers,
     MaskedWords,
@@ -76,6 +77,8 @@ class TensorFlowEngine:
         packed: whether the model skips padding.
         max_seq_length: maximum number of tokens in a sequence.
     """
+
+    compilation: Background[Any] | None = None  # TensorFlow compiles the network when it gets its first batch
 
     def __init__(
         self,
@@ -138,7 +141,7 @@ class TensorFlowEngine:
         peak_bytes = peak_device_memory()
         return facts if peak_bytes is None else facts | {"peak_device_memory_bytes": peak_bytes}
 
-    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
+    def load(self, checkpoint: CheckpointPath, in_background: bool = False) -> tuple[LoadReport, int]:
         # A module that is not a BERT already has its weights.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return LoadReport(checkpoint.name, [], [], []), 0

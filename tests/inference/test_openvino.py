@@ -11,6 +11,7 @@ import pytest
 from bert_cli import MaskFiller
 from bert_cli.base.head_types import CLASSIFIER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
+from bert_cli.inference import openvino as openvino_engine
 from bert_cli.inference.engine import Head, Layers
 from bert_cli.inference.onnx import open_onnxruntime
 from bert_cli.inference.openvino import open_openvino
@@ -94,6 +95,34 @@ def test_logits_equal_onnxruntime(head):
         make_engine(network, tensors, config, name=name).run(batch())["logits"] for name in OPENERS
     )
     np.testing.assert_allclose(openvino_result, reference, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OPENERS)
+def test_a_network_compiled_in_the_background_computes_the_same(name):
+    config, _, weights = random_model()
+    network = Layers((3,))
+    expected = make_engine(network, weights, config, name=name).run(batch())["state_0"]
+    engine = OPENERS[name](network, config, Inference(name, "float32", f"--engine={name}"))
+    engine.set_weights(weights, in_background=True)
+    np.testing.assert_array_equal(engine.run(batch())["state_0"], expected)
+
+
+def test_constants_in_memory_are_not_copied(monkeypatch):
+    """If OpenVINO refuses them, they are copied into the model, which computes the same."""
+    from onnx import numpy_helper
+
+    config, _, weights = random_model()
+    run = make_engine(Layers((3,)), weights, config).run
+    copied = []
+    copy = numpy_helper.from_array
+    monkeypatch.setattr(numpy_helper, "from_array", lambda *given: copied.append(given[1]) or copy(*given))
+    make_engine(Layers((3,)), weights, config)
+    large = [name for name in copied if name.startswith("bert/")]
+    assert not [name for name in large if weights.get(name, np.empty(0)).nbytes >= 1024]
+    monkeypatch.setattr(openvino_engine, "_IN_MEMORY", "no_such_file")
+    expected = make_engine(Layers((3,)), weights, config).run(batch())["state_0"]
+    assert "bert/encoder/layer_0/attention/output/dense/kernel" in copied
+    np.testing.assert_array_equal(run(batch())["state_0"], expected)
 
 
 def test_calls_from_several_threads():

@@ -50,7 +50,7 @@ def write_features(
     done: int = 0,
     facts: dict[str, str] | None = None,
 ) -> int:
-    """Write the vectors of a file's lines, and return the number of lines.
+    """Write the vectors of a file's lines, and return how many lines there are.
 
     Args:
         vector_model: model with weights.
@@ -76,8 +76,10 @@ def write_features(
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
-        # Check before opening the writer: a wrong vocabulary must not leave an unfinished file.
+        # Do both before opening the writer: an error must not leave an unfinished file.
         chunks = plan.check_first_chunk(chunks, source, model.vocabulary, settings.model)
+        if vector_model.engine.compilation:
+            vector_model.engine.compilation.wait()
         writer = stack.enter_context(open_writer(target, extraction.output_format, vector_format, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
         # Start the clock after opening all files, so that the rate only measures the computation.

@@ -18,7 +18,6 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.formats import is_table
-from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
@@ -95,7 +94,7 @@ def choose_combination(extraction: Extraction) -> str:
 
 
 def choose_format(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
-    """Return the format of the written vectors.
+    """Return the format for the vectors.
 
     Args:
         extraction: flags for the vectors.
@@ -219,6 +218,9 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
         yield Texts(read_text_lines(as_utf8(sys.stdin.buffer, form.encoding, name), name, done), None)
         return
     if is_table(input_file):
+        # Import late: lines need no readers for tables, which take a tenth of the import time.
+        from bert_cli.examples.table_texts import read_table_texts
+
         texts = read_table_texts(input_file, settings.columns, settings.data.header, form)
         _check_done(output_file, done, len(texts))
         yield Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
