@@ -7,10 +7,12 @@ The classes are Callback, Classifier, FeatureExtractor, MaskFiller, QuestionAnsw
 import importlib
 
 from bert_cli.base.version import __version__
-from bert_cli.runtime.early_interrupt import answer_early_interrupts
+from bert_cli.runtime.early_interrupt import answer_early_interrupts, collect_less_garbage, started_command
 from bert_cli.runtime.telemetry import turn_off_telemetry
 
 answer_early_interrupts()
+if started_command():
+    collect_less_garbage()
 # Do this before any other import: TensorFlow's threads may read the environment
 # later, while it changes.
 turn_off_telemetry()

@@ -71,3 +71,11 @@ def test_other_programs_keep_their_handler():
     before = signal.getsignal(signal.SIGINT)
     answer_early_interrupts()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(("program", "is_changed"), [("bert-tag", True), ("mine.py", False)])
+def test_only_commands_change_garbage_collection(program, is_changed):
+    code = f"import gc, sys; sys.argv[0] = {program!r}; before = gc.get_threshold(); import bert_cli; "
+    code += "print(gc.get_threshold() != before)"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == f"{is_changed}\n"
