@@ -156,7 +156,7 @@ def _description(flag: Flag) -> str:
 
 def rule_texts(flag: Flag) -> list[str]:
     """Return the rules between this flag and others as clauses for help texts."""
-    return describe_rules(flag.rules, flag.option.required)
+    return describe_rules(flag.rules, flag.option.required, flag.option.implicit_value)
 
 
 def _entry(flag: Flag, text: str, default: str) -> str:

@@ -113,16 +113,18 @@ def alternatives_of(text: str, names: Collection[str]) -> tuple[tuple[Condition,
     return tuple(conditions for conditions in parsed if all(condition.name in names for condition in conditions))
 
 
-def describe_rules(rules: Collection[Rule], required: bool | str = False) -> list[str]:
+def describe_rules(
+    rules: Collection[Rule], required: bool | str = False, implicit_value: str | None = None
+) -> list[str]:
     """Return clauses for help texts, such as "needs --do_train" or "npy: needs --pooling".
 
     Args:
         rules: a flag's rules.
-        required: see Option.
+        required, implicit_value: see Option.
     """
     clauses: dict[tuple[str, bool], list[str]] = {}
     for rule in rules:
-        clauses.setdefault((_subject(rule.owner), rule.is_need), []).append(rule.others)
+        clauses.setdefault((_subject(rule.owner, implicit_value), rule.is_need), []).append(rule.others)
     texts = [
         f"{subject}needs {', and '.join(others)}" if is_need else f"{subject}not with {join_or(others)}"
         for (subject, is_need), others in clauses.items()
@@ -135,8 +137,10 @@ def describe_rules(rules: Collection[Rule], required: bool | str = False) -> lis
     ]
 
 
-def _subject(owner: Condition) -> str:
+def _subject(owner: Condition, implicit_value: str | None) -> str:
     """Return the values of the flag that a rule is about, for the start of a clause."""
+    if implicit_value is not None and owner.values == (implicit_value,):
+        return "with a value: " if owner.is_negated else "without a value: "
     if owner.is_negated:
         return "other values: "
     if owner.values == (LIST,):

@@ -81,8 +81,8 @@ class NewText(FlagGroup, heading="Mode"):
     )
     explain: str = transient_option(
         "",
-        "classify this text and show the contribution of each word; without a value: the text of "
-        "--text; colours on a terminal, else JSON",
+        "classify this text, or the one in --text, and show the contribution of each word; colours on a "
+        "terminal, else JSON",
         implicit_value=EXPLAIN_TEXT,
         repeat_advice=_ONCE,
         needs={f"={EXPLAIN_TEXT}": "text"},

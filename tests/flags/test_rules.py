@@ -59,5 +59,9 @@ def test_clauses_for_help():
         "a list needs --train",
         "other values: not with --words",
     ]
+    assert describe_rules(rules("rate", {"=x": "train"}, {"!=x": "words"}), implicit_value="x") == [
+        "without a value: needs --train",
+        "with a value: not with --words",
+    ]
     assert describe_rules([], True) == ["required"]
     assert describe_rules(rules("words", "train"), "unless pooling") == ["required unless --pooling", "needs --train"]
