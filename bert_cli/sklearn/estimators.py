@@ -1,7 +1,6 @@
 """Classifier and regressor with the interface of scikit-learn."""
 
 import contextlib
-import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -15,7 +14,6 @@ from bert_cli.api.classifier import Classifier
 from bert_cli.api.inputs.texts import Texts, read_texts
 from bert_cli.api.results.predictions import Predictions
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import LOG
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
@@ -62,7 +60,7 @@ class _BertEstimator(BaseEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         values["random_seed"] = seed
         given_values = {name: value for name, value in values.items() if value is not None}
-        with _value_errors(), _log_level(self.verbose):
+        with _value_errors():
             self.model_ = Classifier.fit(
                 texts,
                 labels,
@@ -77,7 +75,7 @@ class _BertEstimator(BaseEstimator):
 
     def _predictions(self, texts: object) -> Any:
         check_is_fitted(self, "model_")
-        with _value_errors(), _log_level(self.verbose):
+        with _value_errors():
             return self.model_.predict(_column(texts))
 
 
@@ -95,7 +93,8 @@ class BertClassifier(ClassifierMixin, _BertEstimator):
         class_weight: label -> weight in the loss, or "balanced"; None for equal weights.
         random_state: seed, or a numpy.random.RandomState that draws one. With None, each fit uses
             the same seed.
-        verbose: 0 to show only warnings, 1 to show the training's log.
+        verbose: 0 to show only warnings, 1 to show the training's log. A program that sets up
+            `logging` decides itself.
         options: other flags to use, such as {"freeze_encoder": True}, or None.
 
     Attributes:
@@ -266,16 +265,3 @@ def _value_errors() -> Iterator[None]:
         yield
     except InputError as error:
         raise ValueError(str(error)) from None
-
-
-@contextlib.contextmanager
-def _log_level(verbose: int) -> Iterator[None]:
-    """Show only warnings within a block if `verbose` is 0, and the program sets no other level."""
-    if verbose or LOG.level != logging.NOTSET:
-        yield
-        return
-    LOG.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        LOG.setLevel(logging.NOTSET)
