@@ -181,7 +181,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         features, tokens = encode_text(line, self._model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]
         self.on_cut(features.cuts, length)
-        return Attention(text, text_b, self.source.checkpoint.name, tuple(tokens), weights)
+        return Attention(text, text_b, self.facts()["model"], tuple(tokens), weights)
 
     @functools.cached_property
     def _attention_model(self) -> VectorModel:

@@ -22,6 +22,7 @@ from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
+_TEMPORARY = "temporary; save(directory) keeps it"
 _DESCRIPTIONS = (".json", ".txt")
 _WEIGHTS = (".safetensors", ".h5")
 
@@ -112,13 +113,16 @@ class SavableModel:
 
     Attributes:
         source: the checkpoint, and the arguments of `load`.
+        is_temporary: whether the model's files are deleted together with the model.
     """
 
     source: ModelSource
+    is_temporary: bool = False
 
     def facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
-        return {"model": self.source.checkpoint.name}
+        # A temporary directory's name tells nothing, and tempts to use it later.
+        return {"model": _TEMPORARY if self.is_temporary else self.source.checkpoint.name}
 
     def __repr__(self) -> str:
         return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self.facts().items())])
@@ -216,8 +220,9 @@ def temporary_folder() -> Iterator[str]:
         raise
 
 
-def delete_with(model: object, folder: str) -> None:
+def delete_with(model: SavableModel, folder: str) -> None:
     """Delete a directory together with a model, or when the process ends."""
+    model.is_temporary = True
     # Unlike __del__, finalize also runs when the process ends.
     weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
 
