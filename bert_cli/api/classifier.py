@@ -16,6 +16,7 @@ from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
 from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
+from bert_cli.api.inputs.label_types import find_label_type, read_labels
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
@@ -29,6 +30,7 @@ from bert_cli.runs.loading import trained
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
+from bert_cli.runs.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
@@ -47,7 +49,8 @@ class Classifier(TrainableClassifier, CuttingModel):
     The model may be trained by bert-classify, or be in any format that bert-convert writes.
 
     Attributes:
-        labels: L label names, in the order of `probabilities`; () for a regression.
+        labels: L labels, in the order of `probabilities`; () for a regression. After `fit` they have
+            the type of its labels: int, bool or str.
         problem_type: single_label, multi_label or regression.
         max_seq_length: maximum length in tokens; longer texts are cut.
         takes_pairs: False if the model was trained on single texts, so that a pair is an error.
@@ -61,7 +64,7 @@ class Classifier(TrainableClassifier, CuttingModel):
     _trained_columns = NOT_TRAINED
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
-        self.labels = data.decoder.labels.names
+        self.labels: tuple[Any, ...] = data.decoder.labels.names
         self.problem_type = data.decoder.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
         self._session = session
@@ -72,7 +75,7 @@ class Classifier(TrainableClassifier, CuttingModel):
     def load(
         cls,
         path: str,
-        labels: Iterable[str] | None = None,
+        labels: Iterable[Any] | None = None,
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
@@ -88,7 +91,7 @@ class Classifier(TrainableClassifier, CuttingModel):
 
         Args:
             path: an output_dir of bert-classify or a checkpoint.
-            labels: label names, one per output, in order.
+            labels: labels, one per output, in order.
             max_seq_length: maximum length in tokens.
             do_lower_case: whether to lower-case texts and strip accents.
             precision: auto, float32, bfloat16, float16 or int8.
@@ -123,8 +126,9 @@ class Classifier(TrainableClassifier, CuttingModel):
         if problem_type.has_choices:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a third-party checkpoint.
-        label_names = tuple(map(str, () if labels is None else list_items("labels", labels, "a list of names")))
-        flags["labels"] = label_names or None  # a generator can be read only once
+        given_labels = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
+        flags["labels"] = given_labels or None  # a generator can be read only once
+        label_names = tuple(map(str, given_labels))
         if problem_type.reader.is_numeric and label_names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         # config.json may name a regression's output.
@@ -136,6 +140,8 @@ class Classifier(TrainableClassifier, CuttingModel):
         data = make_empty_dataset(settings, model, label_names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
+        label_type = find_label_type(given_labels) if given_labels else manifest_of(checkpoint).get(LABEL_TYPE)
+        classifier.labels = read_labels(label_names, label_type)
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.trained_columns(model, settings.columns)
         return with_source(classifier, checkpoint, flags)
@@ -155,7 +161,8 @@ class Classifier(TrainableClassifier, CuttingModel):
         """
         read = self._read(texts)
         outputs = self._infer(read, batch_size, "predicting") if len(read) else None
-        return make_predictions(read, self._data.decoder.problem_type, self._data.decoder.labels, outputs)
+        decoder = self._data.decoder
+        return make_predictions(read, decoder.problem_type, decoder.labels, outputs, self.labels)
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
@@ -207,16 +214,18 @@ class Classifier(TrainableClassifier, CuttingModel):
         if not isinstance(text, str):
             refuse_if(text_b is not None, "text_b: put pairs (text, text_b) into the list")
             read = self._read(text)
-            return Explanations(read, [make_explanation(self._explain(*pair, budget)) for pair in read.pairs])
+            return Explanations(read, [self._explain(*pair, budget) for pair in read.pairs])
         if text_b is not None:
             check_text(text_b, "text_b")
         self._check_pair(text_b, "text_b")
-        return make_explanation(self._explain(text, text_b, budget))
+        return self._explain(text, text_b, budget)
 
-    def _explain(self, text: str, text_b: str | None, budget: int) -> dict[str, Any]:
+    def _explain(self, text: str, text_b: str | None, budget: int) -> Explanation:
         tokens = tokenize_for_explanation(self._session, self._data, text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
-        return text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
+        record = text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
+        names = self._data.decoder.labels.names
+        return make_explanation(record, dict(zip(names, self.labels, strict=True)))
 
     def _check_pair(self, text_b: str | None, place: str) -> None:
         """Raise InputError for a second text if the model was trained on single texts."""

@@ -21,7 +21,7 @@ from bert_cli.features.classification import with_weights
 from bert_cli.flags.paths import path_text
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.run_directory.manifest import digest
+from bert_cli.runs.run_directory.manifest import LABEL_TYPE, digest
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runs.tasks.interface import Plan
@@ -31,27 +31,37 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
-class WeightedTask(ClassificationTask):
-    """Task of bert-classify with weights for the training rows' losses."""
+class MemoryTask(ClassificationTask):
+    """Task of bert-classify on tables in memory, with weights for the training rows' losses."""
 
-    def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile], weights: np.ndarray):
+    def __init__(
+        self,
+        settings: ClassifySettings,
+        tables: Mapping[str, TableFile],
+        weights: np.ndarray | None,
+        label_type: str | None,
+    ):
         """Use tables instead of files.
 
         Args:
             settings: the run's flags.
             tables: tables by split, see data.DataReader.
-            weights: weights for the rows in the table `train`, float32 [n].
+            weights: weights for the rows in the table `train`, float32 [n]; None for equal weights.
+            label_type: type of the labels, for run.json; None for texts.
         """
         super().__init__(settings, tables)
         refuse_if(
-            settings.distillation.distill_from,
+            weights is not None and settings.distillation.distill_from,
             "sample_weight: does not go together with --distill_from, because a teacher's texts have no weights",
         )
         self.weights = weights
+        self.label_type = label_type
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Read the splits, and use the weights of the rows that are in the training split."""
         data = super().read(model, stack)
+        if self.weights is None:
+            return data
         train = data.splits["train"]
         # The guid of a row in memory ends in its number, such as train-7.
         rows = [int(example.guid.rpartition("-")[2]) for example in train.texts]
@@ -60,10 +70,14 @@ class WeightedTask(ClassificationTask):
 
     def plan(self, *arguments: object) -> Plan:
         plan = super().plan(*arguments)  # type: ignore[arg-type]
-        return plan._replace(deciding_values=plan.deciding_values | {"weights": digest(self.weights)})
+        values: dict[str, Any] = {} if self.weights is None else {"weights": digest(self.weights)}
+        values |= {LABEL_TYPE: self.label_type} if self.label_type else {}
+        return plan._replace(deciding_values=plan.deciding_values | values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
-        return super().make_model(model, data, {**options, "has_weights": True})  # type: ignore[typeddict-unknown-key]
+        if self.weights is not None:
+            options = {**options, "has_weights": True}  # type: ignore[typeddict-unknown-key]
+        return super().make_model(model, data, options)
 
 
 class TrainableClassifier(TrainableModel):
@@ -184,8 +198,11 @@ class TrainableClassifier(TrainableModel):
             options = {"problem_type": REGRESSION.name} | options
         weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
         watching = Watching(callbacks, verbose)
-        result = cls._train_on(tables, {}, dev_texts is not None, output_dir, options, watching, weights)
-        return result.with_index(texts.to_frame().index) if isinstance(result, CrossValidation) else result
+        label_type = label_rows.label_type
+        result = cls._train_on(tables, {}, dev_texts is not None, output_dir, options, watching, weights, label_type)
+        if isinstance(result, CrossValidation):
+            return result.with_index(texts.to_frame().index).with_label_type(label_type)
+        return result
 
     @classmethod
     def _train_on(
@@ -197,6 +214,7 @@ class TrainableClassifier(TrainableModel):
         options: dict[str, Any],
         watching: Watching,
         weights: np.ndarray | None = None,
+        label_type: str | None = None,
     ) -> Self | CrossValidation:
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
@@ -207,7 +225,7 @@ class TrainableClassifier(TrainableModel):
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
 
         def make_task(settings: ClassifySettings) -> ClassificationTask:
-            return ClassificationTask(settings, tables) if weights is None else WeightedTask(settings, tables, weights)
+            return MemoryTask(settings, tables, weights, label_type)
 
         training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
         return training.cross_validate() if folds else cls._load_trained(training)

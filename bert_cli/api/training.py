@@ -118,7 +118,7 @@ class TrainableModel(SavableModel):
     def facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
         engine_facts = self._session.engine.facts()
-        labels = list(getattr(self, "labels", ()))
+        labels = [str(label) for label in getattr(self, "labels", ())]
         facts = super().facts() | ({"labels": list_names(labels)} if labels else {})
         parameters = f"{engine_facts['parameters']['total']:,}"
         versions = ", ".join(f"{name} {version}" for name, version in engine_facts["versions"].items())

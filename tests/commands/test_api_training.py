@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import pathlib
+import pickle
 import re
 import signal
 import tempfile
@@ -91,6 +92,39 @@ def test_pairs_several_labels_and_numbers(options):
     del value
     gc.collect()
     assert not folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (pd.Series([int(label == "person") for label in LABELS], dtype="int64"), (0, 1)),
+        ([label == "person" for label in LABELS], (False, True)),
+        ([[3, 10] if label == "person" else [] for label in LABELS], (3, 10)),
+    ],
+    ids=["int64", "bool", "lists"],
+)
+def test_labels_have_the_type_of_the_training(options, labels, expected, tmp_path):
+    short = options | {"num_train_epochs": 0.5}
+    fitted = Classifier.fit(TEXTS, labels, output_dir=tmp_path / "out", **short)
+    fitted.save(tmp_path / "copy")
+    # The files have texts, as those of the command.
+    names = "".join(f"{label}\n" for label in expected)
+    assert (tmp_path / "out" / "labels.txt").read_text() == names
+    loaded = [Classifier.load(tmp_path / name, precision="float32") for name in ("out", "copy")]
+    for model in (fitted, *loaded, pickle.loads(pickle.dumps(fitted))):
+        assert list(map(repr, model.labels)) == list(map(repr, expected))
+        assert model.evaluate(TEXTS, labels)["eval_examples"] == len(TEXTS)
+        predictions = model.predict(TEXTS)
+        labels_of_items = [label for item in predictions for label in item.labels]
+        assert set(map(repr, labels_of_items)) <= set(map(repr, expected))
+        assert list(predictions[0].probabilities) == list(expected)
+        assert "labels: " in repr(model)
+    renamed = Classifier.load(tmp_path / "out", labels=["no", "yes"])
+    assert renamed.labels == ("no", "yes")
+    # The same call finds the finished run, and labels as texts are the same run.
+    texts = [list(map(str, label)) if isinstance(label, list) else str(label) for label in labels]
+    assert "train_seconds" not in Classifier.fit(TEXTS, texts, output_dir=tmp_path / "out", **short).report
 
 
 ONE_HOT = np.eye(3)[[number % 2 for number in range(len(TEXTS))]]

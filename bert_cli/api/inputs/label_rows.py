@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.api.inputs.frames import Table, as_table
+from bert_cli.api.inputs.label_types import find_label_type
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_some, quote
@@ -28,6 +29,12 @@ class LabelRows(NamedTuple):
     items: list[Any]
     names: tuple[str, ...] | None = None
     are_one_hot: bool = False
+
+    @property
+    def label_type(self) -> str | None:
+        """Return the labels' type, None for texts and for tuples of 0 and 1; see label_types."""
+        is_tuple = any(isinstance(item, tuple) for item in self.items)
+        return None if is_tuple else find_label_type(self.items)
 
     def options(self) -> dict[str, Any]:
         """Return the flags that these labels set unless the caller does."""

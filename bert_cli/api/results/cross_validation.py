@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from bert_cli.api.inputs.label_types import read_labels
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import OUT_OF_FOLD, SEVERAL, SUSPECTS, split_names
 from bert_cli.outputs.sweep import DEVIATION, MEAN, RunRow, format_runs_table
@@ -14,6 +15,7 @@ from bert_cli.problem_types.regression import REGRESSION
 if TYPE_CHECKING:
     import pandas as pd
 
+_LABELS = ("given", "predicted", "label")
 _WHOLE_NUMBERS = ("fold", "place", "line")
 _NUMBERS = ("probability", "difference")
 # Problem type -> function that reads a label's cell in out_of_fold.tsv.
@@ -68,6 +70,22 @@ class CrossValidation:
             return table.drop(columns="id").set_axis(index[rows])
 
         return dataclasses.replace(self, out_of_fold=reindex(self.out_of_fold), suspects=reindex(self.suspects))
+
+    def with_label_type(self, label_type: str | None) -> "CrossValidation":
+        """Return the result with labels of a type from api.inputs.label_types; None for texts."""
+        if label_type is None:
+            return self
+
+        def convert(cell: Any) -> Any:
+            if isinstance(cell, float):  # a regression's number
+                return cell
+            return read_labels(cell, label_type) if isinstance(cell, tuple) else read_labels([cell], label_type)[0]
+
+        out_of_fold, suspects = (
+            table.assign(**{name: table[name].map(convert) for name in _LABELS if name in table})
+            for table in (self.out_of_fold, self.suspects)
+        )
+        return dataclasses.replace(self, out_of_fold=out_of_fold, suspects=suspects)
 
     def __repr__(self) -> str:
         rows = [RunRow(f"fold {number}", {}, metrics, {}) for number, metrics in enumerate(self.metrics, 1)]

@@ -88,14 +88,25 @@ class Explanation:
         return f'<div><b>{html.escape(self.title())}</b><div style="line-height: 2">{" ".join(words)}</div></div>'
 
 
-def make_explanation(record: Mapping[str, Any]) -> Explanation:
-    """Return an Explanation for a record that `bert-classify --explain` prints."""
+def make_explanation(record: Mapping[str, Any], labels: Mapping[str, Any] = {}) -> Explanation:
+    """Return an Explanation for a record that `bert-classify --explain` prints.
+
+    Args:
+        record: the record.
+        labels: label name -> label with the type of the training's labels.
+    """
     names = ("text", "text_b", "score", "masked_score", "words")
     words = record["words"]
+    prediction = {name: value for name, value in record.items() if name not in names}
+    for name in ("label", "explained_label"):
+        if name in prediction:
+            prediction[name] = labels.get(prediction[name], prediction[name])
+    if "labels" in prediction:
+        prediction["labels"] = [labels.get(label, label) for label in prediction["labels"]]
     return Explanation(
         record["text"],
         record.get("text_b"),
-        {name: value for name, value in record.items() if name not in names},
+        prediction,
         record["score"],
         record["masked_score"],
         tuple(word["word"] for word in words),

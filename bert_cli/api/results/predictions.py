@@ -29,10 +29,10 @@ class Prediction:
 
     text: str
     text_b: str | None
-    label: str | None
-    labels: tuple[str, ...]
+    label: Any
+    labels: tuple[Any, ...]
     probability: float | None
-    probabilities: dict[str, float]
+    probabilities: dict[Any, float]
     value: float | None
 
 
@@ -41,7 +41,7 @@ class Predictions(Results[Prediction]):
 
     Attributes:
         texts: the texts or pairs.
-        labels: L label names, in the order of `probabilities`; () for a regression.
+        labels: L labels, in the order of `probabilities`; () for a regression.
         best: the most probable label per text. For multi-label models, a tuple of all labels with a
             probability of at least the threshold, in column order; it may be empty. For a
             regression, an empty list.
@@ -54,7 +54,7 @@ class Predictions(Results[Prediction]):
     def __init__(
         self,
         texts: Texts,
-        labels: tuple[str, ...],
+        labels: tuple[Any, ...],
         best: Sequence[Any],
         probabilities: np.ndarray,
         logits: np.ndarray | None,
@@ -95,10 +95,12 @@ class Predictions(Results[Prediction]):
         if item.value is not None:
             return f"{item.value:8.3f}  {shorten_text(item.text)}"
         score = "" if item.probability is None else f" {item.probability:.3f}"
-        return f"{', '.join(item.labels) or 'none'}{score}  {shorten_text(item.text)}"
+        return f"{', '.join(map(str, item.labels)) or 'none'}{score}  {shorten_text(item.text)}"
 
 
-def make_predictions(texts: Texts, problem_type: ProblemType, labels: LabelSet, outputs: Outputs | None) -> Predictions:
+def make_predictions(
+    texts: Texts, problem_type: ProblemType, labels: LabelSet, outputs: Outputs | None, values: Sequence[Any]
+) -> Predictions:
     """Return the predictions for texts.
 
     Args:
@@ -106,13 +108,18 @@ def make_predictions(texts: Texts, problem_type: ProblemType, labels: LabelSet, 
         problem_type: the model's problem type.
         labels: label names and thresholds.
         outputs: a Predictor's outputs for the texts; None if there are no texts.
+        values: the labels with the type of the training's labels.
     """
     # There are no empty batches, but callers expect arrays with the right shape, not an error.
     empty = np.zeros((len(texts), len(labels.names)), np.float32)
     if problem_type.reader.is_numeric:
-        values = empty.sum(axis=1) if outputs is None else outputs["values"]
-        return Predictions(texts, (), [], empty[:, :0], None, values)
+        numbers = empty.sum(axis=1) if outputs is None else outputs["values"]
+        return Predictions(texts, (), [], empty[:, :0], None, numbers)
     if outputs is None:
-        return Predictions(texts, labels.names, [], empty, empty, None)
-    best = problem_type.decoder.decisions(outputs, labels)
-    return Predictions(texts, labels.names, best, outputs["probabilities"], outputs.get("logits"), None)
+        return Predictions(texts, tuple(values), [], empty, empty, None)
+    by_name = dict(zip(labels.names, values, strict=True))
+    best = [
+        tuple(by_name[name] for name in decision) if isinstance(decision, tuple) else by_name[decision]
+        for decision in problem_type.decoder.decisions(outputs, labels)
+    ]
+    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None)

@@ -27,13 +27,14 @@ from bert_cli.weights.path import CheckpointPath
 COMMAND = "command"  # the command that made the run
 FILES = "files"  # names of files that the run owns
 TOKENIZER = "tokenizer"  # tokenizer settings that differ from Google's
+LABEL_TYPE = "label_type"  # type of labels in a Python program, if they are no texts
 OVERWRITING = "overwriting"  # whether the run was started by --overwrite_output_dir
 # Number of steps, the learning-rate schedule's first step, and the last step if the run was stopped
 # early.
 STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
 _ADVICE = "restore it, or move it away and go on without it"
 # Keys that may differ when a run is resumed.
-_NOT_COMPARED = {COMMAND, FILES, OVERWRITING, STEPS, PLAN_FROM, STOPPED}
+_NOT_COMPARED = {COMMAND, FILES, LABEL_TYPE, OVERWRITING, STEPS, PLAN_FROM, STOPPED}
 # Keys that may differ when a run is extended.
 _EXTENDABLE = {"num_train_epochs"}
 

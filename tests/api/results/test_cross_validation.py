@@ -48,6 +48,18 @@ def test_labels_and_texts_stay_texts(read):
     }
 
 
+def test_labels_have_their_type(read):
+    head = "id\tgiven\tpredicted\tprobability\n"
+    result = read("single_label", head + "0\t1\t2\t0.5\n", head + "0\t1\t2\t0.5\n").with_label_type("int")
+    assert result.out_of_fold.loc[0, ["given", "predicted"]].tolist() == [1, 2]
+    assert result.suspects["given"].dtype == int
+    several = read("multi_label", head + '0\t"1,2"\t\t0.5\n', "id\tlabel\tgiven\tpredicted\n0\t1\tyes\tno\n")
+    several = several.with_label_type("int")
+    assert several.out_of_fold.loc[0, ["given", "predicted"]].tolist() == [(1, 2), ()]
+    assert several.suspects.loc[0, ["label", "given"]].tolist() == [1, "yes"]
+    assert several.with_label_type(None) is several
+
+
 @pytest.mark.parametrize(
     ("problem_type", "cell", "value"),
     [("multi_label", '"a,b"', ("a", "b")), ("multi_label", '""', ()), ("regression", "-0.5", -0.5)]

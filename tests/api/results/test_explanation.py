@@ -35,6 +35,12 @@ def test_an_explanation():
     ]
 
 
+def test_labels_have_their_type():
+    record = {"words": [], "text": "", "score": 0.0, "masked_score": 0.0, "labels": ["1"], "explained_label": "1"}
+    assert make_explanation(record, {"1": 1}).prediction == {"labels": [1], "explained_label": 1}
+    assert make_explanation(RECORD, {"bad": 0}).prediction["label"] == 0
+
+
 def test_colors_are_relative_to_the_largest_share():
     html = make_explanation(RECORD)._repr_html_()
     assert html.count("rgba(22, 140, 84") == 2

@@ -16,9 +16,9 @@ PROBABILITIES = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.625]], np.float32)
 FRAME = pd.DataFrame({"text": ["fine", "dull", "<b>well</b>"], "label": ["good", "good", "bad"]}, index=[7, 8, 9])
 
 
-def predictions_of(values, problem_type=SINGLE_LABEL):
+def predictions_of(values, problem_type=SINGLE_LABEL, labels=LABELS.names):
     outputs = {"probabilities": PROBABILITIES, "logits": 2 * PROBABILITIES, "values": PROBABILITIES[:, 1]}
-    return make_predictions(read_texts(values), problem_type, LABELS, outputs)
+    return make_predictions(read_texts(values), problem_type, LABELS, outputs, labels)
 
 
 def test_items():
@@ -58,6 +58,17 @@ def test_several_labels():
     assert list(predictions.to_frame()) == ["text", "labels", "prob_bad", "prob_good"]
 
 
+def test_labels_have_their_type():
+    predictions = predictions_of(FRAME["text"], labels=(False, True))
+    assert (predictions.labels, predictions.best) == ((False, True), [True, False, True])
+    assert predictions[0].probabilities == {False: 0.25, True: 0.75}
+    assert predictions.to_frame()["label"].dtype == bool
+    assert repr(predictions).splitlines()[1] == "  True 0.750  fine"
+    several = predictions_of(FRAME["text"], MULTI_LABEL, (3, 10))
+    assert several.best == [(10,), (3,), (3, 10)]
+    assert repr(several).splitlines()[3] == "  3, 10  <b>well</b>"
+
+
 def test_numbers():
     predictions = predictions_of(FRAME["text"], REGRESSION)
     assert [prediction.value for prediction in predictions] == [0.75, 0.0, 0.625]
@@ -67,7 +78,7 @@ def test_numbers():
 
 @pytest.mark.parametrize("problem_type", [SINGLE_LABEL, MULTI_LABEL, REGRESSION])
 def test_no_texts(problem_type):
-    predictions = make_predictions(read_texts([]), problem_type, LABELS, None)
+    predictions = make_predictions(read_texts([]), problem_type, LABELS, None, LABELS.names)
     assert (len(predictions), list(predictions)) == (0, [])
     assert predictions.to_frame().shape[0] == 0
     assert len(predictions.probabilities) == 0
