@@ -112,7 +112,7 @@ MAX_REACH = {
     "text.tokenization": 12,
     "api.Tokenizer": 39,
     "bert-tokenize": 59,
-    "bert-serve": 380,
+    "bert-serve": 382,
 }
 
 

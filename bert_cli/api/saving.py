@@ -121,7 +121,7 @@ class SavableModel:
 
     def facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
-        # A temporary directory's name tells nothing, and tempts to use it later.
+        # Do not show the temporary directory, which is deleted together with the model.
         return {"model": _TEMPORARY if self.is_temporary else self.source.checkpoint.name}
 
     def __repr__(self) -> str:

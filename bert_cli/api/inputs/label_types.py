@@ -1,4 +1,4 @@
-"""Types of labels: files have them as texts, and a program's predictions have the type it trained with."""
+"""Types of labels: files have texts, and predictions have the type of the training's labels."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
