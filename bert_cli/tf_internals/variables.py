@@ -5,6 +5,9 @@ handle and do not: each replica changes its copy. The copies stay equal, as the 
 before. Checked with TensorFlow 2.21.0.
 """
 
+import types
+from collections.abc import Sequence
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -62,3 +65,19 @@ def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
     # the buffer, an update writes to a new one. `variable.numpy()` would copy: 4 bytes for every
     # weight and every moment.
     return np.asarray(tf.convert_to_tensor(variable))
+
+
+def new_tensor(shape: Sequence[int]) -> tuple[tf.Tensor, np.ndarray]:
+    """Return a new float32 tensor on the CPU, and a writable array with the same memory.
+
+    The values are undefined. Write to the array before the tensor is used, and then delete it.
+
+    TensorFlow keeps the memory of deleted tensors, such as gradients, for new tensors. NumPy cannot
+    use it, so a large array from NumPy increases the process's peak.
+    """
+    with tf.device("CPU:0"):
+        tensor = tf.raw_ops.Empty(shape=list(shape), dtype=tf.float32)
+    # NumPy gives read-only access to a tensor. This one has no values yet that anyone could rely on.
+    values = np.asarray(tensor)
+    interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
+    return tensor, np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))

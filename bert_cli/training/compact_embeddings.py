@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.tf_internals.variables import memory_of
+from bert_cli.tf_internals.variables import memory_of, new_tensor
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 
@@ -36,7 +36,7 @@ class CompactEmbeddings:
         # Use -1, so that a token without a row is an error instead of another word.
         self._row_of = np.full(encoder.config.vocab_size, -1, np.int32)
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
-        table = encoder.embeddings.words.numpy()[self.used]
+        table = memory_of(encoder.embeddings.words)[self.used]
         self.table = tf.Variable(table, trainable=True, name="compact_words")  # [U, H]
         encoder.embeddings.use_table(self.table)
 
@@ -53,19 +53,22 @@ class CompactEmbeddings:
 
     def reload(self) -> None:
         """Copy the rows from the encoder's full table, after a checkpoint was loaded into that."""
-        self.table.assign(self.encoder.embeddings.words.numpy()[self.used])
+        self.table.assign(memory_of(self.encoder.embeddings.words)[self.used])
 
     def update_full_table(self, optimizer: AdamWeightDecay) -> None:
         """Bring the encoder's full table up to date with training."""
-        table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
-        # The line above applies the decay to unused rows: e to the sum of log factors.
-        table[self.used] = self.table.numpy()
-        self.encoder.embeddings.words.assign(table)
+        words = self.encoder.embeddings.words
+        table, values = new_tensor(words.shape)
+        # Apply the decay to unused rows: e to the sum of log factors.
+        np.multiply(memory_of(words), np.exp(optimizer.log_decay.numpy()), out=values)
+        values[self.used] = memory_of(self.table)
+        words.assign(table)
         optimizer.log_decay.assign(0.0)
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         """Return moments for the full table, from [U, H] to [V, H], with zeros for unused words."""
-        full = np.zeros((len(self._row_of), rows.shape[1]), np.float32)
+        _, full = new_tensor((len(self._row_of), rows.shape[1]))
+        full[:] = 0.0
         full[self.used] = rows
         return full
 
@@ -76,7 +79,7 @@ class CompactEmbeddings:
         Training then continues as if the context had not existed.
         """
         words = self.encoder.embeddings.words
-        saved_words = words.numpy()
+        saved_words = memory_of(words)
         log_decay = optimizer.log_decay.numpy()
         self.update_full_table(optimizer)
         self.encoder.embeddings.use_table(None)

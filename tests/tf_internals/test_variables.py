@@ -41,3 +41,18 @@ def test_memory_of_is_a_read_only_snapshot_without_copy():
     np.testing.assert_array_equal(values, np.arange(1000))
     with pytest.raises(ValueError, match="read-only"):
         values[0] = 1.0
+
+
+def test_new_tensor_shares_its_memory_with_the_array():
+    tensor, values = variables.new_tensor([3, 2])
+    values[:] = [[1, 2], [3, 4], [5, 6]]
+    np.testing.assert_array_equal(tensor, [[1, 2], [3, 4], [5, 6]])
+    assert tensor.dtype == tf.float32
+
+
+def test_a_variable_takes_over_a_new_tensor():
+    variable = tf.Variable(tf.zeros([1000]))
+    tensor, values = variables.new_tensor([1000])
+    values[:] = 2.0
+    variable.assign(tensor)
+    assert np.shares_memory(values, variables.memory_of(variable))

@@ -183,7 +183,10 @@ class AdamWeightDecay:
         moments = {}
         for name in self.weights:
             moments[f"{name}/adam_m"] = variables.memory_of(self.first[name])
-            moments[f"{name}/adam_v"] = variables.memory_of(self.second[name]) * self.second_scale
+            second = variables.memory_of(self.second[name])
+            _, moments[f"{name}/adam_v"] = variables.new_tensor(second.shape)
+            np.multiply(second, self.second_scale, out=moments[f"{name}/adam_v"])
+            del second  # the next line replaces its memory
             self._set_second(name, moments[f"{name}/adam_v"])
         return moments
 
@@ -196,7 +199,9 @@ class AdamWeightDecay:
 
     def _set_second(self, name: str, second: np.ndarray) -> None:
         """Set the slot from v, the value in checkpoints."""
-        self.second[name].assign(second / self.second_scale)
+        slot, values = variables.new_tensor(second.shape)
+        np.divide(second, self.second_scale, out=values)
+        self.second[name].assign(slot)
 
 
 def decays(name: str) -> bool:
