@@ -4,10 +4,18 @@ import resource
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.runtime import memory
-from bert_cli.runtime.memory import check_address_space, current_memory, free_memory, machine_memory, peak_memory
+from bert_cli.runtime.memory import (
+    check_address_space,
+    current_memory,
+    free_memory,
+    machine_memory,
+    peak_memory,
+    release_free_memory,
+)
 
 
 def test_free_memory_is_at_most_the_machine_memory():
@@ -96,3 +104,34 @@ def test_smallest_limit_of_nested_groups_counts(cgroups):
 def test_full_cgroup_has_no_free_memory(cgroups):
     cgroups(V2, **{"memory.max": "5000000", "memory.current": "5004096"})
     assert free_memory() == 0
+
+
+_SMAPS = """\
+7f0000000000-7f0000001000 r--p 00000000 fe:00 12 /lib/libtensorflow_cc.so.2
+Size:                  4 kB
+Private_Dirty:         0 kB
+Anonymous:             0 kB
+VmFlags: rd mr mw me
+7f0000001000-7f0000003000 r-xp 00001000 fe:00 12 /lib/libtensorflow_cc.so.2
+Anonymous:             0 kB
+7f0000003000-7f0000004000 r--p 00003000 fe:00 12 /lib/libtensorflow_cc.so.2
+Anonymous:             4 kB
+7f0000004000-7f0000005000 rw-p 00004000 fe:00 12 /lib/libtensorflow_cc.so.2
+Anonymous:             0 kB
+7f0000005000-7f0000006000 r--p 00000000 fe:00 13 /lib/libc.so.6
+Anonymous:             0 kB
+7f0000006000-7f0000007000 rw-p 00000000 00:00 0
+Anonymous:             0 kB
+"""
+
+
+def test_only_unchanged_pages_of_the_libraries_are_dropped():
+    mappings = memory._unchanged_mappings(_SMAPS.splitlines(), "/libtensorflow")
+    assert mappings == [(0x7F0000000000, 0x7F0000001000), (0x7F0000001000, 0x7F0000003000)]
+
+
+def test_tensorflow_computes_after_its_pages_were_dropped():
+    numbers = tf.random.stateless_uniform([100, 100], [1, 2])
+    expected = tf.matmul(numbers, numbers).numpy()
+    release_free_memory()
+    np.testing.assert_array_equal(tf.matmul(numbers, numbers), expected)
