@@ -60,7 +60,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/fill_mask.py": "commands/test_fill_mask.py",
     "runs/tasks/dataset.py": "commands/test_sweep.py",
     "runs/tasks/interface.py": "commands/test_classify_run.py",
-    "runs/tasks/opening.py": "commands/test_classify_run.py",
     "runs/tasks/pretraining.py": "commands/test_pretrain.py",
     "runs/tasks/squad.py": "commands/test_squad.py",
     "runs/tasks/tagging.py": "commands/test_tag.py",

@@ -13,7 +13,9 @@ class Called(Callback):
         self.every, self.saves, self.on_step = every, saves, call
 
 
-def train_rows(engine, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> TrainingFigures:
+def train_rows(
+    engine, features, updates, saving, folder, state=None, factors=None, callbacks=(), **options
+) -> TrainingFigures:
     """Train on features in memory and return the figures; see training_run.train."""
     directory = RunDirectory(str(folder))
-    return train(engine, RowInput(features), updates, factors or {}, saving, directory, state, callbacks)
+    return train(engine, RowInput(features), updates, factors or {}, saving, directory, state, callbacks, **options)

@@ -35,7 +35,7 @@ from bert_cli.inference.engine import (
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.layers import named_weights
+from bert_cli.model.layers import Scoped, named_weights
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -130,6 +130,9 @@ class TensorFlowEngine:
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         self._runner: Callable[[Arrays], Arrays] | None = None
+        self._log_devices()
+
+    def _log_devices(self) -> None:
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def facts(self) -> dict[str, Any]:
@@ -242,6 +245,25 @@ class TensorFlowEngine:
         results |= {} if has_states else {POOLED: outputs[POOLED]}
         attention = outputs["attention_probs"] if attends else ()
         return results | {f"attention_{number}": layer for number, layer in enumerate(attention)}
+
+
+def restart_engine(engine: TensorFlowEngine, seed: int, loads_checkpoint: bool = False) -> None:
+    """Set the weights that a new engine has for a model with this seed.
+
+    Traced functions stay valid. A module for tensorflow-hub cannot be restarted.
+
+    Args:
+        engine: the engine of an earlier run.
+        seed: seed for random values.
+        loads_checkpoint: see TensorFlowEngine.
+    """
+    engine._log_devices()
+    engine._deferred = DeferredInitialization()
+    with engine.strategy.scope(), engine._deferred.deferring(loads_checkpoint):
+        for layer in layers_inside(engine.model):
+            if isinstance(layer, Scoped):
+                layer.restart(seed)
+    engine.freeze_for_inference(False)
 
 
 def open_tensorflow(

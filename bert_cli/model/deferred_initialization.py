@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
@@ -36,6 +37,18 @@ class DeferredInitialization:
         finally:
             self.current.reset(token)
 
+    @classmethod
+    def initialize(cls, variable: keras.Variable, initializer: keras.Initializer) -> None:
+        """Assign initial values to a weight, or defer that in the context above."""
+
+        def assign() -> None:
+            variable.assign(initializer(variable.shape, dtype="float32"))
+
+        if deferred := cls.current.get():
+            deferred.waiting.append((variable, assign))
+        else:
+            assign()
+
     def initialize_except(self, loaded: Iterable[keras.Variable]) -> None:
         """Draw the deferred weights that are not among `loaded`."""
         filled = {id(variable) for variable in loaded}
@@ -43,3 +56,16 @@ class DeferredInitialization:
             if id(variable) not in filled:
                 draw()
         self.waiting.clear()
+
+
+def normal_initializer(name: str, stddev: float, seed: int) -> keras.Initializer:
+    """Return an initializer with a truncated normal distribution, which depends on seed and name.
+
+    Args:
+        name: the weight's full name.
+        stddev: standard deviation.
+        seed: the model's seed.
+    """
+    # Use a CRC: Python's hash of a str differs between processes.
+    weight_seed = (seed * 1_000_003 + zlib.crc32(name.encode())) % (2**31 - 1)
+    return keras.initializers.TruncatedNormal(stddev=stddev, seed=weight_seed)

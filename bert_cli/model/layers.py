@@ -9,8 +9,8 @@ Layers work on token rows. Weights are float32; products use the encoder's compu
 - V vocabulary, P positions, K token types.
 """
 
-import zlib
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -18,7 +18,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
-from bert_cli.model.deferred_initialization import DeferredInitialization
+from bert_cli.model.deferred_initialization import DeferredInitialization, normal_initializer
 from bert_cli.model.layout import Layout, collect, first_rows, first_token
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
@@ -32,6 +32,8 @@ class Scoped(keras.layers.Layer):
         mark_built(self)
         self.scope = scope
         self.checkpoint_names: list[str] = []
+        # Seed -> initializer, in the order of the weights.
+        self._initializers: list[Callable[[int], keras.Initializer]] = []
 
     def add_scoped(self, name: str, shape: tuple[int, ...], initializer: str | keras.Initializer) -> keras.Variable:
         """Add a float32 weight.
@@ -41,6 +43,7 @@ class Scoped(keras.layers.Layer):
             shape, initializer: as in Keras.
         """
         self.checkpoint_names.append(f"{self.scope}/{name}")
+        self._initializers.append(lambda _: keras.initializers.get(initializer))
         return self.add_weight(name=name.replace("/", "_"), shape=shape, initializer=initializer, dtype="float32")
 
     def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int) -> keras.Variable:
@@ -54,15 +57,18 @@ class Scoped(keras.layers.Layer):
             stddev: standard deviation; values beyond two of them are drawn again.
             seed: the model's seed.
         """
-        # Use a CRC: Python's hash of a str differs between processes.
-        weight_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
-        initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=weight_seed)
-        deferred = DeferredInitialization.current.get()
-        if deferred is None:
-            return self.add_scoped(name, shape, initializer)
-        variable = self.add_scoped(name, shape, "zeros")
-        deferred.waiting.append((variable, lambda: variable.assign(initializer(shape, dtype="float32"))))
+        make_initializer = functools.partial(normal_initializer, f"{self.scope}/{name}", stddev)
+        is_deferred = DeferredInitialization.current.get() is not None
+        variable = self.add_scoped(name, shape, "zeros" if is_deferred else make_initializer(seed))
+        self._initializers[-1] = make_initializer
+        if is_deferred:
+            DeferredInitialization.initialize(variable, make_initializer(seed))
         return variable
+
+    def restart(self, seed: int) -> None:
+        """Set all weights as in a new layer with this seed."""
+        for variable, make_initializer in zip(own_variables(self), self._initializers, strict=True):
+            DeferredInitialization.initialize(variable, make_initializer(seed))
 
     def named_variables(self) -> dict[str, keras.Variable]:
         """Return the layer's variables by checkpoint name."""
@@ -142,6 +148,10 @@ class Embeddings(Scoped):
         self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, width), stddev, seed)
         self.norm = LayerNorm("bert/embeddings/LayerNorm", width, config.layer_norm_eps)
         self._used_table: tf.Variable | None = None
+
+    def restart(self, seed: int) -> None:
+        super().restart(seed)
+        self.use_table(None)
 
     def use_table(self, table: tf.Variable | None) -> None:
         """Look up words in another table, [U, E], from now on; None returns to `words`.

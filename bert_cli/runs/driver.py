@@ -27,7 +27,7 @@ from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
-from bert_cli.runs.tasks.opening import load_task_model, open_predictor
+from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.settings.checks import has_several_runs
@@ -62,6 +62,7 @@ def run_once(
     should_finish: bool = True,
     rerun: str | None = None,
     observers: Sequence[Observer] = (),
+    shared: SharedNetwork | None = None,
 ) -> RunResult[Details]:
     """Run the phases once, without a sweep.
 
@@ -70,6 +71,7 @@ def run_once(
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
         rerun, observers: see `run`.
+        shared: network of an earlier run in this process, see SharedNetwork.
     """
     start = time.monotonic()
     settings: TrainingSettings = task.settings
@@ -105,7 +107,7 @@ def run_once(
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and phases.dry_run:
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
-        trained = _trained_model(task, model, data, plan, stack, observers)
+        trained = _trained_model(task, model, data, plan, stack, observers, shared)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report: JsonObject = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
@@ -157,10 +159,11 @@ def _trained_model(
     plan: TrainingPlan | None,
     stack: contextlib.ExitStack,
     observers: Sequence[Observer],
+    shared: SharedNetwork | None,
 ) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""
     if plan:
-        return open_and_train(task, model, data, plan, stack, observers)
+        return open_and_train(task, model, data, plan, stack, observers, shared)
     predictor = open_predictor(task, model, data, task.settings)
     step = load_trained(predictor.engine, model.required_checkpoint)
     return TrainedModel(predictor, step, {"global_step": step})

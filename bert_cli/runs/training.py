@@ -26,7 +26,7 @@ from bert_cli.runs.run_directory.manifest import (
 )
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
-from bert_cli.runs.tasks.opening import make_predictor, open_network
+from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.loop import Callback, TrainingFigures
@@ -62,6 +62,7 @@ def open_and_train(
     plan: TrainingPlan,
     stack: contextlib.ExitStack,
     observers: Sequence[Observer] = (),
+    shared: SharedNetwork | None = None,
 ) -> TrainedModel:
     """Train the model, or load it if training is finished.
 
@@ -70,10 +71,12 @@ def open_and_train(
         plan: the plan.
         stack: gets a context that names the checkpoint to resume from if the run is interrupted.
         observers: observers of the caller; the trackers of --report_to follow.
+        shared: network of an earlier run in this process, see SharedNetwork.
     """
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
-    engine = open_network(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
+    class_weights, batch_size = plan.task_plan.class_weights, plan.updates.batch_size
+    engine = open_network(task, model, data, settings, class_weights, batch_size, shared)
     predictor = make_predictor(engine, model, data, settings)
     if engine.is_chief:
         observers = [*observers, *make_trackers(settings.saving.report_to, directory.path, plan.flags)]
@@ -81,7 +84,7 @@ def open_and_train(
     figures: JsonObject
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
     if plan.finished_checkpoint is None:
-        trained = _train(task, engine, predictor, model, data, plan, recorders, best, stack)
+        trained = _train(task, engine, predictor, model, data, plan, recorders, best, stack, shared)
         last_step, figures = trained.global_step, trained._asdict()
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), engine.is_chief)
     else:
@@ -129,10 +132,11 @@ def _train(
     recorders: Sequence[Callback],
     best: BestCheckpoint | None,
     stack: contextlib.ExitStack,
+    shared: SharedNetwork | None,
 ) -> TrainingFigures:
     """Start or resume training, and return figures for the report."""
     from bert_cli.runs.engine.initial_weights import load_initial
-    from bert_cli.runs.engine.training_run import train
+    from bert_cli.runs.engine.training_run import TrainingRun, train
     from bert_cli.training.several_processes import check_agreement
 
     settings: TrainingSettings = task.settings
@@ -170,6 +174,7 @@ def _train(
         plan.rerun,
         keeps_best=best is not None,
         packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
+        open_run=shared.open_run if shared else TrainingRun,
     )
     if is_chief and plan.state:
         # Update flags.txt, because a finished run may have been extended.

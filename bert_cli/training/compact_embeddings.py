@@ -51,6 +51,11 @@ class CompactEmbeddings:
             raise ValueError("a token id that the training data do not have")
         return rows
 
+    def reopen(self) -> None:
+        """Make the encoder use the compact table again, with the rows of its full table."""
+        self.reload()
+        self.encoder.embeddings.use_table(self.table)
+
     def reload(self) -> None:
         """Copy the rows from the encoder's full table, after a checkpoint was loaded into that."""
         self.table.assign(memory_of(self.encoder.embeddings.words)[self.used])

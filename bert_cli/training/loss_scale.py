@@ -20,6 +20,11 @@ class LossScale:
         self.scale = tf.Variable(_FIRST_LOSS_SCALE, trainable=False)
         self.good_steps = tf.Variable(0, trainable=False)
 
+    def restart(self) -> None:
+        """Use the first scale again, for another run."""
+        self.scale.assign(_FIRST_LOSS_SCALE)
+        self.good_steps.assign(0)
+
     def tensors(self) -> dict[str, np.ndarray]:
         """Return the values for a checkpoint."""
         return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}

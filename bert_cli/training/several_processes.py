@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, TemporaryError
+from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import read_cluster
+from bert_cli.runtime.signals import Stopped, stop_exception
 from bert_cli.training.strategy import is_tpu
 
 
@@ -85,3 +87,32 @@ def _make_total(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Te
         return strategy.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)
 
     return total
+
+
+def stop_error(signal_number: int | None, step: int, steps: int, prefix: str, rerun: str) -> Stopped | TemporaryError:
+    """Return the exception to raise after a stop signal.
+
+    Args:
+        signal_number: the signal to this process; None if another process received one.
+        step: number of finished steps.
+        steps: number of steps in the whole training.
+        prefix: prefix of checkpoints, without the step.
+        rerun: the command or call that resumes; "" if nothing was saved.
+    """
+    saved = f"saved as {prefix}{step}"
+    position = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
+    if signal_number is None:
+        return TemporaryError(
+            f"a process that trains together with this one was asked to end: stopped {position}; "
+            "start all of them again, with the same commands"
+        )
+    advice = f"; {rerun} goes on from there" if rerun else ""
+    return stop_exception(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
+
+
+def log_stop_signal(saves: bool, name: str) -> None:
+    """Log the first signal; `saves` is whether the step will be saved, `name` the signal's name."""
+    if saves:
+        LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)
+    else:
+        LOG.warning("%s received: stopping after this step; a second signal exits at once", name)

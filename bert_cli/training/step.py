@@ -25,7 +25,7 @@ def make_train_step(
     strategy: tf.distribute.Strategy,
     loss_fn: Callable,
     optimizer: AdamWeightDecay,
-    seed: int,
+    seed: int | tf.Variable,
     loss_scale: LossScale | None,
     signature: dict | None,
     accumulation_steps: int = 1,
@@ -39,7 +39,7 @@ def make_train_step(
             it is the mean over the batch. The seed is int32 [2], different per step and replica, or
             [6], see ops.dropout.
         optimizer: applies the gradients.
-        seed: seed of the run.
+        seed: seed of the run; an int64 variable if other runs should use the same trace.
         loss_scale: for float16; otherwise None.
         signature: tf.TensorSpec for each column, so that new lengths need no new trace; None with
             several replicas.
@@ -65,7 +65,8 @@ def make_train_step(
     def replica_step(batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         context = tf.distribute.get_replica_context()
         step = tf.cast(variables.read(optimizer.step.handle, tf.int64), tf.int32)
-        batch, step_seed = _take_seed(batch, seed, step, context)
+        run_seed = seed if isinstance(seed, int) else tf.cast(variables.read(seed.handle, tf.int64), tf.int32)
+        batch, step_seed = _take_seed(batch, run_seed, step, context)
         scale = loss_scale.current() if loss_scale else 1.0
         if accumulation_steps == 1:
             loss, gradient_list = gradients_of(scale, batch, step_seed)
@@ -101,7 +102,7 @@ def make_train_step(
 
 
 def _take_seed(
-    batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext
+    batch: dict, seed: int | tf.Tensor, step: tf.Tensor, context: tf.distribute.ReplicaContext
 ) -> tuple[dict, tf.Tensor]:
     """Return a replica's batch without SHARD_START, and this step's seed, see make_train_step."""
     start = batch.get(SHARD_START)

@@ -1,7 +1,9 @@
 """Check before training that the disk has enough free space for the checkpoints."""
 
+import math
 import os
 import shutil
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bert_cli.base import files
@@ -42,6 +44,31 @@ class CheckpointPlan(NamedTuple):
             sizes = self.whole_bytes * (older + 1)
         # best/ also holds an old and a new checkpoint during a save.
         return sizes + (2 * self.slim_bytes if self.keeps_best else 0)
+
+
+def plan_checkpoints(
+    shapes: Mapping[str, tuple[int, ...]],
+    trained: Iterable[str],
+    start: int,
+    steps: int,
+    saving: Saving,
+    keeps_best: bool,
+) -> CheckpointPlan:
+    """Return sizes and number of the checkpoints that a training writes.
+
+    Args:
+        shapes: variable name -> shape.
+        trained: names of the variables with moments.
+        start: number of finished steps.
+        steps: number of steps in the whole training.
+        saving, keeps_best: see CheckpointPlan.
+    """
+    sizes = {name: 4 * math.prod(shape) for name, shape in shapes.items()}
+    weights, moments = sum(sizes.values()), 2 * sum(sizes[name] for name in trained)
+    every = saving.save_checkpoints_steps
+    # Count the last step, which is always saved.
+    saves = -(-steps // every) - start // every if start < steps else 0
+    return CheckpointPlan(weights + moments, weights, saves, saving, keeps_best)
 
 
 def check_space(directory: RunDirectory, plan: CheckpointPlan) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -10,7 +9,6 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import TemporaryError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.inference.tensorflow import TensorFlowEngine
@@ -18,10 +16,10 @@ from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
+from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space, plan_checkpoints
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.background_import import BackgroundImports
-from bert_cli.runtime.signals import Stopped, deferring_signals, stop_exception
+from bert_cli.runtime.signals import deferring_signals
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
@@ -35,7 +33,7 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 from bert_cli.training.saved_state import restore_training, training_tensors
-from bert_cli.training.several_processes import StopFlag
+from bert_cli.training.several_processes import StopFlag, log_stop_signal, stop_error
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.training_folder import repair_state
 
@@ -99,9 +97,28 @@ class TrainingRun:
                 trained[WORDS] = self.compact.table
             self.optimizer = optimizer_class(trained, updates, factors)
             self.loss_scale = LossScale() if engine.precision == "float16" else None
-        self.start = 0
-        if state:
-            self.start = restore_training(state, engine.variables, self.optimizer, self.compact, self.loss_scale)
+            # int64, because a GPU has no kernels for int32 variables.
+            self._seed = tf.Variable(updates.random_seed, dtype=tf.int64, trainable=False)
+        self._step_function: Callable | None = None
+        self._restore(state)
+
+    def _restore(self, state: str | None) -> None:
+        rest = (self.engine.variables, self.optimizer, self.compact, self.loss_scale)
+        self.start = restore_training(state, *rest) if state else 0
+
+    def restart(self, updates: TrainingHyperparameters, state: str | None) -> None:
+        """Start another run with the same traced step, from the engine's weights; see __init__.
+
+        The hyperparameters must have an equal `in_graph`.
+        """
+        self.updates = updates
+        if self.compact:
+            self.compact.reopen()
+        self.optimizer.restart(updates)
+        if self.loss_scale:
+            self.loss_scale.restart()
+        self._seed.assign(updates.random_seed)
+        self._restore(state)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """Return a replica's share of the loss over the global batch."""
@@ -110,12 +127,20 @@ class TrainingRun:
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec], on_traced: Callable[[], object] | None = None) -> Callable:
-        """Return a function that updates the model with a batch; see make_train_step, AutoBatch."""
+        """Return a function that updates the model with a batch; see make_train_step, AutoBatch.
+
+        Later calls return the same function, and ignore the arguments.
+        """
+        if self._step_function is None:
+            self._step_function = self._make_step_function(specs, on_traced)
+        return self._step_function
+
+    def _make_step_function(self, specs: dict[str, tf.TensorSpec], on_traced: Callable[[], object] | None) -> Callable:
         strategy = self.engine.strategy
         updates = self.updates
         replicas = strategy.num_replicas_in_sync
 
-        rule = (strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale)
+        rule = (strategy, self._loss, self.optimizer, self._seed, self.loss_scale)
 
         def make_step(accumulation_steps: int) -> Callable:
             return make_train_step(*rule, specs if replicas == 1 else None, accumulation_steps, on_traced)
@@ -150,13 +175,8 @@ class TrainingRun:
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
         """Return sizes and number of checkpoints from here to the last step."""
         # Use the variables, not the optimizer's slots: a checkpoint has moments for all words.
-        sizes = {name: 4 * math.prod(variable.shape) for name, variable in self.engine.variables.items()}
-        moments = 2 * sum(sizes[name] for name in self.optimizer.weights)
-        every = saving.save_checkpoints_steps
-        # Count the last step, which is always saved.
-        saves = -(-self.updates.steps // every) - self.start // every if self.start < self.updates.steps else 0
-        weights = sum(sizes.values())
-        return CheckpointPlan(weights + moments, weights, saves, saving, keeps_best)
+        shapes = {name: tuple(variable.shape) for name, variable in self.engine.variables.items()}
+        return plan_checkpoints(shapes, self.optimizer.weights, self.start, self.updates.steps, saving, keeps_best)
 
 
 class _WithFullTable(Callback):
@@ -219,6 +239,7 @@ def train(
     rerun: str = "the same command",
     keeps_best: bool = False,
     packages: Sequence[str] = (),
+    open_run: Callable[..., TrainingRun] = TrainingRun,
 ) -> TrainingFigures:
     """Train up to updates.steps, save into `directory`, and return figures for the report.
 
@@ -231,6 +252,7 @@ def train(
             so that a signal saves nothing.
         keeps_best: whether a callback saves the best weights, which need disk space, too.
         packages: modules that later phases need, imported while TensorFlow compiles the first step.
+        open_run: returns the TrainingRun for the constructor's arguments.
 
     Raises:
         InputError: if a checkpoint does not fit on the disk, or cannot be written.
@@ -239,7 +261,7 @@ def train(
     """
     for callback in callbacks:
         callback.on_start()
-    run = TrainingRun(engine, updates, factors, source.token_ids, state)
+    run = open_run(engine, updates, factors, source.token_ids, state)
     if engine.is_chief:
         check_space(directory, run.checkpoint_plan(saving, keeps_best))
     if state and engine.is_chief:
@@ -256,14 +278,14 @@ def train(
             _SaveCheckpoints(run, source, saving, directory, saves=bool(rerun)),
         ]
         start = time.monotonic()
-        report = functools.partial(_log_stop_signal, bool(rerun))
+        report = functools.partial(log_stop_signal, bool(rerun))
         with deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
             stop = StopFlag(engine.strategy, stop_request.is_made)
             losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)
         seconds = time.monotonic() - start - paused_seconds()
     last_step = run.start + len(losses)
     if stop_request.number is not None or stop.is_decided:
-        raise _stop_error(stop_request.number, last_step, updates.steps, directory.file(CHECKPOINT), rerun)
+        raise stop_error(stop_request.number, last_step, updates.steps, directory.file(CHECKPOINT), rerun)
     if run.compact:
         run.compact.close(run.optimizer)
     engine.freeze_for_inference()
@@ -274,23 +296,3 @@ def train(
         first_loss=losses[0],
         last_loss=float(f"{final_loss(losses, last_step, log_every):.7g}"),  # as history.jsonl has it
     )
-
-
-def _stop_error(signal_number: int | None, step: int, steps: int, prefix: str, rerun: str) -> Stopped | TemporaryError:
-    """Return the exception to raise after a stop signal to this process, or to another (None)."""
-    saved = f"saved as {prefix}{step}"
-    position = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
-    if signal_number is None:
-        return TemporaryError(
-            f"a process that trains together with this one was asked to end: stopped {position}; "
-            "start all of them again, with the same commands"
-        )
-    advice = f"; {rerun} goes on from there" if rerun else ""
-    return stop_exception(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
-
-
-def _log_stop_signal(saves: bool, name: str) -> None:
-    if saves:
-        LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)
-    else:
-        LOG.warning("%s received: stopping after this step; a second signal exits at once", name)

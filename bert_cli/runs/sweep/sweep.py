@@ -29,6 +29,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import FILES
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
+from bert_cli.runs.tasks.opening import SharedNetwork
 from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
@@ -72,7 +73,7 @@ _SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HIS
 # Flags with the same value in all trials.
 _COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
 
-# driver.run_once, with the arguments (task, data=None, should_finish=True).
+# driver.run_once, with the arguments (task, data=None, should_finish=True, shared=None).
 RunOnce = Callable[..., RunResult]
 
 
@@ -127,7 +128,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> Js
     folder = settings.phases.output_dir
     start_time = time.monotonic()
     with _silence_retracing():
-        report = _run_trials(make_task, settings, run_one)
+        report = _run_trials(make_task, settings, run_one, SharedNetwork())
         # Skip this for folds, which have no best model.
         if model_folder(folder) != folder:
             report |= _evaluate_best(make_task, settings, run_one)
@@ -153,10 +154,14 @@ def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: Run
     return run_one(make_task(final), should_finish=False).report
 
 
-def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
+def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, shared: SharedNetwork) -> JsonObject:
     """Run all trials, write their table and best.json, and return a part of the sweep's report.
 
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
+
+    Args:
+        make_task, settings, run_one: see `run`.
+        shared: the trials' network.
     """
     sweep_type, trials = plan_trials(settings)
     parent, overwrite = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
@@ -175,7 +180,8 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
         trial_settings = replace_values(settings, _trial_changes(settings, parent, trial))
-        result = _run_trial(make_task, trial_settings, run_one, folds.subset(number) if folds else None)
+        data = folds.subset(number) if folds else None
+        result = _run_trial(make_task, trial_settings, run_one, shared, data)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Begin the sweep after the first trial: its run.json lists the task's files, and a trial
@@ -183,7 +189,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
         if number == 1:
             owned_files = (*results, *_result_files(RunDirectory(parent.file(trial.folder))))
             parent.begin_sweep(command, sweep_type, owned_files, overwrite)
-        # Free memory now: a model and its compiled functions form a reference cycle.
+        # Free memory now: compiled functions, and a model that no later trial uses, are in reference cycles.
         del result
         gc.collect()
     if not any(reports):
@@ -219,7 +225,11 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
 
 
 def _run_trial(
-    make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None
+    make_task: MakeTask,
+    settings: TrainingSettings,
+    run_one: RunOnce,
+    shared: SharedNetwork,
+    data: DivisibleDataset | None,
 ) -> RunResult:
     """Run one trial, which may be a sweep itself.
 
@@ -227,6 +237,7 @@ def _run_trial(
         make_task: see driver.run.
         settings: the trial's settings.
         run_one: the driver's function for a single run.
+        shared: the trials' network.
         data: a fold's data, or None.
 
     Returns:
@@ -237,9 +248,9 @@ def _run_trial(
     """
     try:
         return (
-            RunResult(_run_trials(make_task, settings, run_one))
+            RunResult(_run_trials(make_task, settings, run_one, shared))
             if has_several_runs(settings)
-            else run_one(make_task(settings), data)
+            else run_one(make_task(settings), data, shared=shared)
         )
     except DivergedError as error:
         if data is not None:

@@ -1,9 +1,12 @@
 """Functions that open a task's model: read its files, put it on devices, and load its weights."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Engine
 from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
@@ -14,10 +17,87 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.training import TrainingSettings
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.inference.tensorflow import TensorFlowEngine
+    from bert_cli.runs.engine.training_run import TrainingRun
+
+
+# Flags that do not change a network or its training step. The runs of a sweep may differ in them.
+_FREE_FLAGS = {
+    "random_seed", "dev_split_seed", "learning_rate", "num_train_epochs", "num_train_steps", "warmup_proportion",
+    "num_warmup_steps", "output_dir", "do_eval", "do_predict", "num_runs", "cross_validation", "overwrite_output_dir",
+}  # fmt: skip
+
+
+class SharedNetwork:
+    """The previous run's network and traced training step, for the next run that they fit.
+
+    Tracing and compiling a step takes seconds. A run that uses them starts with the same numbers as
+    with a new network. Only one network is kept.
+    """
+
+    def __init__(self) -> None:
+        self._engine: TensorFlowEngine | None = None
+        self._facts: Any = None
+        self._run: TrainingRun | None = None
+        self._run_facts: Any = None
+
+    def open(
+        self,
+        settings: TrainingSettings,
+        facts: tuple,
+        make_engine: "Callable[[], TensorFlowEngine]",
+        loads_checkpoint: bool,
+    ) -> "TensorFlowEngine":
+        """Return the previous run's engine with new weights if it fits, otherwise a new one.
+
+        Args:
+            settings: the run's flags.
+            facts: other values that determine the network.
+            make_engine: makes a new engine.
+            loads_checkpoint: see TensorFlowEngine.
+        """
+        flags = {name: value for name, value in flag_values(settings).items() if name not in _FREE_FLAGS}
+        key = (type(settings), flags, *facts)
+        if self._engine is not None and self._facts == key:
+            from bert_cli.inference.tensorflow import restart_engine
+
+            restart_engine(self._engine, settings.seed.random_seed, loads_checkpoint)
+            return self._engine
+        # Free the previous network first, so that two are never in memory.
+        self._engine = self._run = None
+        self._engine, self._facts = make_engine(), key
+        return self._engine
+
+    def open_run(
+        self,
+        engine: "TensorFlowEngine",
+        updates: TrainingHyperparameters,
+        factors: Mapping[str, float],
+        token_ids: np.ndarray | None,
+        state: str | None = None,
+    ) -> "TrainingRun":
+        """Return a TrainingRun, with the previous run's traced step if it fits.
+
+        Args:
+            engine, updates, factors, token_ids, state: see TrainingRun.
+        """
+        from bert_cli.runs.engine.training_run import TrainingRun
+
+        used_ids = None if token_ids is None else np.unique(token_ids).tolist()
+        key = (updates.in_graph, dict(factors), used_ids)
+        # --auto_batch may have changed the step of the previous run.
+        if self._run is not None and self._run.engine is engine and self._run_facts == key and not updates.auto_batch:
+            self._run.restart(updates, state)
+            return self._run
+        self._run = None
+        run = TrainingRun(engine, updates, factors, token_ids, state)
+        if engine is self._engine:
+            self._run, self._run_facts = run, key
+        return run
 
 
 def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> Model:
@@ -57,6 +137,7 @@ def open_network(
     settings: TrainingSettings,
     class_weights: tuple | None = None,
     batch_size: int | None = None,
+    shared: SharedNetwork | None = None,
 ) -> "TensorFlowEngine":
     """Return the task's model on its devices, for training; import TensorFlow.
 
@@ -69,19 +150,29 @@ def open_network(
         settings: the run's flags.
         class_weights: weights in the loss, see controls.class_weights.
         batch_size: training batch size, None without training.
+        shared: network of an earlier run, which is used if it fits; None for a new one.
     """
     setup_tensorflow()
     from bert_cli.inference.tensorflow import TensorFlowEngine
 
-    return TensorFlowEngine(
-        task.network(model, data),
-        _make_model(task, model, data, settings, class_weights),
-        settings.devices,
-        settings.encoding.max_seq_length,
-        batch_size,
-        settings.optimization.gradient_accumulation_steps,
-        loads_checkpoint=model.checkpoint is not None,
-    )
+    network, loads_checkpoint = task.network(model, data), model.checkpoint is not None
+
+    def make_engine() -> TensorFlowEngine:
+        return TensorFlowEngine(
+            network,
+            _make_model(task, model, data, settings, class_weights),
+            settings.devices,
+            settings.encoding.max_seq_length,
+            batch_size,
+            settings.optimization.gradient_accumulation_steps,
+            loads_checkpoint,
+        )
+
+    # A module for tensorflow-hub has its own initial weights.
+    if shared is None or not isinstance(model.config, BertConfig):
+        return make_engine()
+    facts = (model.config, network, class_weights, batch_size)
+    return shared.open(settings, facts, make_engine, loads_checkpoint)
 
 
 def make_predictor(engine: Engine, model: Model, data: Data, settings: TrainingSettings) -> Predictor:

@@ -12,7 +12,7 @@ from bert_cli.model.encoder import WORDS
 from bert_cli.model.ops import traced_once
 from bert_cli.tf_internals import variables
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.optimizers.schedule import learning_rate
+from bert_cli.training.optimizers.schedule import Schedule
 
 BETA_1 = 0.9
 BETA_2 = 0.999
@@ -88,6 +88,7 @@ class AdamWeightDecay:
         self.has_frozen = any(factor == 0 for factor in self.factors.values())
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
+        self._schedule = Schedule(updates)
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # The logarithm of all decay factors for unused word embeddings since this was reset to 0, see
         # CompactEmbeddings.
@@ -109,7 +110,7 @@ class AdamWeightDecay:
             The norm before clipping, and the learning rate.
         """
         step = variables.read(self.step.handle, tf.int64)
-        rate = learning_rate(step, self.updates) * active
+        rate = self._schedule.rate(step) * active
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
@@ -169,6 +170,19 @@ class AdamWeightDecay:
             (first_power, second_power),
             EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power),  # the kernel adds it to √v, not to √v̂
         )
+
+    def restart(self, updates: TrainingHyperparameters) -> None:
+        """Start another run: reset moments and step, and use its learning rate, steps and warmup.
+
+        Args:
+            updates: the hyperparameters; the others must be equal to the previous run's.
+        """
+        self.updates = updates
+        self._schedule.restart(updates)
+        for slot in (*self.first.values(), *self.second.values()):
+            slot.assign(tf.zeros(slot.shape))
+        self.step.assign(0)
+        self.log_decay.assign(0.0)
 
     def variables(self) -> list[tf.Variable]:
         """Return all variables that `apply` changes."""

@@ -36,6 +36,11 @@ class TrainingHyperparameters:
     accumulation_steps: int = 1
     auto_batch: bool = False
 
+    @property
+    def in_graph(self) -> "TrainingHyperparameters":
+        """Return the hyperparameters that are constants in a traced step, and 0 for the others."""
+        return dataclasses.replace(self, steps=0, warmup_steps=0, learning_rate=0.0, random_seed=0, first_step=0)
+
 
 # Name prefixes of encoder variables, in a BERT or a module for tensorflow-hub.
 FROZEN_ENCODER = {"bert/": 0.0, "hub/": 0.0}

@@ -10,7 +10,7 @@ import tensorflow as tf
 from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.optimizers.schedule import learning_rate
+from bert_cli.training.optimizers.schedule import Schedule
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_learning_rates_equal_the_originals(golden):
         steps, expected = zip(*case["step_and_rate"], strict=True)
         rate, num_train_steps, num_warmup_steps = schedule_of(case)
         plan = TrainingHyperparameters(num_train_steps, num_warmup_steps, rate, 1, 0)
-        actual = learning_rate(tf.constant(steps, tf.int64), plan)
+        actual = Schedule(plan).rate(tf.constant(steps, tf.int64))
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6 * case["init_lr"])
 
 
