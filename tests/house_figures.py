@@ -19,6 +19,7 @@ ENTRIES = {
     "import bert_cli": "bert_cli.__init__",
     "keras.Encoder": "bert_cli.keras.encoder",
     "text.tokenization": "bert_cli.text.tokenization",
+    "vocab.txt": "bert_cli.runs.loading.vocab_file",
     "api.Tokenizer": "bert_cli.api.tokenizer",
     "bert-tokenize": "bert_cli.tokenize_text",
     "bert-serve": "bert_cli.serve",

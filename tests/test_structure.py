@@ -110,6 +110,7 @@ MAX_REACH = {
     "import bert_cli": 3,
     "keras.Encoder": 60,
     "text.tokenization": 12,
+    "vocab.txt": 18,
     "api.Tokenizer": 39,
     "bert-tokenize": 59,
     "bert-serve": 382,
