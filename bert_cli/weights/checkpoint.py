@@ -12,6 +12,7 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.messages import list_some
 from bert_cli.base.names import CHECKPOINT
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
@@ -126,6 +127,7 @@ def open_files(path: CheckpointPath) -> Reader:
         return HuggingFaceReader(path.location)
     # Import late: TensorFlow takes seconds, and h5py half a second.
     if path.kind == HUB:
+        setup_tensorflow()
         from bert_cli.weights.hub import HubReader
 
         return HubReader(path.location, path.name)
@@ -182,10 +184,7 @@ def _as_writable(values: np.ndarray) -> np.ndarray:
 
 
 def data_files(prefix: str) -> list[str]:
-    """Return the file paths that `write_tf1` writes.
-
-    The index comes last, because it makes the checkpoint visible.
-    """
+    """Return the files of `write_tf1`, the index last: it makes the checkpoint visible."""
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 

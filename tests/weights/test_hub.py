@@ -14,10 +14,12 @@ from bert_cli.exports.hub_writing import save_encoder
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.weights import checkpoint
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, write_tf1
 from bert_cli.weights.formats.hub_casing import module_lower_cases
 from bert_cli.weights.hub import google_name
 from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import HUB, CheckpointPath
 
 CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
 # Google's names by published name, with n for a layer's number.
@@ -238,3 +240,12 @@ def test_refusals(drawn, tmp_path):
 def test_a_url_that_does_not_resolve():
     with pytest.raises(InputError, match=r"cannot be downloaded: .*; check --hub_module"):
         find_module("http://127.0.0.1:9/module/1", "hub_module")
+
+
+def test_opening_a_module_sets_tensorflow_up(tmp_path, monkeypatch):
+    """Otherwise TensorFlow's import prints its noise, for example with --engine=onnxruntime."""
+    calls = []
+    monkeypatch.setattr(checkpoint, "setup_tensorflow", lambda: calls.append("set up"))
+    with pytest.raises(InputError, match="holds no module for tensorflow-hub"):
+        open_checkpoint(CheckpointPath(HUB, str(tmp_path)))
+    assert calls == ["set up"]
