@@ -113,28 +113,24 @@ def release_free_memory() -> None:
     """
     with contextlib.suppress(AttributeError):  # other C libraries have no malloc_trim
         ctypes.CDLL(None).malloc_trim(0)
-    with contextlib.suppress(FileNotFoundError), open("/proc/self/smaps", encoding="utf-8") as file:
-        for start, end in _unchanged_mappings(file, "/libtensorflow"):
+    with contextlib.suppress(FileNotFoundError), open("/proc/self/maps", encoding="utf-8") as file:
+        for start, end in _code_mappings(file, "/libtensorflow"):
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.MADV_DONTNEED)
 
 
-def _unchanged_mappings(lines: Iterable[str], path_part: str) -> list[tuple[int, int]]:
-    """Return start and end address of each read-only mapping of a file that has the file's content.
+def _code_mappings(lines: Iterable[str], path_part: str) -> list[tuple[int, int]]:
+    """Return start and end address of each mapping of libraries that has the file's content.
 
     Args:
-        lines: content of /proc/self/smaps.
-        path_part: text in the paths of the files.
+        lines: content of /proc/self/maps.
+        path_part: text in the libraries' paths.
     """
     mappings = []
-    addresses = ""
     for line in lines:
-        fields = line.split()
-        if "-" in fields[0] and len(fields) >= 5:
-            # Address range, permissions, offset, device, inode and path.
-            is_candidate = "w" not in fields[1] and path_part in fields[-1]
-            addresses = fields[0] if is_candidate else ""
-        # The loader has written addresses into some read-only pages. These are anonymous.
-        elif addresses and fields[:2] == ["Anonymous:", "0"]:
+        addresses, permissions, offset, _, _, *path = line.split()
+        # Skip read-only data after the code: the loader has written addresses into it.
+        is_code = "x" in permissions or int(offset, 16) == 0
+        if is_code and "w" not in permissions and path_part in " ".join(path):
             start, end = (int(address, 16) for address in addresses.split("-"))
             mappings.append((start, end))
     return mappings

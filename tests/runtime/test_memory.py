@@ -106,27 +106,18 @@ def test_full_cgroup_has_no_free_memory(cgroups):
     assert free_memory() == 0
 
 
-_SMAPS = """\
-7f0000000000-7f0000001000 r--p 00000000 fe:00 12 /lib/libtensorflow_cc.so.2
-Size:                  4 kB
-Private_Dirty:         0 kB
-Anonymous:             0 kB
-VmFlags: rd mr mw me
-7f0000001000-7f0000003000 r-xp 00001000 fe:00 12 /lib/libtensorflow_cc.so.2
-Anonymous:             0 kB
-7f0000003000-7f0000004000 r--p 00003000 fe:00 12 /lib/libtensorflow_cc.so.2
-Anonymous:             4 kB
-7f0000004000-7f0000005000 rw-p 00004000 fe:00 12 /lib/libtensorflow_cc.so.2
-Anonymous:             0 kB
+_MAPS = """\
+7f0000000000-7f0000001000 r--p 00000000 fe:00 12 /a directory/libtensorflow_cc.so.2
+7f0000001000-7f0000003000 r-xp 00001000 fe:00 12 /a directory/libtensorflow_cc.so.2
+7f0000003000-7f0000004000 r--p 00003000 fe:00 12 /a directory/libtensorflow_cc.so.2
+7f0000004000-7f0000005000 rw-p 00004000 fe:00 12 /a directory/libtensorflow_cc.so.2
 7f0000005000-7f0000006000 r--p 00000000 fe:00 13 /lib/libc.so.6
-Anonymous:             0 kB
 7f0000006000-7f0000007000 rw-p 00000000 00:00 0
-Anonymous:             0 kB
 """
 
 
 def test_only_unchanged_pages_of_the_libraries_are_dropped():
-    mappings = memory._unchanged_mappings(_SMAPS.splitlines(), "/libtensorflow")
+    mappings = memory._code_mappings(_MAPS.splitlines(), "/libtensorflow")
     assert mappings == [(0x7F0000000000, 0x7F0000001000), (0x7F0000001000, 0x7F0000003000)]
 
 
