@@ -44,7 +44,7 @@ GUIDES = {
     "python": "fit, predict, evaluate, explain, compare and save in Python; scikit-learn, callbacks, Keras",
     "published-results": "figures that Google and the paper published, with the command for each of them",
     "performance": "speed and memory compared with other programs",
-    "performance-processors": "speed on AMX and AVX2; how to measure a GPU",
+    "performance-processors": "speed on AMX and AVX2; where a step's time goes; how to measure a GPU",
     "performance-server": "latency and throughput of bert-serve",
     "faq": "50 rows of data, out of memory, one label for every text, learning rates, GPUs, systems, languages, stops",
     "glossary": "the terms of BERT and of this tool, one line each",
