@@ -25,7 +25,7 @@ from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
-from bert_cli.outputs.fill_mask import format_record
+from bert_cli.outputs.answers.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import ChunkReader, iterate_chunks, write_records

@@ -31,7 +31,7 @@ from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
-from bert_cli.outputs.tagging import TagPrediction
+from bert_cli.outputs.answers.tagging import TagPrediction
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.runs.engine.shards import LISTING, ShardPlan

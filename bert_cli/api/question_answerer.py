@@ -25,7 +25,7 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import CuttingModel, warn_cuts
 from bert_cli.features.squad import check_lengths
 from bert_cli.inference.rows import Predictor
-from bert_cli.outputs.squad import check_search
+from bert_cli.outputs.answers.squad import check_search
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening

@@ -23,7 +23,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example
 from bert_cli.inference.rows import Predictor
-from bert_cli.outputs.tagging import TagPrediction, TextEntities, example_entities
+from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening

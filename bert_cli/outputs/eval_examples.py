@@ -39,7 +39,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 # bert-classify imports this module without those for questions, so that a text is answered sooner.
 if TYPE_CHECKING:
     from bert_cli.examples.squad.records import SquadExample
-    from bert_cli.outputs.squad import Prediction
+    from bert_cli.outputs.answers.squad import Prediction
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels mean fewer rows

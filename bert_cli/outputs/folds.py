@@ -13,7 +13,7 @@ from bert_cli.problem_types.parts import Suspects
 if TYPE_CHECKING:
     from bert_cli.examples.tagging import TaggingExample, TaggingFile
     from bert_cli.examples.token_files.notation import TagNotation
-    from bert_cli.outputs.tagging import TagPrediction
+    from bert_cli.outputs.answers.tagging import TagPrediction
 
 
 def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: TextPairs) -> None:

@@ -1,22 +1,14 @@
-"""Tags of words from log-probabilities of pieces, and the files with predicted tags."""
+"""Scores of tags, and the files with predicted tags."""
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypedDict
+from collections.abc import Sequence
 
-import numpy as np
-
-from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, to_json
-from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import EntityRecord, find_entities, join_tag, split_tag
-from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
+from bert_cli.examples.tag_schemes import find_entities
+from bert_cli.examples.tagging import TABLE, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
-from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
-from bert_cli.settings.groups import DECODINGS
 
 # Name of the prediction column in a file with a header, and CoNLL-U's sign for no value.
 PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
@@ -27,160 +19,6 @@ def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     return tagging_scores(
         gold, predicted, [find_entities(tags) for tags in gold], [find_entities(tags) for tags in predicted]
     )
-
-
-class TagPrediction(NamedTuple):
-    """A sentence's predicted BIO tags.
-
-    Attributes:
-        tags: a tag per word.
-        probabilities: tag probabilities, float32 [words], NaN for words without pieces.
-        log_probabilities: float32 [words, L], 0 for words without pieces.
-    """
-
-    tags: tuple[str, ...]
-    probabilities: np.ndarray
-    log_probabilities: np.ndarray
-
-
-def word_log_probabilities(
-    features: TaggingFeatures, windows: Iterable[tuple[int, np.ndarray]], num_labels: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Collect each word's log-probabilities from the windows.
-
-    Args:
-        features: n windows of sentences.
-        windows: (window number, log-probabilities float32 [tokens, num_labels]) in any order. Rows
-            include [CLS] and [SEP]; rows after the window's end are ignored.
-        num_labels: number of labels.
-
-    Returns:
-        float32 [words in all examples, num_labels], 0 for words without pieces; and bool [words],
-            False for these words.
-
-    Raises:
-        ValueError: a window is missing or comes twice.
-        InputError: a log-probability is NaN.
-    """
-    # Index of each example's first word, because all words in a file are rows of one array.
-    first_words = np.concatenate([[0], np.cumsum(features.num_words, dtype=np.int64)])
-    result = np.zeros((int(first_words[-1]), num_labels), np.float32)
-    is_predicted = np.zeros(len(result), bool)
-    offsets = features.sequences.offsets
-    is_missing = np.ones(len(features), bool)
-    for window, log_probabilities in windows:
-        if not is_missing[window]:
-            raise ValueError(f"window {window} comes twice")
-        is_missing[window] = False
-        word_ids = features.word_ids[offsets[window] : offsets[window + 1]]
-        tokens = np.flatnonzero(word_ids != NOTHING)
-        words = first_words[features.example_ids[window]] + word_ids[tokens]
-        result[words] = log_probabilities[tokens]
-        is_predicted[words] = True
-    if is_missing.any():
-        raise ValueError(f"window {is_missing.argmax()} is missing")
-    if np.isnan(result).any():
-        raise InputError("the model gives NaN instead of probabilities; its training diverged, use another checkpoint")
-    return result, is_predicted
-
-
-def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of BIO labels: 0 if allowed, -inf if not.
-
-    I-x only follows B-x and I-x. The costs are float64 [L] for a sentence's first label, and
-    float64 [L, L] from one label to the next.
-    """
-    prefixes, types = np.array([split_tag(label) for label in labels]).T
-    is_inside = prefixes == "I"
-    continues = (prefixes != OUTSIDE)[:, None] & (types[:, None] == types)
-    return np.where(is_inside, -np.inf, 0.0), np.where(is_inside & ~continues, -np.inf, 0.0)
-
-
-def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
-    """Return the allowed label sequence with the largest sum of log-probabilities, int64 [words].
-
-    In a tie, the first label wins, from the last word backwards. Probability 0 is replaced by a
-    tiny one, so that an allowed sequence always beats a forbidden one.
-
-    Args:
-        log_probabilities: float [words, L].
-        start: costs [L] from forbidden_transitions.
-        between: costs [L, L] from forbidden_transitions.
-    """
-    # Avoid -inf, which forbidden transitions cost: two sums of -inf could not be compared.
-    emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
-    if not len(emissions):
-        return np.zeros(0, np.int64)
-    # Add logarithms instead of multiplying: a long sentence would underflow.
-    best = start + emissions[0]
-    came_from = np.zeros(emissions.shape, np.int64)
-    columns = np.arange(emissions.shape[1])
-    for word in range(1, len(emissions)):
-        candidates = best[:, None] + between
-        came_from[word] = candidates.argmax(axis=0)
-        best = candidates[came_from[word], columns] + emissions[word]
-    path = np.zeros(len(emissions), np.int64)
-    path[-1] = best.argmax()
-    for word in range(len(emissions) - 1, 0, -1):
-        path[word - 1] = came_from[word, path[word]]
-    return path
-
-
-def predict_tags(
-    features: TaggingFeatures,
-    windows: Iterable[tuple[int, np.ndarray]],
-    labels: Sequence[str],
-    decoding: str = "argmax",
-) -> list[TagPrediction]:
-    """Return the tags of every example.
-
-    argmax chooses each word's most probable label. viterbi chooses a sentence's most probable
-    sequence with the rule that I-x only follows B-x or I-x. A word without pieces gets I-x between
-    a tag of type x and an I-x, so that the entity stays whole, and O otherwise.
-
-    Args:
-        features: n windows of sentences.
-        windows: see word_log_probabilities.
-        labels: BIO labels, in column order.
-        decoding: argmax or viterbi.
-    """
-    if decoding not in DECODINGS:
-        raise InputError(f"--decoding: {decoding!r} is not a decoding; choose one of {', '.join(DECODINGS)}")
-    log_probabilities, is_predicted = word_log_probabilities(features, windows, len(labels))
-    start, between = forbidden_transitions(labels)
-    names = np.array(labels, dtype=object)
-    predictions = []
-    first = 0
-    for count in features.num_words.tolist():
-        words_range = slice(first, first + count)
-        first += count
-        seen = np.flatnonzero(is_predicted[words_range])
-        rows = log_probabilities[words_range][seen]
-        label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
-        probabilities = np.full(count, np.nan, np.float32)
-        probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
-        tags = np.full(count, None, object)
-        tags[seen] = names[label_ids]
-        predictions.append(TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities[words_range]))
-    return predictions
-
-
-def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
-    """Fill in missing tags by the rule in predict_tags."""
-    filled: list[str] = []
-    following = OUTSIDE
-    for tag in reversed(tags):
-        following = following if tag is None else tag
-        filled.append(following)  # a missing tag is the next tag for now
-    filled.reverse()
-    # Go forward, so that a word uses the previous word's new tag.
-    for word, tag in enumerate(tags):
-        if tag is None:
-            prefix, entity_type = split_tag(filled[word])
-            before = filled[word - 1] if word else OUTSIDE
-            continues = prefix == "I" and before != OUTSIDE and split_tag(before)[1] == entity_type
-            filled[word] = join_tag("I", entity_type) if continues else OUTSIDE
-    return tuple(filled)
 
 
 def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], notation: TagNotation) -> None:
@@ -231,34 +69,3 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
             record["predicted_tags"] = list(notation.encode(predicted))
             out.write(to_json(record) + "\n")
-
-
-class TextEntities(TypedDict):
-    """A text and its predicted entities, for JSON."""
-
-    text: str
-    entities: list[EntityRecord]
-
-
-def example_entities(example: TaggingExample, prediction: TagPrediction) -> TextEntities:
-    """Return a sentence's text and its predicted entities.
-
-    If the sentence has no text, its words are joined with spaces.
-    """
-    text, starts = example.text, example.starts
-    if text is None:
-        text = " ".join(example.words)
-        starts = tuple(np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist())
-    records: list[EntityRecord] = []
-    probabilities = prediction.probabilities.tolist()
-    for entity in find_entities(prediction.tags):
-        start = starts[entity.start]
-        last = entity.end - 1
-        end = starts[last] + len(example.words[last])
-        # Words without pieces have no probability.
-        scores = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]
-        score = sum(scores) / len(scores)
-        records.append(
-            {"type": entity.type, "text": text[start:end], "start": start, "end": end, "score": round(score, 6)}
-        )
-    return {"text": text, "entities": records}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.outputs.annotations import write_annotations
-from bert_cli.outputs.tagging import TagPrediction
+from bert_cli.outputs.answers.tagging import TagPrediction
 from tests.annotated_texts import FORMATS, annotated_texts, write
 
 TEXT = "Anna,\r\n😀 left New\nYork"

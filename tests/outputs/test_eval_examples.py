@@ -8,6 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.outputs import eval_examples
+from bert_cli.outputs.answers.squad import NBestEntry, Prediction
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import (
     classification_examples,
@@ -19,7 +20,6 @@ from bert_cli.outputs.eval_examples import (
     tagging_examples,
     write_eval_examples,
 )
-from bert_cli.outputs.squad import NBestEntry, Prediction
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 

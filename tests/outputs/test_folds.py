@@ -7,6 +7,7 @@ from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.answers.tagging import TagPrediction
 from bert_cli.outputs.folds import (
     SuspectedWord,
     suspected_words,
@@ -15,7 +16,6 @@ from bert_cli.outputs.folds import (
     write_suspects_of_words,
     write_tagging_folds,
 )
-from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.problem_types.columns import NumberColumn, Probabilities, TextColumn
 from bert_cli.problem_types.parts import Suspects
 

@@ -11,7 +11,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
 from bert_cli.inference.rows import open_engine, run_sequences
 from bert_cli.model.config import BertConfig
-from bert_cli.outputs.fill_mask import fill_mask_record, most_probable
+from bert_cli.outputs.answers.fill_mask import fill_mask_record, most_probable
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck

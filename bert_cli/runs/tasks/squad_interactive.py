@@ -9,8 +9,8 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.reading import parse_questions
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
-from bert_cli.outputs.answer_text import sentence_span
-from bert_cli.outputs.squad import Prediction
+from bert_cli.outputs.answers.answer_text import sentence_span
+from bert_cli.outputs.answers.squad import Prediction
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.tasks import opening

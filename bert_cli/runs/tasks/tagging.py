@@ -27,15 +27,9 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.annotations import write_annotations
+from bert_cli.outputs.answers.tagging import TagPrediction, example_entities, predict_tags
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
-from bert_cli.outputs.tagging import (
-    TagPrediction,
-    example_entities,
-    predict_tags,
-    score_tags,
-    write_columns,
-    write_json_lines,
-)
+from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel

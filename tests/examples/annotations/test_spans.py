@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_tagging_examples
-from bert_cli.outputs.tagging import TagPrediction, example_entities
+from bert_cli.outputs.answers.tagging import TagPrediction, example_entities
 from tests.annotated_texts import annotated_texts
 
 

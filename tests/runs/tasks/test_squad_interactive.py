@@ -2,7 +2,7 @@
 
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import Cuts
-from bert_cli.outputs.squad import NBestEntry, Prediction
+from bert_cli.outputs.answers.squad import NBestEntry, Prediction
 from bert_cli.runs.tasks.squad_interactive import answer_record, format_record, warn_cut_questions
 
 EXAMPLE = SquadExample("1", "Who barks?", split_context("It rains. A dog barks. A cat sleeps."))

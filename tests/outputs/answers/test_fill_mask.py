@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_cli.outputs.fill_mask import fill_mask_record, format_record
+from bert_cli.outputs.answers.fill_mask import fill_mask_record, format_record
 
 
 def test_one_mask():

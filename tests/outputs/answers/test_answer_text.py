@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.squad.records import split_context
-from bert_cli.outputs.answer_text import context_span, final_span, join_pieces, sentence_span
+from bert_cli.outputs.answers.answer_text import context_span, final_span, join_pieces, sentence_span
 from bert_cli.text.tokenization import FullTokenizer
 
 
