@@ -31,7 +31,8 @@ from bert_cli.flags.command import Command
 from bert_cli.inference.pooling import VectorChoice
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
-from bert_cli.runs.extraction.lines import open_vector_model, plan, write_features
+from bert_cli.predicting.vectors import open_vector_model
+from bert_cli.runs.extraction.lines import plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model

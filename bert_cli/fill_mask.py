@@ -24,11 +24,12 @@ from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.fill_mask import masked_text
+from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
 from bert_cli.outputs.answers.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.tasks.interactive import ChunkReader, iterate_chunks, write_records
+from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import FillMaskSettings
 
@@ -53,7 +54,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
 
     # Import late: the engine and the checkpoint reader take a while, and a wrong
     # text must fail fast.
-    from bert_cli.runs.tasks.fill_mask import open_masked_words, predict_masks, tokenize_masked_texts
+    from bert_cli.predicting.mask_filler import open_masked_words, predict_masks, tokenize_masked_texts
 
     pretrained = open_masked_words(model, settings.devices, settings.model.strict)
     reader = ChunkReader(input_file, settings.files.line_buffered, skips_blank=True)

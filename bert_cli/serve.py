@@ -105,8 +105,9 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
         listeners: listening sockets, which all processes share: for requests, and for metrics.
     """
     from bert_cli.serving.app import State
+    from bert_cli.serving.loading import load_served
     from bert_cli.serving.monitoring.request_log import RequestLog
-    from bert_cli.serving.served_model import Options, load_served
+    from bert_cli.serving.served_model import Options
     from bert_cli.serving.server import serve
     from bert_cli.serving.service import Service
     from bert_cli.serving.watching import Watcher

@@ -19,7 +19,7 @@ from tests.house_figures import ENTRIES, HOUSE, MAX_METHODS, ROOT, imports, line
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
 DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.table_files", "examples.token_files"}
-ANSWERS = {"metrics", "outputs", "outputs.vectors"}
+ANSWERS = {"metrics", "outputs.answers", "outputs", "outputs.vectors"}
 # Room -> rooms that it imports, except the ground; a room only imports rooms above it. model and
 # training do not know text and tasks. outputs knows features (windows, positions), but never the
 # model.
@@ -48,27 +48,30 @@ weights: tf_internals model weights.formats
 heads: tf_internals problem_types model weights
 training.optimizers: tf_internals model
 training: tf_internals model weights.formats weights training.optimizers
+outputs.answers: problem_types settings text examples examples.squad features
 outputs: metrics problem_types settings text examples examples.annotations examples.squad
-    examples.token_files features
+    examples.token_files features outputs.answers
 outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
 inference: tf_internals model onnx settings features weights heads training outputs
 runs.run_directory: flags model weights
 runs.loading: problem_types flags model settings text examples features weights.formats weights
     runs.run_directory
+predicting: metrics problem_types flags model settings text examples examples.squad features weights
+    heads outputs.answers outputs.vectors inference runs.loading
 runs.engine: flags model settings features corpus weights heads training.optimizers training
     outputs inference runs.run_directory runs.loading
 runs.preparation: problem_types settings text examples.labels examples.table_files examples
     records corpus outputs runs.loading
 runs.tasks: metrics problem_types flags model settings text examples.labels examples.table_files
     examples examples.annotations examples.squad examples.token_files features records corpus
-    weights heads training.optimizers outputs inference runs.run_directory runs.loading
-    runs.engine runs.preparation
+    weights heads training.optimizers outputs.answers outputs inference runs.run_directory
+    runs.loading predicting runs.engine runs.preparation
 runs.tasks.classification: metrics problem_types flags settings text examples.labels
     examples.table_files examples features weights heads outputs inference runs.run_directory
-    runs.loading runs.engine runs.tasks
+    runs.loading predicting runs.engine runs.tasks
 runs.extraction: flags model settings text examples.table_files examples features outputs
-    outputs.vectors report inference runs.loading runs.engine
+    outputs.vectors report inference runs.loading predicting runs.engine
 runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
 runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
 runs: metrics flags settings text features weights training.optimizers training outputs report
@@ -76,18 +79,21 @@ runs: metrics flags settings text features weights training.optimizers training 
 exports: problem_types flags model onnx settings text examples features weights heads runs.loading
 api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types flags outputs outputs.vectors report api.inputs
-api: problem_types flags model settings text examples.table_files examples examples.squad features
-    weights heads outputs outputs.vectors inference runs.run_directory runs.loading runs.tasks
-    runs.tasks.classification runs.extraction runs.callbacks runs exports api.inputs api.results
+api: problem_types flags model settings text examples.table_files examples examples.squad
+    examples.token_files features weights heads outputs.answers outputs.vectors inference
+    runs.run_directory runs.loading predicting runs.tasks runs.tasks.classification runs.extraction
+    runs.callbacks runs exports api.inputs api.results
 serving.monitoring:
-serving: settings features weights runs.loading api serving.monitoring
+serving: flags settings examples.squad features weights outputs.answers runs.loading predicting
+    api.inputs serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
-    outputs outputs.vectors report inference runs.run_directory runs.loading runs.preparation
-    runs.tasks runs.tasks.classification runs.extraction runs exports serving.monitoring serving
+    outputs.answers outputs outputs.vectors report inference runs.run_directory runs.loading
+    predicting runs.preparation runs.tasks runs.tasks.classification runs.extraction runs exports
+    serving.monitoring serving
 package:
 """
 ARROWS = {
@@ -113,7 +119,7 @@ MAX_REACH = {
     "vocab.txt": 18,
     "api.Tokenizer": 39,
     "bert-tokenize": 59,
-    "bert-serve": 382,
+    "bert-serve": 220,
 }
 
 

@@ -7,10 +7,8 @@ returns ["0"] or ["1"]: for each text, a label from labels.txt. `fit` and `train
 classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, overload
-
-import numpy as np
 
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
@@ -22,25 +20,20 @@ from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.api.saving import with_source
-from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.examples.classification import ClassificationExample
+from bert_cli.base.errors import refuse_if
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import CuttingModel
-from bert_cli.inference.rows import Predictor
+from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
+from bert_cli.predicting.explanation import BUDGET
+from bert_cli.predicting.settings import ClassifierSettings, select_groups
 from bert_cli.runs.loading import trained
-from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.run_directory.manifest import LABEL_TYPE, manifest_of
-from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.data import find_trained_type
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts
-from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
-from bert_cli.runs.tasks.classification.task import ClassificationTask, make_empty_dataset
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED
 from bert_cli.settings.groups import read_threshold
-
-BATCH_SIZE = 32  # texts of maximum length
 
 
 class Classifier(TrainableClassifier, CuttingModel):
@@ -59,16 +52,17 @@ class Classifier(TrainableClassifier, CuttingModel):
         output_dir: after `train` or `fit`, the run's directory.
     """
 
-    takes_pairs: bool = True
     _columns = UNKNOWN_COLUMNS
     _trained_columns = NOT_TRAINED
 
-    def __init__(self, session: Predictor, data: ClassificationDataset):
-        self.labels: tuple[Any, ...] = data.decoder.labels.names
-        self.problem_type = data.decoder.problem_type.name
-        self.max_seq_length = data.settings.encoding.max_seq_length
-        self._session = session
-        self._data = data
+    def __init__(self, classifier: TextClassifier, settings: ClassifySettings):
+        self.labels: tuple[Any, ...] = classifier.labels
+        self.problem_type = classifier.decoder.problem_type.name
+        self.max_seq_length = classifier.encoding.max_seq_length
+        self.takes_pairs = classifier.takes_pairs
+        self._classifier = classifier
+        self._session = classifier.predictor
+        self._settings = settings
 
     @classmethod
     @name_arguments_in_errors()
@@ -121,27 +115,13 @@ class Classifier(TrainableClassifier, CuttingModel):
         # method allows them.
         read = {"threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, flags | read)
-        task = ClassificationTask(settings)
-        problem_type = find_trained_type(settings, model)
-        if problem_type.has_choices:
-            raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
-        # labels.txt may be missing next to a third-party checkpoint.
         given_labels = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
         flags["labels"] = given_labels or None  # a generator can be read only once
         label_names = tuple(map(str, given_labels))
-        if problem_type.reader.is_numeric and label_names:
-            raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        # config.json may name a regression's output.
-        if problem_type.reader.has_names:
-            check_label_count(label_names, model)
-            label_names = label_names or model.head.labels or model.head.generic_labels
-        if not label_names and problem_type.reader.has_names:
-            raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        data = make_empty_dataset(settings, model, label_names, run_folders(checkpoint))
-        classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
-        classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
+        opened = open_classifier(select_groups(ClassifierSettings, settings), model, label_names)
+        classifier = cls(opened, settings)
         label_type = find_label_type(given_labels) if given_labels else manifest_of(checkpoint).get(LABEL_TYPE)
-        classifier.labels = read_labels(label_names, label_type)
+        classifier.labels = read_labels(opened.labels, label_type)
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.trained_columns(model, settings.columns)
         return with_source(classifier, checkpoint, flags)
@@ -160,8 +140,8 @@ class Classifier(TrainableClassifier, CuttingModel):
             Predictions in the order of `texts`: a sequence with one item per text.
         """
         read = self._read(texts)
-        outputs = self._infer(read, batch_size, "predicting") if len(read) else None
-        decoder = self._data.decoder
+        outputs = self._classifier.infer(self._encode(read), batch_size, "predicting") if len(read) else None
+        decoder = self._classifier.decoder
         return make_predictions(read, decoder.problem_type, decoder.labels, outputs, self.labels)
 
     @name_arguments_in_errors()
@@ -172,15 +152,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         `probabilities` for multi-label models, or `value` for a regression.
         """
         read = self._read(texts)
-        if not len(read):
-            return []
-        outputs = self._infer(read, BATCH_SIZE, None)
-        problem_type = self._data.decoder.problem_type
-        labels = self._data.decoder.labels
-        return [
-            text_record(*pair) | problem_type.columns.record(outputs, row, labels)
-            for row, pair in enumerate(read.pairs)
-        ]
+        return self._classifier.records(read.pairs, self._encode(read)) if len(read) else []
 
     @name_arguments_in_errors(dev_file="data")
     def evaluate(self, data: Any, labels: Iterable | None = None, batch_size: int = BATCH_SIZE) -> dict[str, float]:
@@ -192,7 +164,7 @@ class Classifier(TrainableClassifier, CuttingModel):
             labels: labels of the texts, as for `fit`.
             batch_size: texts of maximum length per batch.
         """
-        return score(self._session, self._data, self._trained_columns, data, labels, batch_size)
+        return score(self._classifier, self._settings, self._trained_columns, data, labels, batch_size)
 
     @overload
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> Explanation: ...
@@ -217,33 +189,22 @@ class Classifier(TrainableClassifier, CuttingModel):
             return Explanations(read, [self._explain(*pair, budget) for pair in read.pairs])
         if text_b is not None:
             check_text(text_b, "text_b")
-        self._check_pair(text_b, "text_b")
+        self._classifier.check_pair(text_b, "text_b")
         return self._explain(text, text_b, budget)
 
     def _explain(self, text: str, text_b: str | None, budget: int) -> Explanation:
-        tokens = tokenize_for_explanation(self._session, self._data, text, text_b)
+        tokens = self._classifier.tokenize_for_explanation(text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
-        record = text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
-        names = self._data.decoder.labels.names
-        return make_explanation(record, dict(zip(names, self.labels, strict=True)))
-
-    def _check_pair(self, text_b: str | None, place: str) -> None:
-        """Raise InputError for a second text if the model was trained on single texts."""
-        refuse_if(
-            text_b is not None and not self.takes_pairs,
-            f"{place}: has a second text, and the model was trained on single texts; give one text",
-        )
+        record = self._classifier.explain(text, text_b, tokens, budget)
+        return make_explanation(record, dict(zip(self._classifier.labels, self.labels, strict=True)))
 
     def _read(self, texts: object) -> Texts:
         """Return the texts or pairs in an argument."""
         read = read_texts(texts, columns=self._columns, takes_pairs=self.takes_pairs)
-        for row, (_, text_b) in enumerate(read.pairs):
-            self._check_pair(text_b, f"texts[{row}]")
+        self._classifier.check_pairs(read.pairs)
         return read
 
-    def _infer(self, texts: Texts, batch_size: int, title: str | None) -> Mapping[str, np.ndarray]:
-        """Return the model's outputs for texts."""
-        examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(texts.pairs)]
-        features = encode_texts(self._data, examples)
+    def _encode(self, texts: Texts) -> ClassificationFeatures:
+        features = self._classifier.encode(texts.pairs)
         self.on_cut(features.cuts, self.max_seq_length)
-        return self._data.decoder.infer(self._session, features, batch_size, title)
+        return features

@@ -8,9 +8,11 @@ from bert_cli.api.inputs.texts import read_texts
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
-from bert_cli.inference.rows import Predictor
+from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split
+from bert_cli.runs.tasks.classification.dataset import make_split
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
 
 # Columns of a table that is made from texts and labels, instead of the columns of the training.
@@ -18,8 +20,8 @@ _COLUMNS = {"text_column": "text", "label_column": "label", "id_column": None}
 
 
 def score(
-    predictor: Predictor,
-    dataset: ClassificationDataset,
+    classifier: TextClassifier,
+    settings: ClassifySettings,
     columns: TrainedColumns,
     data: Any,
     labels: Any,
@@ -28,8 +30,8 @@ def score(
     """Return the metrics in eval_results.txt for labeled texts.
 
     Args:
-        predictor: the opened model.
-        dataset: dataset with decoder and tokenizer.
+        classifier: the opened model.
+        settings: flags of the training run.
         columns: columns of the training data.
         data: a path, a table or rows with labels; or texts if `labels` are given.
         labels: labels of the texts; None if `data` has them.
@@ -40,7 +42,7 @@ def score(
     """
     changes: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False, "task_name": ""}
     tables: dict[str, TableFile] = {}
-    decoder = dataset.decoder
+    decoder = FittingDecoder(**vars(classifier.decoder))
     if labels is not None:
         rows = read_label_rows("labels", labels, decoder.labels.names or None)
         texts = read_texts(data)
@@ -52,11 +54,11 @@ def score(
         changes["dev_file"] = path_text(data, "data")
     else:
         tables["dev"] = read_table("data", data)
-    settings = replace_values(dataset.settings, changes)
+    settings = replace_values(settings, changes)
     names = decoder.labels.names
     examples = DataReader(settings, names or None, decoder.problem_type, tables, columns).read_all().splits["dev"]
-    split = make_split("dev", examples, names, dataset.tokenizer, decoder.problem_type, settings.encoding)
-    raw_predictions, _ = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
+    split = make_split("dev", examples, names, classifier.tokenizer, decoder.problem_type, settings.encoding)
+    raw_predictions, _ = decoder.infer_raw(classifier.predictor, split.features, batch_size, "evaluating")
     label_ids = split.features.label_ids
     predictions = decoder.calibrate(raw_predictions, label_ids)
     metrics = decoder.score(label_ids, raw_predictions, predictions, batch_size).metrics

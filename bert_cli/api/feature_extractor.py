@@ -11,8 +11,6 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
@@ -22,19 +20,16 @@ from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, m
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
-from bert_cli.features.cuts import NOT_CUT, CuttingModel
-from bert_cli.features.extraction import extraction_chunks
-from bert_cli.features.layer_choice import parse_layers
-from bert_cli.features.packing import check_max_seq_length
-from bert_cli.inference.pooling import VectorChoice, VectorModel
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
-from bert_cli.runs.extraction.lines import open_vector_model
-from bert_cli.runs.extraction.plan import chunk_limits
+from bert_cli.features.cuts import NOT_CUT, Cuts, CuttingModel
+from bert_cli.inference.pooling import VectorModel
+from bert_cli.model.config import ModuleConfig
+from bert_cli.outputs.vectors.rows import FeatureRows
+from bert_cli.predicting.settings import VectorSettings, select_groups
+from bert_cli.predicting.vectors import TextVectors, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
-from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
@@ -46,12 +41,11 @@ class FeatureExtractor(SavableModel, CuttingModel):
         width: W, the length of a vector.
     """
 
-    def __init__(self, vector_model: VectorModel, settings: ExtractSettings, model: AnyModel):
-        self._vector_model = vector_model
-        self._settings = settings
-        self._model = model
-        self._columns = trained_columns(model)
-        self.width = model.config.hidden_size * len(vector_model.choice.state_indices)
+    def __init__(self, vectors: TextVectors, devices: Devices):
+        self._vectors = vectors
+        self._devices = devices
+        self._columns = trained_columns(vectors.model)
+        self.width = vectors.width
 
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
@@ -114,14 +108,8 @@ class FeatureExtractor(SavableModel, CuttingModel):
             checkpoint = find_model(path)
         # Do not use the training run's layers and lengths, which were chosen for another purpose.
         settings, model = load_with_settings(checkpoint, ExtractSettings, flags, remembers=False)
-        length = settings.encoding.max_seq_length
-        config = model.config
-        check_max_seq_length(length, pairs=long_text)
-        places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
-        choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
-        vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
-        vector_model.engine.load(model.required_checkpoint)
-        return with_source(cls(vector_model, settings, model), checkpoint, flags)
+        vectors = open_vectors(select_groups(VectorSettings, settings), model, layers, pooling, normalize, long_text)
+        return with_source(cls(vectors, settings.devices), checkpoint, flags)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:
@@ -140,24 +128,16 @@ class FeatureExtractor(SavableModel, CuttingModel):
         # Check all texts first, because an error after minutes of work would lose the results.
         read = read_texts(texts, columns=self._columns)
         pairs = read.pairs
-        if self._settings.extraction.pooling == "none":
-            return TokenVectors(read, [features for rows in self._rows(pairs) for features in _tokens(rows)])
-        # Fill the array chunk by chunk to avoid a second copy of all vectors.
-        vectors = np.empty((len(pairs), self.width), np.float32)
-        num_written = 0
-        for rows in self._rows(pairs):
-            vectors[num_written : num_written + len(rows)] = rows.values[:, 0]
-            num_written += len(rows)
-        if num_written != len(pairs):
-            raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
+        if self._vectors.vector_model.choice.pooling == "none":
+            return TokenVectors(read, self._tokens(pairs))
+        vectors, cuts = self._vectors.extract(pairs)
+        self._report(cuts)
         return make_vectors(vectors, read)
 
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
-        max_length = self._vector_model.choice.max_seq_length
-        read = read_texts(texts, SINGLE_TEXTS, self._columns)
-        return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in read.singles]
+        return self._vectors.count_tokens(read_texts(texts, SINGLE_TEXTS, self._columns).singles)
 
     @name_arguments_in_errors()
     def attention(self, text: str, text_b: str | None = None) -> Attention:
@@ -177,8 +157,8 @@ class FeatureExtractor(SavableModel, CuttingModel):
         if text_b is not None:
             check_text(text_b, "text_b")
         line = TextLine(0, text.strip(), None if text_b is None else text_b.strip())
-        length = self._vector_model.choice.max_seq_length
-        features, tokens = encode_text(line, self._model.tokenizer, length)
+        length = self._vectors.max_seq_length
+        features, tokens = encode_text(line, self._vectors.model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]
         self.on_cut(features.cuts, length)
         return Attention(text, text_b, self.facts()["model"], tuple(tokens), weights)
@@ -186,36 +166,30 @@ class FeatureExtractor(SavableModel, CuttingModel):
     @functools.cached_property
     def _attention_model(self) -> VectorModel:
         """Return the model with attention among its outputs, which makes it slower."""
-        if isinstance(self._model.config, ModuleConfig):
-            raise InputError(f"{self._model.config.hub_module}: this module shows no attention")
+        model = self._vectors.model
+        if isinstance(model.config, ModuleConfig):
+            raise InputError(f"{model.config.hub_module}: this module shows no attention")
         self.source.check_unchanged()
-        choice = dataclasses.replace(self._vector_model.choice, with_attention=True)
-        model = open_vector_model(self._model, self._settings.devices.for_answers(True), choice)
-        model.engine.load(self._model.required_checkpoint)
-        return model
+        choice = dataclasses.replace(self._vectors.vector_model.choice, with_attention=True)
+        vector_model = open_vector_model(model, self._devices.for_answers(True), choice)
+        vector_model.engine.load(model.required_checkpoint)
+        return vector_model
 
-    def _rows(self, pairs: list[Pair]) -> Iterator[FeatureRows]:
-        """Yield the vectors chunk by chunk."""
-        extraction = self._settings.extraction
-        tokenizer = self._model.tokenizer
-        convert = tokenizer.convert_ids_to_tokens
-        choice = self._vector_model.choice
-        limits = chunk_limits(self._model.config, len(choice.state_indices), choice.pooling != "none")
-        lines = (
-            TextLine(number, text.strip(), None if text_b is None else text_b.strip())
-            for number, (text, text_b) in enumerate(pairs)
-        )
-        chunks = extraction_chunks(lines, tokenizer, choice.max_seq_length, extraction.long_text, **limits)
+    def _tokens(self, pairs: list[Pair]) -> list[TokenFeatures]:
+        """Return the vectors of the texts' tokens, text by text."""
+        tokens: list[TokenFeatures] = []
         cuts = NOT_CUT
-        for features in chunks:
-            cuts += features.cuts
-            vectors, _ = self._vector_model.extract(features)
-            # Concatenate the layers: Python callers expect one vector per text.
-            yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
-        self.on_cut(cuts, choice.max_seq_length)
+        for rows, chunk_cuts in self._vectors.rows(pairs):
+            tokens += _split_rows(rows)
+            cuts += chunk_cuts
+        self._report(cuts)
+        return tokens
+
+    def _report(self, cuts: Cuts) -> None:
+        self.on_cut(cuts, self._vectors.max_seq_length)
 
 
-def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:
+def _split_rows(rows: FeatureRows) -> Iterator[TokenFeatures]:
     values = rows.values[:, 0]
     for start, end in itertools.pairwise(rows.offsets.tolist()):
         yield TokenFeatures(rows.columns["token"][start:end], values[start:end])

@@ -7,7 +7,7 @@ returns the most probable word for the [MASK].
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, overload
 
 from bert_cli.api.arguments import parse_arguments
@@ -19,8 +19,8 @@ from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
+from bert_cli.predicting.settings import MaskFillerSettings, select_groups
 from bert_cli.settings.texts import FillMaskSettings
 
 _TOP_K = FillMaskSettings().candidates.top_k
@@ -29,9 +29,8 @@ _TOP_K = FillMaskSettings().candidates.top_k
 class MaskFiller(SavableModel):
     """Pre-trained model with heads for masked words and next sentences, made by `load`."""
 
-    def __init__(self, session: Any, model: AnyModel):
-        self._session = session
-        self._model = model
+    def __init__(self, filler: TextMaskFiller):
+        self._filler = filler
 
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
@@ -59,11 +58,8 @@ class MaskFiller(SavableModel):
         flags = {"do_lower_case": do_lower_case, "precision": precision, "engine": engine}
         settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, flags))
         checkpoint = find_model(path)
-        model = load_model(settings.model, checkpoint, 3, needs_bert=True)
-        from bert_cli.runs.tasks.fill_mask import open_masked_words
-
-        filler = cls(open_masked_words(model, settings.devices), model)
-        return with_source(filler, checkpoint, flags)
+        filler = open_mask_filler(select_groups(MaskFillerSettings, settings), checkpoint)
+        return with_source(cls(filler), checkpoint, flags)
 
     @overload
     def fill(self, text: str, top_k: int = _TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
@@ -83,9 +79,9 @@ class MaskFiller(SavableModel):
         """
         _check_top_k(top_k)
         if isinstance(text, str):
-            return make_filled_text(self._records([text], top_k)[0])
+            return make_filled_text(self._filler.records([text], top_k)[0])
         read = read_texts(text, SINGLE_TEXTS)
-        return FilledTexts(read, list(map(make_filled_text, self._records(read.singles, top_k))))
+        return FilledTexts(read, list(map(make_filled_text, self._filler.records(read.singles, top_k))))
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str], top_k: int = _TOP_K) -> list[dict[str, Any]]:
@@ -95,7 +91,7 @@ class MaskFiller(SavableModel):
         For two texts separated by ` ||| `, it also has `next_sentence_probability`.
         """
         _check_top_k(top_k)
-        return self._records(read_texts(texts, SINGLE_TEXTS).singles, top_k)
+        return self._filler.records(read_texts(texts, SINGLE_TEXTS).singles, top_k)
 
     @name_arguments_in_errors()
     def next_sentence(self, text: str, text_b: str) -> float:
@@ -106,22 +102,7 @@ class MaskFiller(SavableModel):
         """
         check_text(text)
         check_text(text_b, "text_b")
-        return self._records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
-
-    def _records(self, texts: Sequence[str], top_k: int) -> list[dict[str, Any]]:
-        from bert_cli.runs.tasks.fill_mask import predict_masks, tokenize_masked_texts
-        from bert_cli.runs.tasks.interactive import iterate_chunks
-
-        named_texts = ((f"texts[{number}]", text) for number, text in enumerate(texts))
-        tokenizer = self._model.tokenizer
-        positions = self._model.config.max_position_embeddings
-        masked_texts = tokenize_masked_texts(self._session, named_texts, tokenizer, positions)
-        num_candidates = min(top_k, self._model.vocabulary.size)
-        return [
-            record
-            for chunk in iterate_chunks(masked_texts)
-            for record in predict_masks(self._session, tokenizer, num_candidates, chunk)
-        ]
+        return self._filler.records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
 
 
 def _check_top_k(top_k: int) -> None:

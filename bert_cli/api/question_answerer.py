@@ -23,17 +23,12 @@ from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import CuttingModel, warn_cuts
-from bert_cli.features.squad import check_lengths
-from bert_cli.inference.rows import Predictor
-from bert_cli.outputs.answers.squad import check_search
+from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
+from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
-from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadTask, check_answers
-from bert_cli.runs.tasks.squad_data import SquadDataset
-from bert_cli.runs.tasks.squad_interactive import answer_questions, answer_record
 from bert_cli.settings.squad import SquadSettings
-from bert_cli.text.tokenization import FullTokenizer
 
 
 class QuestionAnswerer(TrainableModel, CuttingModel):
@@ -45,10 +40,9 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
     # Make it a static method: from Python 3.14 on, a partial function in a class becomes a method.
     on_cut = staticmethod(functools.partial(warn_cuts, noun="questions"))
 
-    def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
-        self._session = session
-        self._task = task
-        self._tokenizer = tokenizer
+    def __init__(self, answerer: TextAnswerer):
+        self._answerer = answerer
+        self._session = answerer.predictor
 
     @classmethod
     @name_arguments_in_errors(predict_file="dev_file")
@@ -124,12 +118,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         checkpoint = find_model(path)
         check_command(checkpoint, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, flags)
-        task = SquadTask(settings)
-        # Check combinations here: saved flags and arguments may conflict.
-        check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
-        check_search(settings.answers)
-        session = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
-        return with_source(cls(session, task, model.tokenizer), checkpoint, flags)
+        return with_source(cls(open_answerer(select_groups(AnswererSettings, settings), model)), checkpoint, flags)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:
@@ -147,7 +136,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
     def records(self, questions: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
         """Return one dict per pair (question, context), as in the JSON lines of bert-squad.
 
-        See runs.tasks.squad_interactive.answer_record for the keys.
+        See predicting.question_answerer.answer_record for the keys.
         """
         return self._records(_read(questions))
 
@@ -158,8 +147,8 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         ]
         if not examples:
             return []
-        predictions, cuts = answer_questions(self._session, self._task, examples, self._tokenizer)
-        self.on_cut(cuts, self._task.settings.task.max_query_length)
+        predictions, cuts = self._answerer.answer(examples)
+        self.on_cut(cuts, self._answerer.settings.task.max_query_length)
         return [answer_record(example, prediction) for example, prediction in zip(examples, predictions, strict=True)]
 
 

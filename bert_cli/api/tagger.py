@@ -21,14 +21,13 @@ from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.text_lines import make_text_example
-from bert_cli.inference.rows import Predictor
+from bert_cli.examples.token_files.notation import TagNotation, make_notation_flags
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
+from bert_cli.predicting.settings import TaggerSettings, select_groups
+from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.loading.commands import check_command
 from bert_cli.runs.loading.trained import load_with_settings
-from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
-from bert_cli.runs.tasks.tagging_data import TaggingDataset, make_empty_dataset
+from bert_cli.runs.tasks.tagging import TaggingTask
 from bert_cli.settings.tagging import TagSettings, with_stride
 
 
@@ -41,11 +40,10 @@ class Tagger(TrainableModel):
         labels: L label names, one per output, in order.
     """
 
-    def __init__(self, session: Predictor, data: TaggingDataset, settings: TagSettings):
-        self.labels = data.labels
-        self._session = session
-        self._data = data
-        self._settings = settings
+    def __init__(self, tagger: TextTagger):
+        self.labels = tagger.labels
+        self._tagger = tagger
+        self._session = tagger.predictor
 
     @overload
     @classmethod
@@ -150,10 +148,7 @@ class Tagger(TrainableModel):
         checkpoint = find_model(path)
         check_command(checkpoint, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, flags)
-        task = TaggingTask(settings)
-        data = make_empty_dataset(settings, model)
-        tagger = cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
-        return with_source(tagger, checkpoint, flags)
+        return with_source(cls(open_tagger(select_groups(TaggerSettings, settings), model)), checkpoint, flags)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str]) -> TaggedTexts:
@@ -166,9 +161,10 @@ class Tagger(TrainableModel):
                 pandas.DataFrame.
         """
         read = read_texts(texts, SINGLE_TEXTS)
+        notation = TagNotation.of_flags(make_notation_flags(self._tagger.settings.task))
         results = []
         for text, (example, prediction) in zip(read.singles, self._tag(read, "tagging"), strict=True):
-            tags = self._data.notation.encode(prediction.tags)
+            tags = notation.encode(prediction.tags)
             entities = [dict(entity) for entity in example_entities(example, prediction)["entities"]]
             results.append(TaggedText(text, tuple(example.words), tags, entities))
         return TaggedTexts(read, results)
@@ -180,9 +176,9 @@ class Tagger(TrainableModel):
         return [example_entities(example, prediction) for example, prediction in tagged]
 
     def _tag(self, texts: Texts, title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [make_text_example(text, self._data.tokenizer) for text in texts.singles]
         # Keep texts without words, so that results are in the order of the texts.
-        return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
+        examples = self._tagger.split(texts.singles)
+        return zip(examples, self._tagger.tag(examples, title), strict=True)
 
 
 def _sentences(name: str, data: Iterable[tuple[Iterable[str], Iterable[str]]]) -> TaggingFile:

@@ -1,11 +1,16 @@
 """Assignment of rows to batches: training order, and groups of similar length."""
 
+import itertools
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+
+CHUNK = 512  # texts that are read and computed at a time
+Item = TypeVar("Item")
 
 
 def steps_and_batch(num_examples: int, batch_size: int, num_epochs: float) -> tuple[int, int]:
@@ -158,3 +163,9 @@ def equal_length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray
     order = np.argsort(-lengths, kind="stable")
     buckets = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
     return [rows[group] for rows in buckets for group in length_groups(lengths[rows], max_tokens)]
+
+
+def iterate_chunks(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+    """Yield lists of `size` items; the last list may be shorter."""
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk

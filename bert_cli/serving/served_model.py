@@ -8,24 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.classifier import Classifier
-from bert_cli.api.feature_extractor import FeatureExtractor
-from bert_cli.api.mask_filler import MaskFiller
-from bert_cli.api.question_answerer import QuestionAnswerer
-from bert_cli.api.tagger import Tagger
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
-from bert_cli.base.names import PAIR_MARK
-from bert_cli.features.cuts import Cuts, CuttingModel
-from bert_cli.runs.loading.commands import command_of
+from bert_cli.features.cuts import Cuts
+from bert_cli.predicting.settings import (
+    VectorSettings,
+)
+from bert_cli.predicting.vectors import TextVectors, open_vectors
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.serving.errors import RequestError
-from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.path import HUB, TF1, CheckpointPath, find_checkpoint
+from bert_cli.settings.groups import LAST_LAYER
+from bert_cli.weights.path import TF1, CheckpointPath
 
-# Masked copies of a text per explanation; more would delay other requests.
-EXPLAIN_BUDGET = 96
+ENCODER = "encoder"  # kind of a model that only has vectors
 
 
 class Item(NamedTuple):
@@ -65,8 +63,6 @@ class ServedModel(abc.ABC):
 
     Attributes:
         kind: classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder.
-        api_class: class in bert_cli.api that loads and runs the model; None for an encoder, which
-            only has vectors.
         fields: names of an item's texts in a JSON object; the second text is optional.
         can_explain: whether `explain` is implemented.
         name: name in requests.
@@ -75,7 +71,6 @@ class ServedModel(abc.ABC):
     """
 
     kind: str
-    api_class: Any = None
     fields = ("text", "text_b")
     can_explain = False
 
@@ -83,12 +78,18 @@ class ServedModel(abc.ABC):
         self.name = name
         self.checkpoint = checkpoint
         self._options = dataclasses.asdict(options)
-        self._model: Any = self.api_class.load(checkpoint.argument, **self._options) if self.api_class else None
+        self._model: Any = self._open()
         # A string is the reason why the model has no vectors.
-        self._vectors: FeatureExtractor | str = "not loaded"
+        self._vectors: TextVectors | str = "not loaded"
         self.num_cut_texts = 0
-        if isinstance(self._model, CuttingModel):
-            self._model.on_cut = self._count_cuts
+
+    def _open(self) -> Any:
+        """Return the opened model; None for an encoder, which only has vectors."""
+        return None
+
+    def _load(self, settings_class: type) -> tuple[Any, AnyModel]:
+        """Return the settings and the model's files, without weights."""
+        return load_with_settings(self.checkpoint, settings_class, self._options)
 
     @property
     def step(self) -> int:
@@ -146,13 +147,19 @@ class ServedModel(abc.ABC):
     def open_vectors(self) -> None:
         """Load the feature extractor for `embed`, so that no request reads a file."""
         try:
-            self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **self._options)
-            self._vectors.on_cut = self._count_cuts
+            self._vectors = self._open_vectors()
         except InputError as error:
-            if self.kind == _Encoder.kind:
+            if self.kind == ENCODER:
                 raise
             self._vectors = str(error)
 
+    @name_arguments_in_errors(init_checkpoint="path")
+    def _open_vectors(self) -> TextVectors:
+        # Do not use the training run's length, which was chosen for another purpose.
+        settings, model = load_with_settings(self.checkpoint, VectorSettings, self._options, remembers=False)
+        return open_vectors(settings, model, LAST_LAYER, "mean", normalize=True)
+
+    @name_arguments_in_errors()
     def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
         """Return a float32 vector [H] and the number of tokens for each item.
 
@@ -161,113 +168,14 @@ class ServedModel(abc.ABC):
         if isinstance(self._vectors, str):
             raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
         texts = [item.first for item in items]
-        vectors = np.asarray(self._vectors.extract(texts))
+        vectors, cuts = self._vectors.extract([(text, None) for text in texts])
+        self._count_cuts(cuts, self._vectors.max_seq_length)
         return list(zip(vectors, self._vectors.count_tokens(texts), strict=True))
-
-
-class _Classifier(ServedModel):
-    api_class = Classifier
-    can_explain = True
-
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
-        self.kind = {"single_label": "classifier"}.get(self._model.problem_type, self._model.problem_type)
-
-    @property
-    def takes_pairs(self) -> bool:
-        return self._model.takes_pairs
-
-    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
-        return self._model.records([item.text_or_pair for item in items])
-
-    def explain(self, item: Item) -> JsonObject:
-        return self._model.explain(item.first, item.second, EXPLAIN_BUDGET).record()
-
-
-class _Tagger(ServedModel):
-    kind = "tagger"
-    api_class = Tagger
-
-    @property
-    def takes_pairs(self) -> bool:
-        return False
-
-    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
-        return self._model.records([item.first for item in items])
-
-
-class _QuestionAnswerer(ServedModel):
-    kind = "question_answerer"
-    api_class = QuestionAnswerer
-    fields = ("question", "context")
-
-    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
-        if any(item.second is None for item in items):
-            raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
-        return self._model.records([(item.first, item.second or "") for item in items])
-
-    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
-        return record | {"id": str(number) if item.id is None else item.id}
-
-
-class _MaskFiller(ServedModel):
-    kind = "masked_lm"
-    api_class = MaskFiller
-
-    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
-        pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
-        return self._model.records(pairs)
-
-    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
-        return record
-
-
-class _Encoder(ServedModel):
-    kind = "encoder"
-
-    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
-        raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
-
-
-_MODEL_CLASSES: dict[str, type[ServedModel]] = {
-    "bert-classify": _Classifier,
-    "bert-tag": _Tagger,
-    "bert-squad": _QuestionAnswerer,
-    "bert-pretrain": _MaskFiller,
-}
-
-
-def load_served(name: str, path: str, options: Options) -> ServedModel:
-    """Load the model in a directory, and check it with a first text.
-
-    The command that trained the model determines its class. Without such a command, the model is a
-    masked LM if the checkpoint has that head, or else an encoder. The first text also imports the
-    engine, so that the first request does not wait for it.
-
-    Args:
-        name: name in requests.
-        path: directory or checkpoint.
-        options: flags for loading.
-
-    Raises:
-        InputError: if the model cannot be loaded, or its outputs are not finite.
-    """
-    checkpoint = find_checkpoint(path, "output_dir")
-    command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
-    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, options)
-    model.open_vectors()
-    check_served(model)
-    return model
-
-
-def _has_masked_lm(checkpoint: CheckpointPath) -> bool:
-    # Skip a tensorflow-hub module: it contains only an encoder, and its reader imports TensorFlow.
-    return checkpoint.kind != HUB and any(head_of(name) == MASKED_LM for name in open_checkpoint(checkpoint).shapes)
 
 
 def check_served(model: ServedModel) -> None:
     """Raise InputError if the model's outputs for a short text are not finite."""
-    if model.kind == "encoder":
+    if model.kind == ENCODER:
         is_finite = bool(np.isfinite(model.embed([Item("a text")])[0][0]).all())
     else:
         text = "the [MASK] sees a dog ." if model.kind == "masked_lm" else "a text ."

@@ -10,7 +10,8 @@ from threading import Thread
 from bert_cli.base.errors import first_line
 from bert_cli.base.log import LOG
 from bert_cli.serving.api_keys import ApiKeys
-from bert_cli.serving.served_model import Options, load_served
+from bert_cli.serving.loading import load_served
+from bert_cli.serving.served_model import Options
 from bert_cli.serving.service import Service
 from bert_cli.weights.path import find_checkpoint
 

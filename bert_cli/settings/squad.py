@@ -20,6 +20,7 @@ from bert_cli.settings.training import (
 )
 
 MULTIPLE_ANSWERS = ("first", "all")
+WINDOW_LENGTH = 384  # default of --max_seq_length
 
 
 class Squad(FlagGroup, heading="Data"):
@@ -108,7 +109,7 @@ class SquadSettings(TrainingSettings):
         Encoding,
         {"max_seq_length": "maximum window length in tokens"},
         only=("max_seq_length",),
-        max_seq_length=384,
+        max_seq_length=WINDOW_LENGTH,
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)

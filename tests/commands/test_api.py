@@ -20,7 +20,7 @@ from bert_cli import (
 )
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.inference.pooling import VectorModel
-from bert_cli.runs.extraction.lines import plan
+from bert_cli.predicting import vectors as predicting_vectors
 from tests.commands import squad_run
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
@@ -60,8 +60,8 @@ def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
     """Chunks have a maximum number of values or lines, and do not change the result."""
     texts = ["the cat sees a dog ."] * 7  # 8 tokens with 16 numbers each
     whole = FeatureExtractor.load(trained, pooling=pooling).extract(texts)
-    monkeypatch.setattr(plan, "MAX_NUMBERS", 2 * 8 * 16)
-    monkeypatch.setattr(plan, "MAX_LINES", 3)
+    monkeypatch.setattr(predicting_vectors, "MAX_NUMBERS", 2 * 8 * 16)
+    monkeypatch.setattr(predicting_vectors, "MAX_LINES", 3)
     extractor = FeatureExtractor.load(trained, pooling=pooling)
     sizes, extract = [], VectorModel.extract
 
@@ -82,7 +82,7 @@ def cut_lines(caplog):
 
 
 def test_each_call_reports_its_cut_texts_once(trained, caplog, monkeypatch):
-    monkeypatch.setattr(plan, "MAX_LINES", 2)
+    monkeypatch.setattr(predicting_vectors, "MAX_LINES", 2)
     extractor = FeatureExtractor.load(trained, max_seq_length=8)
     extractor.extract(["a dog", "dog " * 9, "a cat", "cat " * 8])
     counts = "2 of 4 texts were cut to 8 tokens: 5 of 21 tokens (23.8%) were left out"
@@ -282,8 +282,8 @@ def test_explain_needs_texts(trained_once):
 def test_lost_chunk_is_an_error(trained_once, monkeypatch):
     """Without this error, the array would contain uninitialized memory."""
     extractor = FeatureExtractor.load(str(trained_once[0]))
-    whole = list(extractor._rows([("a dog", None), ("a cat", None)]))
-    monkeypatch.setattr(extractor, "_rows", lambda pairs: iter(whole))
+    whole = list(extractor._vectors.rows([("a dog", None), ("a cat", None)]))
+    monkeypatch.setattr(predicting_vectors.TextVectors, "rows", lambda vectors, pairs: iter(whole))
     assert extractor.extract(["a dog", "a cat"]).shape == (2, extractor.width)
     with pytest.raises(RuntimeError, match="2 of 3 texts have a vector"):
         extractor.extract(["a dog", "a cat", "a bird"])

@@ -16,9 +16,9 @@ from bert_cli import FeatureExtractor
 from bert_cli.base.errors import InputTypeError
 from bert_cli.extract_features import main
 from bert_cli.flags.option import build
+from bert_cli.predicting.vectors import MAX_LINES
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.extraction.plan import MAX_LINES
 from bert_cli.settings.texts import ExtractSettings
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]

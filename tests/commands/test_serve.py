@@ -584,7 +584,8 @@ def test_the_page_shows_an_error(served, tmp_path):
 def test_server_needs_only_its_requirements(trained_once):
     """requirements/serve.in leaves out TensorFlow and packages that only training imports."""
     code = (
-        "import sys; from bert_cli.serving.served_model import Item, Options, load_served; import bert_cli.serving.server\n"
+        "import sys; import bert_cli.serving.server; from bert_cli.serving.loading import load_served\n"
+        "from bert_cli.serving.served_model import Item, Options\n"
         f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"
         "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
         "import bert_cli.serving.watching, bert_cli.serving.processes, bert_cli.weights.shared\n"

@@ -19,8 +19,8 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
 from bert_cli.outputs.answers.squad import Decoder
+from bert_cli.predicting.question_answerer import feed_decoder
 from bert_cli.run_squad import main
-from bert_cli.runs.tasks.squad import feed_decoder
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer

@@ -17,7 +17,7 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.tasks.tagging import predict_windows
+from bert_cli.predicting.tagger import predict_windows
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.training import Saving
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors

@@ -13,7 +13,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
 from bert_cli.model.hugging_face_config import hugging_face_config, read_cross_encoder_activation
 from bert_cli.model.shapes import encoder_shapes
-from bert_cli.serving.served_model import Item, Options, load_served
+from bert_cli.serving.loading import load_served
+from bert_cli.serving.served_model import Item, Options
 from bert_cli.weights.hugging_face import write_safetensors
 from tests.commands.conftest import CONFIG, write_model
 

@@ -12,6 +12,7 @@ from bert_cli.features.row_batches import (
     balance_lengths,
     epoch_order,
     equal_length_groups,
+    iterate_chunks,
     length_groups,
     similar_length_groups,
     steps_and_batch,
@@ -182,3 +183,8 @@ def test_large_groups_with_equal_lengths_are_not_padded():
     groups = [sorted(set(lengths[group].tolist())) for group in similar_length_groups(lengths, 10_000)]
     assert groups == [[50], [49], [48], [10]]
     assert [len(group) for group in similar_length_groups(np.array([50, 49, 48, 46, 10, 10, 10]), 10_000)] == [5, 2]
+
+
+def test_chunks():
+    assert list(iterate_chunks(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(iterate_chunks(iter(""), 2)) == []

@@ -17,7 +17,7 @@ class Answer:
         probability: the answer's probability among `nbest`, or None.
         start, end: the answer's characters in the context, None if there is no answer.
         sentence: the sentence around the answer, or None.
-        nbest: candidates as dicts, see runs.tasks.squad_interactive.answer_record.
+        nbest: candidates as dicts, see predicting.question_answerer.answer_record.
     """
 
     question: str

@@ -23,7 +23,7 @@ class Explanation:
     Attributes:
         text: the text.
         text_b: the second text for a pair, otherwise None.
-        prediction: the prediction as a dict, see runs.tasks.classification.explanation.explain.
+        prediction: the prediction as a dict, see predicting.explanation.explain.
         score: score for the text.
         masked_score: score with all words masked.
         words: the words in text order.

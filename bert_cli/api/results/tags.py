@@ -17,7 +17,7 @@ class TaggedText:
         text: the text.
         words: the text's words.
         tags: one tag per word, in the notation of the training data.
-        entities: entities as dicts; use the keys in outputs.tagging.example_entities.
+        entities: entities as dicts; use the keys in outputs.answers.tagging.example_entities.
     """
 
     text: str

@@ -5,39 +5,19 @@ import dataclasses
 import itertools
 import time
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.cuts import NOT_CUT, warn_cuts
 from bert_cli.features.extraction import extraction_chunks
-from bert_cli.inference.pooling import VectorChoice, VectorModel
-from bert_cli.inference.rows import open_engine
+from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
+from bert_cli.predicting.vectors import chunk_limits
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.engines import INT8
 from bert_cli.settings.texts import ExtractSettings
-
-
-def open_vector_model(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> VectorModel:
-    """Return a model for vectors without weights, using the chosen engine.
-
-    Args:
-        model: the model.
-        devices: flags that select engine, devices and precision.
-        choice: settings for the vectors.
-        strict: whether a conflict is an error instead of a warning.
-    """
-    inference = devices.inference
-    if inference and choice.with_attention and inference.precision == INT8:
-        raise InputError(f"{inference.flag} shows no attention; leave it out")
-    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length)
-    return VectorModel(engine, choice, PairCheck(model.config, model.config_name, strict))
 
 
 def write_features(
@@ -65,7 +45,7 @@ def write_features(
     extraction = settings.extraction
     attentions = settings.attention.attentions
     length = vector_model.choice.max_seq_length
-    limits = plan.chunk_limits(model.config, len(vector_format.layers), vector_format.unit == "line", bool(attentions))
+    limits = chunk_limits(model.config, len(vector_format.layers), vector_format.unit == "line", bool(attentions))
     tokenizer = model.tokenizer
     combine = plan.choose_combination(extraction)
     convert = tokenizer.convert_ids_to_tokens

@@ -9,7 +9,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -33,10 +33,6 @@ from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
-
-# Limits for a chunk in memory: lines, and float32 numbers (64 MB).
-MAX_LINES = 8192
-MAX_NUMBERS = 1 << 24
 
 
 def check_files(input_file: str, output_file: str, attentions: str | None, output_format: str) -> None:
@@ -88,7 +84,7 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
 
 
 def choose_combination(extraction: Extraction) -> str:
-    """Return how to combine layers; a line always has one vector, so "concat" replaces "none"."""
+    """Return how to combine layers; a line always has one vector, so use "concat" for "none"."""
     has_lines = extraction.pooling != "none" and not extraction.words
     return "concat" if has_lines and extraction.combine == "none" else extraction.combine
 
@@ -108,41 +104,12 @@ def choose_format(extraction: Extraction, layers: Sequence[Layer], hidden_size: 
     if extraction.words:
         unit = "word"
     combine = choose_combination(extraction)
-    # Keep the indices from the flag: like Google's script, write -1 as -1.
+    # Use the indices from the flag: like Google's script, write -1 as -1.
     indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
     return VectorFormat(unit, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
-
-
-def chunk_limits(
-    config: BertConfig | ModuleConfig,
-    num_layers: int,
-    is_pooled: bool,
-    with_attention: bool = False,
-) -> dict[str, Any]:
-    """Return arguments for `extraction_chunks` that limit memory use.
-
-    Args:
-        config: the model's config.
-        num_layers: number of chosen layers.
-        is_pooled: whether vectors are for lines, not tokens.
-        with_attention: whether attention is extracted, too.
-
-    Returns:
-        max_lines, cost and max_cost. Costs are numbers of float32 values.
-    """
-    vectors = 0 if is_pooled else num_layers * config.hidden_size
-    # The size of attention is quadratic in a line's number of tokens.
-    pairs = 0
-    if with_attention and isinstance(config, BertConfig):
-        pairs = config.num_hidden_layers * config.num_attention_heads
-
-    def cost(tokens: int) -> int:
-        return tokens * (vectors + tokens * pairs)
-
-    return {"max_lines": MAX_LINES, "cost": cost, "max_cost": MAX_NUMBERS}
 
 
 def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> dict[str, str]:

@@ -15,12 +15,12 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import CHUNK, iterate_chunks
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 
-CHUNK = 512  # lines that are read and computed at a time
 # Lines that come within this time are computed together. A program that writes many lines needs less.
 _GATHER_SECONDS = 0.02
 Item = TypeVar("Item")
@@ -103,18 +103,12 @@ def make_unknown_check(
     unchecked = [source] if source else []
 
     def check(sequences: RaggedFeatures) -> None:
-        # A few words say little about a text. A person who types sees the predictions.
+        # A few words are no basis for a warning. A person who types sees the predictions.
         if unchecked and not (reader and reader.is_partial):
             check_first_unknown(unchecked[0], sequences, vocabulary, flags)
         unchecked.clear()
 
     return check
-
-
-def iterate_chunks(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:
-    """Yield lists of `size` items; the last list may be shorter."""
-    while chunk := list(itertools.islice(items, size)):
-        yield chunk
 
 
 def write_records(

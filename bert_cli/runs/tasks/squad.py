@@ -4,14 +4,9 @@ import contextlib
 import functools
 import json
 import os
-import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bert_cli.base import files
-from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
@@ -20,14 +15,16 @@ from bert_cli.examples.squad.reading import read_examples, read_gold_answers, re
 from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.cuts import describe_cuts
-from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
+from bert_cli.features.squad import check_lengths
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
-from bert_cli.outputs.answers.squad import Decoder, Prediction, check_search
+from bert_cli.outputs.answers.squad import Prediction, check_search
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
+from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
@@ -74,39 +71,6 @@ def score_file(settings: SquadSettings) -> dict:
     return scores
 
 
-def make_windows(
-    settings: SquadSettings, examples: Sequence[SquadExample], tokenizer: FullTokenizer, is_training: bool = False
-) -> SquadFeatures:
-    """Return windows over the contexts, with the questions.
-
-    Args:
-        settings: flags with the windows' length.
-        examples: questions with contexts.
-        tokenizer: the model's tokenizer.
-        is_training: whether to add the answers' positions.
-    """
-    task, length = settings.task, settings.encoding.max_seq_length
-    return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
-
-
-def answer_split(
-    settings: SquadSettings, predictor: Predictor, split: Split, tokenizer: FullTokenizer, title: str | None
-) -> tuple[list[Prediction], float]:
-    """Return the answers to a split's questions, and the number of windows per second.
-
-    Args:
-        settings: flags about answers.
-        predictor: the opened model.
-        split: questions with windows.
-        tokenizer: the model's tokenizer.
-        title: title for the progress, None to show no progress.
-    """
-    answers, batch_size = settings.answers, settings.inference.predict_batch_size
-    decoder = Decoder(split.features, answers, settings.task.version_2_with_negative)
-    rate = feed_decoder(predictor, decoder, split.features, batch_size, title, answers.keep_padding)
-    return decoder.finish(split.examples, tokenizer), rate
-
-
 class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     """Task of bert-squad; see interface.Task for its methods."""
 
@@ -137,7 +101,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
         """Return the examples with their windows, and log how much was cut off."""
-        features = make_windows(self.settings, examples, tokenizer, is_training=name == "train")
+        features = make_windows(self.settings.encoding, self.settings.task, examples, tokenizer, name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)
@@ -167,18 +131,17 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         )
 
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
-        from bert_cli.heads.squad import BertSpanModel
-
-        return BertSpanModel(model.config, self.settings.squad_training.skip_padding, **options)
+        return build_answerer(model.config, options, self.settings.squad_training.skip_padding)
 
     def network(self, model: AnyModel, data: SquadDataset) -> Head:
-        return Head(HeadSpec(SPANS, 2), "fine-tuned to answer questions", self.settings.answers.keep_padding)
+        return answerer_network(self.settings.answers.keep_padding)
 
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
-        return answer_split(self.settings, predictor, data.splits["predict"], data.tokenizer, "predicting")
+        split, settings = data.splits["predict"], select_groups(AnswererSettings, self.settings)
+        return answer_windows(settings, predictor, split.examples, split.features, data.tokenizer, "predicting")
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation[tuple[list[Prediction], float]]:
-        """Evaluate exact match and F1; the evaluation's `details` are the result of `answer_split`."""
+        """Evaluate exact match and F1; the `details` are the result of `answer_windows`."""
         predictions, rate = predictions_and_rate = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
         texts = {prediction.qas_id: prediction.text for prediction in predictions}
@@ -227,32 +190,3 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
                 ", ".join(unanswered[:5]),
             )
         LOG.info("wrote %s and %s: %d predictions", answers, nbest, len(predictions))
-
-
-def feed_decoder(
-    predictor: Predictor,
-    decoder: Decoder,
-    windows: SquadFeatures,
-    batch_size: int,
-    title: str | None = None,
-    keeps_padding: bool = False,
-) -> float:
-    """Give the logits of all windows to a decoder; return the number of windows per second.
-
-    Args:
-        predictor: the opened model.
-        decoder: collects the logits.
-        windows: windows to predict.
-        batch_size: full windows per batch.
-        title: title for the progress, None to show no progress.
-        keeps_padding: whether padding has logits like tokens, as in the original.
-    """
-    began = time.monotonic()
-    lengths = windows.sequences.lengths
-    for rows, logits in predictor.predict_batches(windows, batch_size, title, unit="windows"):
-        if not keeps_padding:
-            # No answer begins or ends in padding.
-            is_token = np.arange(logits.shape[1]) < lengths[rows, np.newaxis]
-            logits = np.where(is_token[:, :, np.newaxis], logits, np.float32(-np.inf))
-        decoder.add(rows, logits[..., 0], logits[..., 1])
-    return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)

@@ -1,7 +1,6 @@
 """Answers to single questions: --question at the terminal, and --input_file with JSON lines."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from bert_cli.base import files
 from bert_cli.base.lines import input_name, open_lines, read_text
@@ -9,38 +8,17 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.reading import parse_questions
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
-from bert_cli.outputs.answers.answer_text import sentence_span
-from bert_cli.outputs.answers.squad import Prediction
+from bert_cli.predicting.question_answerer import answer_record, open_answerer
+from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
-from bert_cli.runs.tasks.squad import SquadTask, answer_split, make_windows
-from bert_cli.runs.tasks.squad_data import Split, SquadDataset
+from bert_cli.runs.tasks.squad import SquadTask
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
-from bert_cli.text.tokenization import FullTokenizer
-
-if TYPE_CHECKING:
-    from bert_cli.inference.rows import Predictor
 
 _CHUNK = 256  # questions that are read and computed at a time
 _MIN_SHOWN_PROBABILITY = 0.001  # lowest probability that the terminal shows
-
-
-def answer_questions(
-    predictor: "Predictor", task: SquadTask, examples: list[SquadExample], tokenizer: FullTokenizer
-) -> tuple[list[Prediction], Cuts]:
-    """Return the answers to questions, and the number of tokens cut by --max_query_length.
-
-    Args:
-        predictor: the opened model.
-        task: settings for windows and answers.
-        examples: questions with contexts.
-        tokenizer: the model's tokenizer.
-    """
-    features = make_windows(task.settings, examples, tokenizer)
-    return answer_split(task.settings, predictor, Split(examples, features), tokenizer, None)[0], features.cuts
 
 
 def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> None:
@@ -52,41 +30,6 @@ def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> No
         place: file or flag with the questions, for the message.
     """
     warn_cuts(cuts, max_query_length, "questions", place, "a larger --max_query_length keeps them")
-
-
-def answer_record(example: SquadExample, prediction: Prediction) -> dict:
-    """Return an answer as a record for JSON lines and the terminal.
-
-    "answer" is "" if there is no answer. "start" and "end" are its characters in the context,
-    without the end, and "sentence" is the sentence around it; these are null if there is no answer.
-    "probability" is the answer's probability in the list "nbest".
-
-    Args:
-        example: question with context.
-        prediction: answer to the question.
-    """
-    entries = prediction.nbest if prediction.found else [entry for entry in prediction.nbest if not entry.text]
-    chosen_entry = next((entry for entry in entries if entry.span == prediction.span), None)
-    start, end = prediction.span or (None, None)
-    sentence = None
-    if prediction.span:
-        first, last = sentence_span(example.paragraph.context, *prediction.span)
-        sentence = example.paragraph.context[first:last]
-    record = {
-        "id": prediction.qas_id,
-        "question": example.question,
-        "answer": prediction.text if prediction.span else "",
-        "probability": chosen_entry.probability if chosen_entry else None,
-        "start": start,
-        "end": end,
-        "sentence": sentence,
-        "nbest": [
-            {"text": entry.text, "probability": entry.probability, "start": start, "end": end}
-            for entry in entries
-            for start, end in [entry.span or (None, None)]
-        ],
-    }
-    return record if prediction.null_odds is None else record | {"null_odds": prediction.null_odds}
 
 
 def format_record(record: dict) -> list[str]:
@@ -122,9 +65,9 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     # Check the inputs first, because errors about them are more likely.
     files.check_output_files([target], [source, question_flags.context_file])
-    predictor = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
+    answerer = open_answerer(select_groups(AnswererSettings, settings), model)
     if question_flags.question:
-        predictions, cuts = answer_questions(predictor, task, [example], model.tokenizer)
+        predictions, cuts = answerer.answer([example])
         warn_cut_questions(cuts, settings.task.max_query_length, "--question")
         record = answer_record(example, predictions[0])
         print_text("\n".join(format_record(record)))
@@ -133,7 +76,7 @@ def run(settings: SquadSettings) -> dict:
     chunk_cuts: list[Cuts] = []
 
     def records(chunk: list[SquadExample]) -> Iterator[dict]:
-        predictions, cuts = answer_questions(predictor, task, chunk, model.tokenizer)
+        predictions, cuts = answerer.answer(chunk)
         chunk_cuts.append(cuts)
         return map(answer_record, chunk, predictions)
 

@@ -5,14 +5,11 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
@@ -21,8 +18,7 @@ from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import TextLine, make_text_example
 from bert_cli.examples.token_files.notation import TagNotation
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.tagging import NOTHING, TaggingFeatures
+from bert_cli.features.tagging import NOTHING
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.tagging import eval_results, format_scores
@@ -30,7 +26,8 @@ from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities, predict_tags
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
-from bert_cli.problem_types.exclusive import log_softmax
+from bert_cli.predicting.settings import TaggerSettings, select_groups
+from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -40,9 +37,7 @@ from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, 
 from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingDataset,
-    choose_layers,
     make_empty_dataset,
-    make_windows,
     read_data,
 )
 from bert_cli.runtime.streams import print_text
@@ -67,7 +62,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         model = super().load(checkpoint)
         # Report a wrong --layers before reading the data.
-        choose_layers(self.settings, model)
+        choose_layers(self.settings.tagger, self.settings.rates, model)
         return model
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
@@ -106,12 +101,10 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         return fine_tuning_plan(self.settings, recipe, len(features), len(features), **values)
 
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
-        from bert_cli.heads.tagging import BertTagger
-
-        return BertTagger(model.config, len(data.labels), data.layers, **options)
+        return build_tagger(model.config, len(data.labels), data.layers, options)
 
     def network(self, model: AnyModel, data: TaggingDataset) -> Head:
-        return Head(HeadSpec(TAGGER, len(data.labels), layers=data.layers), "a model that bert-tag trained")
+        return tagger_network(len(data.labels), data.layers)
 
     def _predict_tags(
         self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
@@ -168,49 +161,6 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         return report
 
 
-def predict_windows(
-    predictor: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each window's index and log-probabilities, float32 [S, L].
-
-    Rows after the window's tokens are undefined.
-
-    Args:
-        predictor: the opened model.
-        features: windows to predict.
-        batch_size: full windows per batch.
-        title: title for the progress, None to show no progress.
-    """
-    # If all texts are blank, there are no windows, and a batch must not be empty.
-    for rows, logits in predictor.predict_batches(features, batch_size, title) if len(features) else ():
-        yield from zip(rows.tolist(), log_softmax(logits), strict=True)
-
-
-def tag_examples(
-    predictor: Predictor,
-    data: TaggingDataset,
-    settings: TagSettings,
-    examples: Sequence[TaggingExample],
-    title: str | None = None,
-    check: Callable[[RaggedFeatures], None] = lambda sequences: None,
-) -> list[TagPrediction]:
-    """Return the predicted tags of new sentences.
-
-    Args:
-        predictor: the opened model.
-        data: dataset with labels and tokenizer.
-        settings: the run's flags.
-        examples: sentences.
-        title: title for the progress, None to show no progress.
-        check: function to call with the token sequences before the prediction.
-    """
-    inference = settings.inference
-    features = make_windows(examples, data.labels, data.tokenizer, settings)
-    check(features.sequences)
-    windows = predict_windows(predictor, features, inference.predict_batch_size, title)
-    return predict_tags(features, windows, data.labels, inference.decoding)
-
-
 def _write_predictions(
     directory: RunDirectory, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation
 ) -> str:
@@ -246,14 +196,14 @@ def tag_text(settings: TagSettings) -> dict:
     data = make_empty_dataset(settings, model)
     if text and not make_text_example(text, model.tokenizer).words:
         raise InputError("--text: holds no words")
-    predictor = opening.open_for_new_texts(task, model, data, settings)
+    tagger = open_tagger(select_groups(TaggerSettings, settings), model)
 
     reader = interactive.ChunkReader(source, settings.files.line_buffered) if source and not table else None
     check = interactive.make_unknown_check(source, model.vocabulary, settings.model, reader)
 
     def tag(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [make_text_example(line, model.tokenizer) for line in texts]
-        yield from zip(examples, tag_examples(predictor, data, settings, examples, check=check), strict=True)
+        examples = tagger.split(texts)
+        yield from zip(examples, tagger.tag(examples, check=check), strict=True)
 
     if table:
 
@@ -268,7 +218,7 @@ def tag_text(settings: TagSettings) -> dict:
         interactive.predict_lines(
             source, target, lambda texts: itertools.starmap(example_entities, tag(texts)), encoding, reader
         )
-    elif predictor.is_chief:
+    elif tagger.predictor.is_chief:
         example, prediction = next(tag([text]))
         lines = [json.dumps(example_entities(example, prediction), ensure_ascii=False)]
         # Programs that read the output need one JSON object.

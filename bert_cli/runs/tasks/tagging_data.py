@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self
@@ -10,29 +9,25 @@ from typing import Any, Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.labels.label_names import warn_about_few_rows
-from bert_cli.examples.tag_schemes import describe_tag_problem, find_entities, find_entity_types, make_label_list
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.tag_schemes import find_entities, find_entity_types, make_label_list
+from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, make_notation_flags
-from bert_cli.features.layer_choice import parse_layers
-from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.features.tagging import TaggingFeatures, format_features
 from bert_cli.metrics.tagging import known_results
-from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
+from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.head_files import read_labels
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
-from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings, window_stride
+from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,29 +99,6 @@ class TaggingDataset(DivisibleDataset):
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)
 
 
-def read_trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """Return a trained model's labels.
-
-    Raise InputError if labels.txt is missing, or has labels that are not BIO.
-    """
-    path = os.path.join(checkpoint.folder, LABELS)
-    labels = read_labels(checkpoint)
-    if labels is None:
-        config = (
-            f", and id2label in {checkpoint.hugging_face_config} does not name them"
-            if checkpoint.hugging_face_config
-            else ""
-        )
-        raise InputError(
-            f"{path}: no such file{config}; it has to list the labels of the model (O, B-x, I-x …), one per line, in the "
-            "order of its outputs"
-        )
-    problem = next((problem for label in labels if (problem := describe_tag_problem(label, "BIO"))), "")
-    if problem or OUTSIDE not in labels or len(set(labels)) < len(labels):
-        raise InputError(f"{path}: {problem or f'lacks {OUTSIDE} or has a label twice'}; is it a model of bert-tag?")
-    return labels
-
-
 def read_data(
     settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingDataset:
@@ -177,34 +149,15 @@ def read_data(
             warn_about_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        features = make_windows(file.examples, labels, model.tokenizer, settings, all_pieces)
+        features = make_windows(file.examples, labels, model.tokenizer, settings.encoding, settings.task, all_pieces)
         for line in describe_split(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     file_notation = TagNotation.of_flags(flags)
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), file_notation)
-    return TaggingDataset(labels, file_notation, choose_layers(settings, model), model.tokenizer, splits)
-
-
-def make_windows(
-    examples: Sequence[TaggingExample],
-    labels: Sequence[str],
-    tokenizer: FullTokenizer,
-    settings: TagSettings,
-    all_pieces: bool = False,
-) -> TaggingFeatures:
-    """Return windows over sentences, with the length and stride in the settings.
-
-    Args:
-        examples: sentences.
-        labels: labels in BIO.
-        tokenizer: the model's tokenizer.
-        settings: the run's flags.
-        all_pieces: whether all word pieces have labels, see tagging_features.
-    """
-    length = settings.encoding.max_seq_length
-    stride = window_stride(settings.task.doc_stride, length)
-    return tagging_features(examples, labels, tokenizer, length, stride, all_pieces)
+    return TaggingDataset(
+        labels, file_notation, choose_layers(settings.tagger, settings.rates, model), model.tokenizer, splits
+    )
 
 
 def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:
@@ -235,26 +188,6 @@ def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has
 
 def make_empty_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset:
     """Return a dataset without sentences for a trained model, for new texts."""
-    layers = choose_layers(settings, model)
+    layers = choose_layers(settings.tagger, settings.rates, model)
     notation = TagNotation.of_flags(make_notation_flags(settings.task))
     return TaggingDataset(read_trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
-
-
-def choose_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
-    """Return the encoder layers that the classifier reads.
-
-    Without --layers, this is the last layer, or the last four if the encoder is frozen. Raise
-    InputError for a layer that the model does not have, or that --layers names twice.
-    """
-    layers_flag, num_layers = settings.tagger.layers, model.config.num_hidden_layers
-    if layers_flag is None:
-        return tuple(range(-1, -1 - min(4, num_layers), -1)) if settings.rates.freeze_encoder else (-1,)
-    layers = parse_layers(layers_flag, num_layers)
-    if len({layer.place for layer in layers}) < len(layers):
-        raise InputError(f"--layers={layers_flag}: a layer is named twice (-1 is {num_layers - 1})")
-    chosen_layers = tuple(layer.asked for layer in layers)
-    if EMBEDDING in chosen_layers and isinstance(model.config, ModuleConfig):
-        raise InputError(
-            f"--layers={layers_flag}: a module for tensorflow-hub gives no {EMBEDDING}; name its layers alone"
-        )
-    return chosen_layers

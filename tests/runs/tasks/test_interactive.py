@@ -8,7 +8,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.tasks.interactive import (
     ChunkReader,
     check_files,
-    iterate_chunks,
     predict_items,
     predict_lines,
     write_records,
@@ -21,11 +20,6 @@ def lengths(texts: list[str]) -> list[dict]:
 
 def records(path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_chunks():
-    assert list(iterate_chunks(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(iterate_chunks(iter(""), 2)) == []
 
 
 @pytest.mark.parametrize(("is_line_buffered", "chunks"), [(False, [2, 2, 1]), (True, [1, 1, 1])])

@@ -29,9 +29,9 @@ from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.examples.user_columns import SAMPLE
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
+from bert_cli.predicting.classifier import find_flag_type
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.registry import problem_type
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.tasks.controls import check_choice_flags
@@ -68,24 +68,10 @@ def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
 
     Raise InputError if two flags imply different types.
     """
-    type_name = settings.label_kind.problem_type
-    task_name = settings.task.task_name
-    flag_type = problem_type(type_name) if type_name else None
-    resolved_type = find_task(task_name).problem_type if task_name else flag_type
-    if type_name and resolved_type and type_name != resolved_type.name:
-        raise InputError(
-            f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
-        )
-    choices = settings.choices.choice_columns
-    if choices and resolved_type and not resolved_type.has_choices:
-        source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
-        raise InputError(
-            f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
-        )
-    if choices or (resolved_type and resolved_type.has_choices):
+    flag_type = find_flag_type(settings.task, settings.label_kind, settings.choices)
+    if flag_type and flag_type.has_choices:
         check_choice_flags(settings)
-        return MULTIPLE_CHOICE
-    return resolved_type
+    return flag_type
 
 
 def find_trained_type(settings: ClassifySettings, model: AnyModel) -> ProblemType:

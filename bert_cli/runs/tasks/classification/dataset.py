@@ -26,14 +26,12 @@ from bert_cli.features.classification import (
 )
 from bert_cli.features.cuts import describe_cuts
 from bert_cli.metrics.classification import known_metrics
-from bert_cli.outputs.classification import (
-    text_columns,
-)
+from bert_cli.outputs.classification import text_columns
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shorten
 from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
@@ -210,7 +208,7 @@ class ClassificationDataset(DivisibleDataset):
     evaluation_splits = ("dev", "dev_mismatched")
 
     settings: ClassifySettings
-    decoder: Decoder
+    decoder: FittingDecoder
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
     glue_task: GlueTask | None = None
@@ -272,7 +270,9 @@ class ClassificationDataset(DivisibleDataset):
 
     def subset(self, held_out: np.ndarray) -> Self:
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
-        decoder = make_decoder(self.decoder.problem_type, self.decoder.labels.names, self.settings.inference, True, [])
+        decoder = make_fitting_decoder(
+            self.decoder.problem_type, self.decoder.labels.names, self.settings.inference, True, []
+        )
         return dataclasses.replace(self, splits=self._divide(held_out, "rows"), decoder=decoder)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[FittedPredictions]) -> int:

@@ -1,4 +1,4 @@
-"""Decoder for a classifier's predictions, with --threshold, thresholds.json and calibration.json."""
+"""Decoder with thresholds and temperatures that an evaluation fits, and calibration.json."""
 
 import dataclasses
 import os
@@ -7,15 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
-from bert_cli.features.choice import ChoiceFeatures
-from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.inference.rows import Predictor
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import CONFIDENCE, choose_abstention
+from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
-from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
@@ -119,62 +116,23 @@ def format_calibration(
     return [*lines, f"warning: all texts are left for people, as no part of the rows shows {promise}: {advice}"]
 
 
-LabeledFeatures = ClassificationFeatures | ChoiceFeatures
-
-
 @dataclasses.dataclass(frozen=True)
-class Decoder:
-    """Settings that turn a model's raw predictions into labels or numbers.
+class FittingDecoder(Decoder):
+    """Decoder with thresholds and temperatures that an evaluation chooses.
 
     Attributes:
-        problem_type: the model's problem type.
-        labels: output names, their thresholds, and the uncertainty for --abstain_error.
         should_tune: whether an evaluation chooses the thresholds, see `fit`.
-        calibration: temperatures for the logits, or None.
         calibration_flags: how an evaluation fits the calibration, None if it does not.
     """
 
-    problem_type: ProblemType
-    labels: LabelSet
     should_tune: bool = False
-    calibration: Calibration | None = None
     calibration_flags: CalibrationFlags | None = None
 
-    def infer(self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None) -> Predictions:
-        """Return predictions, calibrated if there is a calibration; see Predictor.infer."""
-        predictions, _ = self.infer_raw(predictor, features, batch_size, title)
-        return self.calibrate(predictions, features.label_ids)
-
-    def infer_raw(
-        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
-    ) -> tuple[Predictions, float]:
-        """Return predictions without calibration, and rows per second; see Predictor.infer."""
-        logits, examples_per_second = predictor.infer(features, batch_size, title)
-        predictions = self.problem_type.decoder.postprocess(logits, features.label_ids)
-        return {**predictions, "logits": logits}, examples_per_second
-
-    def calibrate(self, predictions: Predictions, label_ids: np.ndarray) -> Predictions:
-        """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
-        if not self.calibration:
-            return predictions
-        return self.problem_type.decoder.calibrate(predictions, label_ids, self.calibration)
-
-    def with_calibration(self, calibration: Calibration | None) -> "Decoder":
-        """Return a decoder with another calibration; None removes it."""
-        abstention = calibration.abstention if calibration else None
-        labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
-        return dataclasses.replace(self, labels=labels, calibration=calibration)
-
-    def with_stored_calibration(self, directory: RunDirectory) -> "Decoder":
+    def with_stored_calibration(self, directory: RunDirectory) -> "FittingDecoder":
         """Return a decoder with the calibration.json in a directory, if the directory has one."""
         return self.with_calibration(find_calibration([directory.path], self.temperature_names))
 
-    @property
-    def temperature_names(self) -> Sequence[str]:
-        """Return the labels that have separate temperatures; () if all logits share one."""
-        return self.problem_type.decoder.temperature_names(self.labels.names)
-
-    def fit(self, label_ids: np.ndarray, predictions: Predictions) -> "Decoder":
+    def fit(self, label_ids: np.ndarray, predictions: Predictions) -> "FittingDecoder":
         """Return a decoder that is fitted to an evaluation, as the flags ask for it.
 
         The calibration comes first, because thresholds depend on it.
@@ -191,7 +149,7 @@ class Decoder:
             decoder = self.with_calibration(calibration)
         return decoder.with_tuned_thresholds(label_ids, decoder.calibrate(predictions, label_ids))
 
-    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Predictions) -> "Decoder":
+    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Predictions) -> "FittingDecoder":
         """Return a decoder with the best thresholds for these predictions, if it should tune them."""
         if not self.should_tune:
             return self
@@ -242,48 +200,22 @@ class Decoder:
         return [self.problem_type.metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 
-def make_decoder(
+def make_fitting_decoder(
     problem_type: ProblemType,
     label_names: tuple[str, ...],
     flags: Inference,
     should_tune: bool,
     folders: Sequence[str],
-) -> Decoder:
+) -> FittingDecoder:
     """Return a decoder with the thresholds for --threshold, and without a calibration.
 
     Args:
-        problem_type: the model's problem type.
-        label_names: the model's output names.
-        flags: the group with --threshold.
+        problem_type, label_names, flags, folders: see predicting.decoder.make_decoder.
         should_tune: whether an evaluation of this run chooses the thresholds of --threshold=tuned.
             Otherwise they are read from thresholds.json.
-        folders: directories to search for thresholds.json; the first one that has it wins.
-
-    Raises:
-        InputError: no directory has thresholds.json, or the problem type has no thresholds.
     """
-    if not problem_type.decoder.has_thresholds:
-        if not flags.is_default_threshold:
-            raise InputError(
-                f"--threshold={flags.threshold}: applies to multi-label classification "
-                f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}; leave it out"
-            )
-        return Decoder(problem_type, LabelSet(label_names))
-    is_tuned = flags.threshold == TUNED
+    if should_tune and problem_type.decoder.has_thresholds and flags.threshold == TUNED:
+        thresholds = np.full(len(label_names), multi_label.DEFAULT_THRESHOLD)
+        return FittingDecoder(problem_type, LabelSet(label_names, thresholds), should_tune=True)
     # A run that only predicts uses thresholds that an earlier evaluation has tuned.
-    if is_tuned and not should_tune:
-        return Decoder(problem_type, LabelSet(label_names, _read_tuned_thresholds(label_names, folders)))
-    threshold = multi_label.DEFAULT_THRESHOLD if is_tuned else float(flags.threshold)
-    return Decoder(problem_type, LabelSet(label_names, np.full(len(label_names), threshold)), is_tuned)
-
-
-def _read_tuned_thresholds(label_names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
-    paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
-    path = next((path for path in paths if files.exists(path)), None)
-    if path is None:
-        raise InputError(
-            f"--threshold={TUNED}: there is no "
-            f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
-            "thresholds"
-        )
-    return multi_label.read_thresholds(path, label_names)
+    return FittingDecoder(**vars(make_decoder(problem_type, label_names, flags, folders)))

@@ -27,7 +27,7 @@ from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import find_trained_type
-from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.interface import Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Inference
@@ -108,7 +108,7 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
 
 def load_teacher(
     task_type: type[Task[AnyModel, Any, Any]],
-    dataset_type: Callable[[ClassifySettings, Decoder, FullTokenizer], Any],
+    dataset_type: Callable[[ClassifySettings, FittingDecoder, FullTokenizer], Any],
     settings: ClassifySettings,
     labels: tuple[str, ...],
     problem_type: ProblemType,
@@ -138,7 +138,7 @@ def load_teacher(
     teacher_type = find_trained_type(teacher_settings, model)
     teacher_labels = model.head.labels or ()
     # The student learns probabilities, so thresholds.json is not needed; a copied model may lack it.
-    decoder = make_decoder(teacher_type, teacher_labels, Inference(), False, ())
+    decoder = make_fitting_decoder(teacher_type, teacher_labels, Inference(), False, ())
     data = dataset_type(teacher_settings, decoder, model.tokenizer)
     if teacher_type is not problem_type:
         raise InputError(

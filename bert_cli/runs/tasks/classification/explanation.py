@@ -1,4 +1,4 @@
-"""Explanations for a classifier's predictions: each word's share in a text's score."""
+"""Explanations of predictions in the report and at the terminal."""
 
 import json
 import sys
@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.examples.text_lines import TextLine
-from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import warn_cuts
-from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
-from bert_cli.problem_types.columns import significant
+from bert_cli.predicting.explanation import explain, text_record, tokenize_for_explanation
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
 from bert_cli.runtime.streams import print_text
@@ -18,81 +16,9 @@ from bert_cli.runtime.streams import print_text
 if TYPE_CHECKING:
     from bert_cli.inference.rows import Predictor
 
-BUDGET = 512  # masked copies per text, for --explain
 # The report explains 6 dev rows of at most 40 words, with 48 masked copies each.
 DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48
 METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which the words are uncovered"
-
-
-def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
-    """Return the keys for the text or pair in a JSON line with a prediction."""
-    return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
-
-
-def tokenize_for_explanation(
-    predictor: "Predictor", data: ClassificationDataset, text_a: str, text_b: str | None
-) -> WordTokens:
-    """Return a text's or pair's tokens, as one sequence even if the model uses windows.
-
-    Args:
-        predictor: the opened model, which has the sequence length.
-        data: dataset with the tokenizer.
-        text_a: the text.
-        text_b: second text of a pair, or None.
-    """
-    return word_tokens(text_a, text_b, data.tokenizer, predictor.max_seq_length)
-
-
-def explain(
-    predictor: "Predictor",
-    data: ClassificationDataset,
-    tokens: WordTokens,
-    batch_size: int,
-    budget: int = BUDGET,
-) -> dict[str, Any]:
-    """Return the prediction for a text, and each word's share in the score.
-
-    The result has these keys:
-
-    label, probability                      prediction for single-label classification
-    labels, explained_label, probability    prediction for multi-label classification
-    value                                   prediction for regression
-    score, masked_score                     score of the text, without and with all words masked
-    words                                   {"word", "share"} per word in text order, with
-                                            "text_b": true for the second text
-
-    The shares add up to score − masked_score.
-
-    Args:
-        predictor: the opened model.
-        data: dataset with decoder and tokenizer.
-        tokens: result of tokenize_for_explanation.
-        batch_size: rows per batch.
-        budget: approximate number of masked copies to predict.
-    """
-    problem_type = data.decoder.problem_type
-    labels = data.decoder.labels
-    tokenizer = data.tokenizer
-    # Use a fixed seed: the same text must have the same shares in every call.
-    orders = uncovering_orders(len(tokens.seen), budget, seed=0)
-    sequences = masked_rows(tokens, orders, tokenizer)
-    ids = tuple(map(str, range(len(sequences))))
-    # The features need labels, but nothing reads the losses, so missing labels are enough.
-    label_ids = problem_type.reader.label_array([None] * len(ids), labels.names)
-    # Even for a model with windows, each masked copy is one sequence.
-    features = ClassificationFeatures(sequences, label_ids, ids)
-    predictions = data.decoder.infer(predictor, features, batch_size, None)
-    prediction, values = problem_type.decoder.explained_score(predictions, labels)
-    shares = word_shares(tokens, orders, values)
-    words: list[dict[str, Any]] = [
-        {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
-        for word, share, is_second in zip(tokens.words, shares.tolist(), tokens.is_second, strict=True)
-    ]
-    return prediction | {
-        "score": significant(values[0]),
-        "masked_score": significant(values[1]),
-        "words": words,
-    }
 
 
 def explain_eval_examples(
@@ -134,8 +60,8 @@ def explain_eval_examples(
     short.sort(key=lambda row: -problem_type.metrics.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
-        tokens = tokenize_for_explanation(predictor, data, row["text"], row.get("text_b"))
-        row["explanation"] = explain(predictor, data, tokens, batch_size, DEV_BUDGET)
+        tokens = tokenize_for_explanation(predictor, data.tokenizer, row["text"], row.get("text_b"))
+        row["explanation"] = explain(predictor, data.decoder, data.tokenizer, tokens, batch_size, DEV_BUDGET)
     return examples
 
 
@@ -184,9 +110,9 @@ def print_explanation(predictor: "Predictor", data: ClassificationDataset, line:
         line: the text or pair.
         batch_size: rows per batch.
     """
-    tokens = tokenize_for_explanation(predictor, data, line.text_a, line.text_b)
+    tokens = tokenize_for_explanation(predictor, data.tokenizer, line.text_a, line.text_b)
     warn_cuts(tokens.cuts, data.settings.encoding.max_seq_length, place="--explain")
-    record = explain(predictor, data, tokens, batch_size)
+    record = explain(predictor, data.decoder, data.tokenizer, tokens, batch_size)
     if not predictor.is_chief:
         return
     record = text_record(line.text_a, line.text_b) | record

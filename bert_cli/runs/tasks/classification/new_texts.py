@@ -16,8 +16,10 @@ from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
+from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
+from bert_cli.predicting.explanation import text_record
 from bert_cli.runs.engine import shards
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -26,7 +28,7 @@ from bert_cli.runs.loading.trained import num_trained_texts, trained_columns
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables
-from bert_cli.runs.tasks.classification.explanation import print_explanation, text_record
+from bert_cli.runs.tasks.classification.explanation import print_explanation
 from bert_cli.runs.tasks.classification.task import (
     ClassificationTask,
     find_trained_labels,
@@ -66,7 +68,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     if plan and not shards_to_do:
         return data.facts()
     # Encode the first texts for their errors, before TensorFlow takes seconds to import.
-    _features(lines[: interactive.CHUNK], data)
+    _features(lines[:CHUNK], data)
     if plan:
         settings = dataclasses.replace(settings, devices=settings.devices.without_workers())
     predictor = opening.open_for_new_texts(task, model, data, settings)

@@ -24,7 +24,7 @@ from bert_cli.outputs.classification import (
 from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.classification.decoder import Decoder
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import Inference
 
@@ -63,7 +63,7 @@ class PredictionTables:
         ids: Sequence[str],
         make_text_columns: Callable[[Sequence[Any]], dict[str, Column]],
         predictions: Predictions,
-        decoder: Decoder,
+        decoder: FittingDecoder,
     ) -> None:
         """Write the tables.
 
@@ -95,13 +95,13 @@ class PredictionTables:
 class FittedPredictions(NamedTuple):
     """Predictions of an evaluation, and the decoder that it has fitted to them."""
 
-    decoder: Decoder
+    decoder: FittingDecoder
     predictions: Predictions
 
 
 def write_folds(
     paths: tuple[str, str],
-    decoder: Decoder,
+    decoder: FittingDecoder,
     flags: CalibrationFlags,
     label_ids: np.ndarray,
     folds: np.ndarray,
@@ -197,7 +197,7 @@ class LabeledRows(Protocol):
 
 
 def score_baselines(
-    decoder: Decoder, train: LabeledRows, dev: LabeledRows, num_outputs: int, seed: int, batch_size: int
+    decoder: FittingDecoder, train: LabeledRows, dev: LabeledRows, num_outputs: int, seed: int, batch_size: int
 ) -> dict[str, dict[str, float]]:
     """Return each baseline's metrics on the dev rows.
 
@@ -231,7 +231,7 @@ def score_baselines(
 
 
 def _evaluate_baseline(
-    decoder: Decoder, label_ids: np.ndarray, outputs: np.ndarray, batch_size: int, should_tune: bool
+    decoder: FittingDecoder, label_ids: np.ndarray, outputs: np.ndarray, batch_size: int, should_tune: bool
 ) -> dict[str, float]:
     problem_type = decoder.problem_type
     # The losses are not reported, so zeros are enough.

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import WINDOWS
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
+from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -35,7 +34,12 @@ from bert_cli.runs.tasks.classification.dataset import (
     prediction_tables,
     split_names,
 )
-from bert_cli.runs.tasks.classification.decoder import Decoder, check_calibration, make_decoder, remove_calibration
+from bert_cli.runs.tasks.classification.decoder import (
+    FittingDecoder,
+    check_calibration,
+    make_fitting_decoder,
+    remove_calibration,
+)
 from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
@@ -72,7 +76,7 @@ def make_empty_dataset(
         folders: directories to search for thresholds.json.
     """
     problem_type = find_trained_type(settings, model)
-    decoder = make_decoder(problem_type, labels, settings.inference, False, folders)
+    decoder = make_fitting_decoder(problem_type, labels, settings.inference, False, folders)
     decoder = decoder.with_calibration(model.head.calibration(problem_type, labels))
     return ClassificationDataset(settings, decoder, model.tokenizer)
 
@@ -115,7 +119,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         should_tune = phases.do_eval or not settings.inference.do_predict
         if settings.calibration.calibrate:
             check_calibration(settings, model, data.problem_type)
-        decoder = make_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
+        decoder = make_fitting_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
         if not phases.do_train:
             decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
         if settings.calibration.calibrate and phases.do_eval:
@@ -158,28 +162,15 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
-        from bert_cli.heads.choice import BertChoice
-        from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
         from bert_cli.heads.losses import Distillation
 
-        flags = self.settings.distillation
-        has_windows = self.settings.encoding.long_text == WINDOWS
+        flags, text_input = self.settings.distillation, self.settings.head.text_input
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
-        model_class = BertWindowsClassifier if has_windows else BertClassifier
-        problem_type = data.decoder.problem_type
-        if problem_type.has_choices:
-            model_class = BertChoice
-        num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
-        return model_class(
-            model.config, num_outputs, problem_type.name, self.settings.head.text_input, distillation, **options
-        )
+        long_text = self.settings.encoding.long_text
+        return build_classifier(model.config, data.decoder, text_input, long_text, options, distillation)
 
     def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
-        problem_type = data.decoder.problem_type
-        num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
-        activation = problem_type.decoder.activation
-        spec = HeadSpec(CLASSIFIER, num_outputs, self.settings.head.text_input, activation=activation)
-        return Head(spec, "a fine-tuned classifier")
+        return classifier_network(data.decoder, self.settings.head.text_input)
 
     def training_input(
         self, data: ClassificationDataset, directory: RunDirectory | None, resumes: bool, is_chief: bool
@@ -231,7 +222,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         if predictor.is_chief:
             decoder.write(RunDirectory(self.settings.phases.output_dir))
         split, predictions = computed[0]
-        # Explanations need the tuned thresholds and the temperatures.
+        # Explanations use the tuned thresholds and the temperatures.
         data = dataclasses.replace(data, decoder=decoder)
         examples = functools.partial(explain_eval_examples, predictor, data, split, predictions, batch_size)
         report: JsonObject = {"eval_examples_per_second": rates[0], "eval": details}
@@ -239,7 +230,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             report["calibration"] = decoder.calibration.facts(decoder.temperature_names)
         return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples)
 
-    def _decoder(self, data: ClassificationDataset) -> Decoder:
+    def _decoder(self, data: ClassificationDataset) -> FittingDecoder:
         """Return the dataset's decoder; after training, with the calibration in output_dir.
 
         Training removes calibration.json, unless it was already finished.

@@ -9,7 +9,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.flags.option import build
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split, prediction_tables, split_names
-from bert_cli.runs.tasks.classification.decoder import make_decoder
+from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -59,7 +59,7 @@ def test_choices(choices):
 
 
 def test_a_dataset_names_its_splits_and_files(settings, texts):
-    decoder = make_decoder(SINGLE_LABEL, ("no", "yes"), settings.inference, False, [])
+    decoder = make_fitting_decoder(SINGLE_LABEL, ("no", "yes"), settings.inference, False, [])
     data = ClassificationDataset(settings, decoder, TOKENIZER, {"dev": texts, "test": texts, "test_mismatched": texts})
     assert split_names(data, "test") == ["test", "test_mismatched"]
     assert prediction_tables(data).names("test") == ["test_results.tsv", "predictions.tsv"]
@@ -71,7 +71,7 @@ def test_a_dataset_names_its_splits_and_files(settings, texts):
 def test_correlations_are_undefined_for_equal_numbers(settings):
     examples = [ClassificationExample(f"dev-{row}", "dog", None, "2.5") for row in range(2)]
     split = make_split("dev", examples, (), TOKENIZER, REGRESSION, settings.encoding)
-    decoder = make_decoder(REGRESSION, (), settings.inference, False, [])
+    decoder = make_fitting_decoder(REGRESSION, (), settings.inference, False, [])
     data = ClassificationDataset(settings, decoder, TOKENIZER, {"dev": split})
     assert data.undefined_metrics == REGRESSION.metrics.correlations
 

@@ -10,7 +10,7 @@ from bert_cli.metrics.calibration import Abstention
 from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.classification.decoder import format_calibration, make_decoder
+from bert_cli.runs.tasks.classification.decoder import format_calibration, make_fitting_decoder
 from bert_cli.settings.groups import TUNED, Inference
 
 LABELS = ("x", "y")
@@ -19,27 +19,27 @@ LABEL_IDS = np.array([[1, 1], [1, 0], [0, 1]], np.float32)
 
 
 def test_a_fixed_threshold_is_the_threshold_of_each_label():
-    decoder = make_decoder(MULTI_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+    decoder = make_fitting_decoder(MULTI_LABEL, LABELS, Inference(threshold="0.3"), False, [])
     assert decoder.labels.thresholds.tolist() == [0.3, 0.3]
     assert decoder.with_tuned_thresholds(LABEL_IDS, PROBABILITIES) is decoder
 
 
 def test_other_problem_types_have_no_threshold():
-    assert make_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
+    assert make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
     with pytest.raises(InputError, match=r"--threshold=0\.3: applies to multi-label classification"):
-        make_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+        make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
 
 
 def test_tuned_thresholds_are_written_and_read(tmp_path):
     flags = Inference(threshold=TUNED)
     with pytest.raises(InputError, match=r"--threshold=tuned: there is no thresholds\.json"):
-        make_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
-    decoder = make_decoder(MULTI_LABEL, LABELS, flags, True, []).with_tuned_thresholds(LABEL_IDS, PROBABILITIES)
+        make_fitting_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
+    decoder = make_fitting_decoder(MULTI_LABEL, LABELS, flags, True, []).with_tuned_thresholds(LABEL_IDS, PROBABILITIES)
     decisions = MULTI_LABEL.decoder.decisions(PROBABILITIES, decoder.labels)
     assert decisions == [("x", "y"), ("x",), ("y",)]
     decoder.write(RunDirectory(str(tmp_path)))
     assert list(json.loads((tmp_path / "thresholds.json").read_text())) == ["x", "y"]
-    stored = make_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
+    stored = make_fitting_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
     assert MULTI_LABEL.decoder.decisions(PROBABILITIES, stored.labels) == decisions
 
 
@@ -47,7 +47,7 @@ def test_a_calibration_divides_the_logits():
     logits = np.log(np.array([[9, 1], [1, 4]], np.float32))
     label_ids = np.array([0, 1])
     raw = SINGLE_LABEL.decoder.postprocess(logits, label_ids) | {"logits": logits}
-    decoder = make_decoder(SINGLE_LABEL, LABELS, Inference(), False, [])
+    decoder = make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(), False, [])
     assert decoder.calibrate(raw, label_ids) is raw
     calibrated = decoder.with_calibration(Calibration((2.0,), 2, 0.02, Abstention(0.3, 0.5)))
     assert calibrated.labels.abstain_from == 0.3

@@ -11,11 +11,11 @@ from bert_cli.outputs.classification import text_columns
 from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.parts import Scores
 from bert_cli.problem_types.registry import SINGLE_LABEL
-from bert_cli.runs.tasks.classification.decoder import make_decoder
+from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
 from bert_cli.runs.tasks.classification.results import PredictionTables, name_scores, score_baselines
 from bert_cli.settings.groups import Inference
 
-DECODER = make_decoder(SINGLE_LABEL, ("0", "1"), Inference(), False, [])
+DECODER = make_fitting_decoder(SINGLE_LABEL, ("0", "1"), Inference(), False, [])
 PREDICTIONS = {"probabilities": np.array([[0.75, 0.25], [0.375, 0.625]], np.float32)}
 
 

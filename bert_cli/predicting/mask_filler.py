@@ -1,4 +1,4 @@
-"""Predictions of masked words by a pre-trained BERT; this module does not import TensorFlow."""
+"""Pre-trained models that are opened to predict masked words."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,15 +8,19 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
 from bert_cli.inference.rows import open_engine, run_sequences
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.answers.fill_mask import fill_mask_record, most_probable
+from bert_cli.predicting.settings import MaskFillerSettings
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,3 +138,47 @@ def predict_masks(
         tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in candidates[row, :count].tolist()]
         next_sentence = float(follows[row]) if masked.is_pair else None
         yield fill_mask_record(text, tokens, probabilities[row, :count], next_sentence)
+
+
+@dataclasses.dataclass(frozen=True)
+class TextMaskFiller:
+    """An opened pre-trained model for texts in memory.
+
+    Attributes:
+        pretrained: the model on its engine.
+        model: the model's files.
+    """
+
+    pretrained: PretrainedModel
+    model: ModelBundle[BertConfig]
+
+    def records(self, texts: Sequence[str], top_k: int) -> list[dict]:
+        """Return one dict per text, as in the JSON lines of bert-fill-mask.
+
+        Args:
+            texts: texts, or pairs separated by ` ||| `.
+            top_k: number of candidates per mask.
+        """
+        tokenizer, num_positions = self.model.tokenizer, self.model.config.max_position_embeddings
+        named_texts = ((f"texts[{number}]", text) for number, text in enumerate(texts))
+        masked_texts = tokenize_masked_texts(self.pretrained, named_texts, tokenizer, num_positions)
+        num_candidates = min(top_k, self.model.vocabulary.size)
+        return [
+            record
+            for chunk in iterate_chunks(masked_texts)
+            for record in predict_masks(self.pretrained, tokenizer, num_candidates, chunk)
+        ]
+
+
+def open_mask_filler(settings: MaskFillerSettings, checkpoint: CheckpointPath) -> TextMaskFiller:
+    """Return a pre-trained model with its weights.
+
+    Args:
+        settings: flags for the model's files and devices.
+        checkpoint: the checkpoint.
+
+    Raises:
+        InputError: if the checkpoint has no masked-LM head.
+    """
+    model = load_model(settings.model, checkpoint, 3, needs_bert=True)
+    return TextMaskFiller(open_masked_words(model, settings.devices), model)

@@ -1,0 +1,227 @@
+"""Text classifiers that are opened for new texts."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.glue import find_task
+from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.occlusion import WordTokens
+from bert_cli.inference.engine import Head
+from bert_cli.inference.rows import Predictor
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.predicting.decoder import Decoder, make_decoder
+from bert_cli.predicting.explanation import BUDGET, explain, text_record, tokenize_for_explanation
+from bert_cli.predicting.opening import open_for_new_texts
+from bert_cli.predicting.settings import ClassifierSettings
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import problem_type
+from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.trained import check_label_count, num_trained_texts
+from bert_cli.settings.classification import Classification
+from bert_cli.settings.data import Choices, LabelKind
+from bert_cli.settings.groups import WINDOWS, Encoding
+from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.heads.losses import Distillation
+    from bert_cli.heads.model import NetworkOptions, TaskModel
+
+BATCH_SIZE = 32  # texts of maximum length
+Pair = tuple[str, str | None]
+
+
+def find_flag_type(task: Classification, label_kind: LabelKind, choices: Choices) -> ProblemType | None:
+    """Return the problem type from --task_name or other flags, or None if the data decides it.
+
+    Args:
+        task: flags with --task_name.
+        label_kind: flags with --problem_type.
+        choices: flags with --choice_columns.
+
+    Raises:
+        InputError: two flags imply different types.
+    """
+    type_name, task_name = label_kind.problem_type, task.task_name
+    flag_type = problem_type(type_name) if type_name else None
+    resolved_type = find_task(task_name).problem_type if task_name else flag_type
+    if type_name and resolved_type and type_name != resolved_type.name:
+        raise InputError(
+            f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
+        )
+    if choices.choice_columns and resolved_type and not resolved_type.has_choices:
+        source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
+        raise InputError(
+            f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
+        )
+    return MULTIPLE_CHOICE if choices.choice_columns else resolved_type
+
+
+def classifier_network(decoder: Decoder, text_input: TextInput) -> Head:
+    """Return a classifier's description, for all engines.
+
+    Args:
+        decoder: problem type and labels.
+        text_input: the encoder output that the head reads.
+    """
+    num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
+    activation = decoder.problem_type.decoder.activation
+    return Head(HeadSpec(CLASSIFIER, num_outputs, text_input, activation=activation), "a fine-tuned classifier")
+
+
+def build_classifier(
+    config: BertConfig | ModuleConfig,
+    decoder: Decoder,
+    text_input: TextInput,
+    long_text: str,
+    options: "NetworkOptions",
+    distillation: "Distillation | None" = None,
+) -> "TaskModel":
+    """Return the encoder with a classifier, a keras.Model; import TensorFlow.
+
+    Args:
+        config: the model's config.
+        decoder: problem type and labels.
+        text_input: the encoder output that the head reads.
+        long_text: value of --long_text.
+        options: keyword arguments that all networks share.
+        distillation: loss of a teacher's probabilities, or None.
+    """
+    # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
+    from bert_cli.heads.choice import BertChoice
+    from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
+
+    model_class = BertWindowsClassifier if long_text == WINDOWS else BertClassifier
+    if decoder.problem_type.has_choices:
+        model_class = BertChoice
+    num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
+    return model_class(config, num_outputs, decoder.problem_type.name, text_input, distillation, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class TextClassifier:
+    """An opened classifier.
+
+    Attributes:
+        predictor: the model on its engine.
+        decoder: problem type, labels, thresholds and calibration.
+        tokenizer: the model's tokenizer.
+        encoding: sequence length, and treatment of longer texts.
+        takes_pairs: False if the model was trained on single texts, so that a pair is an error.
+    """
+
+    predictor: Predictor
+    decoder: Decoder
+    tokenizer: FullTokenizer
+    encoding: Encoding
+    takes_pairs: bool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the label names, () for a regression."""
+        return self.decoder.labels.names
+
+    def check_pair(self, text_b: str | None, place: str) -> None:
+        """Raise InputError for a second text if the model was trained on single texts."""
+        refuse_if(
+            text_b is not None and not self.takes_pairs,
+            f"{place}: has a second text, and the model was trained on single texts; give one text",
+        )
+
+    def check_pairs(self, pairs: Sequence[Pair]) -> None:
+        """Raise InputError with the index of a pair if the model was trained on single texts."""
+        for row, (_, text_b) in enumerate(pairs):
+            self.check_pair(text_b, f"texts[{row}]")
+
+    def encode(self, pairs: Sequence[Pair]) -> ClassificationFeatures:
+        """Return the features of texts or pairs."""
+        examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(pairs)]
+        length, long_text = self.encoding.max_seq_length, self.encoding.long_text
+        return classification_features(
+            examples, self.labels, self.tokenizer, length, self.decoder.problem_type, long_text
+        )
+
+    def infer(
+        self, features: ClassificationFeatures, batch_size: int = BATCH_SIZE, title: str | None = None
+    ) -> Predictions:
+        """Return the model's outputs for features, see Predictor.infer."""
+        return self.decoder.infer(self.predictor, features, batch_size, title)
+
+    def records(self, pairs: Sequence[Pair], features: ClassificationFeatures) -> list[dict[str, Any]]:
+        """Return one dict per text, as in the JSON lines for --input_file.
+
+        Each has `text` (and `text_b`), together with `label` and `probabilities`, `labels` and
+        `probabilities` for multi-label models, or `value` for a regression.
+
+        Args:
+            pairs: one text or more.
+            features: the result of `encode`.
+        """
+        outputs = self.infer(features)
+        columns = self.decoder.problem_type.columns
+        return [
+            text_record(*pair) | columns.record(outputs, row, self.decoder.labels) for row, pair in enumerate(pairs)
+        ]
+
+    def tokenize_for_explanation(self, text: str, text_b: str | None) -> WordTokens:
+        """Return the words to explain, see explanation.tokenize_for_explanation."""
+        return tokenize_for_explanation(self.predictor, self.tokenizer, text, text_b)
+
+    def explain(self, text: str, text_b: str | None, tokens: WordTokens, budget: int = BUDGET) -> dict[str, Any]:
+        """Return the texts with their prediction and each word's share in it.
+
+        Args:
+            text, text_b: the text, or both texts of a pair.
+            tokens: the result of `tokenize_for_explanation`.
+            budget: approximate number of masked copies to compute.
+        """
+        record = explain(self.predictor, self.decoder, self.tokenizer, tokens, BATCH_SIZE, budget)
+        return text_record(text, text_b) | record
+
+
+def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: tuple[str, ...] = ()) -> TextClassifier:
+    """Return a trained classifier with its weights, ready to use.
+
+    Args:
+        settings: flags, including the training run's values.
+        model: the model's files.
+        label_names: label names, in output order; () to use those in the model's files.
+
+    Raises:
+        InputError: if the labels are unknown or do not fit, or if this is a multiple-choice model.
+    """
+    folder = model.required_checkpoint.folder
+    flag_type = find_flag_type(settings.task, settings.label_kind, settings.choices)
+    trained_type = flag_type or model.head.problem_type or SINGLE_LABEL
+    if trained_type.has_choices:
+        raise InputError(f"{folder}: this is a multiple-choice model; predict a file with bert-classify")
+    # labels.txt may be missing next to a third-party checkpoint.
+    if trained_type.reader.is_numeric and label_names:
+        raise InputError(f"labels: the model in {folder} predicts a number; leave them out")
+    # config.json may name a regression's output.
+    if trained_type.reader.has_names:
+        check_label_count(label_names, model)
+        label_names = label_names or model.head.labels or model.head.generic_labels
+    if not label_names and trained_type.reader.has_names:
+        raise InputError(f"{folder}: has no labels.txt, so the labels are not known; give labels=[…]")
+    decoder = make_decoder(trained_type, label_names, settings.inference, run_folders(model.required_checkpoint))
+    decoder = decoder.with_calibration(model.head.calibration(trained_type, label_names))
+    encoding, text_input = settings.encoding, settings.head.text_input
+
+    def build(compute_dtype: str) -> "TaskModel":
+        options: NetworkOptions = {"compute_dtype": compute_dtype}
+        return build_classifier(model.config, decoder, text_input, encoding.long_text, options)
+
+    network = classifier_network(decoder, text_input)
+    predictor = open_for_new_texts(
+        network, build, model, settings.devices, encoding.max_seq_length, settings.model.strict
+    )
+    takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
+    return TextClassifier(predictor, decoder, model.tokenizer, encoding, takes_pairs)

@@ -1,0 +1,110 @@
+"""Decoder for a classifier's predictions, with --threshold, thresholds.json and calibration.json."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Protocol, Self
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import THRESHOLDS
+from bert_cli.features.ragged import Features
+from bert_cli.inference.rows import Predictor
+from bert_cli.metrics import multi_label
+from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.parts import LabelSet, Predictions
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.settings.groups import TUNED, Inference
+
+
+class LabeledFeatures(Features, Protocol):
+    """Features of rows, and their labels."""
+
+    @property
+    def label_ids(self) -> np.ndarray: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoder:
+    """Settings that turn a model's raw predictions into labels or numbers.
+
+    Attributes:
+        problem_type: the model's problem type.
+        labels: output names, their thresholds, and the uncertainty for --abstain_error.
+        calibration: temperatures for the logits, or None.
+    """
+
+    problem_type: ProblemType
+    labels: LabelSet
+    calibration: Calibration | None = None
+
+    def infer(self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None) -> Predictions:
+        """Return predictions, calibrated if there is a calibration; see Predictor.infer."""
+        predictions, _ = self.infer_raw(predictor, features, batch_size, title)
+        return self.calibrate(predictions, features.label_ids)
+
+    def infer_raw(
+        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
+    ) -> tuple[Predictions, float]:
+        """Return predictions without calibration, and rows per second; see Predictor.infer."""
+        logits, examples_per_second = predictor.infer(features, batch_size, title)
+        predictions = self.problem_type.decoder.postprocess(logits, features.label_ids)
+        return {**predictions, "logits": logits}, examples_per_second
+
+    def calibrate(self, predictions: Predictions, label_ids: np.ndarray) -> Predictions:
+        """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
+        if not self.calibration:
+            return predictions
+        return self.problem_type.decoder.calibrate(predictions, label_ids, self.calibration)
+
+    def with_calibration(self, calibration: Calibration | None) -> Self:
+        """Return a decoder with another calibration; None removes it."""
+        abstention = calibration.abstention if calibration else None
+        labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
+        return dataclasses.replace(self, labels=labels, calibration=calibration)
+
+    @property
+    def temperature_names(self) -> Sequence[str]:
+        """Return the labels that have separate temperatures; () if all logits share one."""
+        return self.problem_type.decoder.temperature_names(self.labels.names)
+
+
+def make_decoder(
+    problem_type: ProblemType, label_names: tuple[str, ...], flags: Inference, folders: Sequence[str]
+) -> Decoder:
+    """Return a decoder with the thresholds for --threshold, and without a calibration.
+
+    Args:
+        problem_type: the model's problem type.
+        label_names: the model's output names.
+        flags: the group with --threshold.
+        folders: directories to search for thresholds.json; the first one that has it wins.
+
+    Raises:
+        InputError: no directory has thresholds.json, or the problem type has no thresholds.
+    """
+    if not problem_type.decoder.has_thresholds:
+        if not flags.is_default_threshold:
+            raise InputError(
+                f"--threshold={flags.threshold}: applies to multi-label classification "
+                f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}; leave it out"
+            )
+        return Decoder(problem_type, LabelSet(label_names))
+    if flags.threshold == TUNED:
+        return Decoder(problem_type, LabelSet(label_names, _read_tuned_thresholds(label_names, folders)))
+    return Decoder(problem_type, LabelSet(label_names, np.full(len(label_names), float(flags.threshold))))
+
+
+def _read_tuned_thresholds(label_names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
+    paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
+    path = next((path for path in paths if files.exists(path)), None)
+    if path is None:
+        raise InputError(
+            f"--threshold={TUNED}: there is no "
+            f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
+            "thresholds"
+        )
+    return multi_label.read_thresholds(path, label_names)

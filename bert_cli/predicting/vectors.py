@@ -1,0 +1,154 @@
+"""Encoders that are opened to turn texts into vectors."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.text_lines import TextLine
+from bert_cli.features.cuts import NOT_CUT, Cuts
+from bert_cli.features.extraction import extraction_chunks
+from bert_cli.features.layer_choice import parse_layers
+from bert_cli.features.packing import check_max_seq_length
+from bert_cli.inference.pooling import VectorChoice, VectorModel
+from bert_cli.inference.rows import open_engine
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
+from bert_cli.predicting.settings import VectorSettings
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.checks import PairCheck
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.engines import INT8
+
+# Limits for a chunk in memory: lines, and float32 numbers (64 MB).
+MAX_LINES = 8192
+MAX_NUMBERS = 1 << 24
+
+
+def open_vector_model(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> VectorModel:
+    """Return a model for vectors without weights, using the chosen engine.
+
+    Args:
+        model: the model.
+        devices: flags that select engine, devices and precision.
+        choice: settings for the vectors.
+        strict: whether a conflict is an error instead of a warning.
+    """
+    inference = devices.inference
+    if inference and choice.with_attention and inference.precision == INT8:
+        raise InputError(f"{inference.flag} shows no attention; leave it out")
+    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length)
+    return VectorModel(engine, choice, PairCheck(model.config, model.config_name, strict))
+
+
+def chunk_limits(
+    config: BertConfig | ModuleConfig,
+    num_layers: int,
+    is_pooled: bool,
+    with_attention: bool = False,
+) -> dict[str, Any]:
+    """Return arguments for `extraction_chunks` that limit memory use.
+
+    Args:
+        config: the model's config.
+        num_layers: number of chosen layers.
+        is_pooled: whether vectors are for lines, not tokens.
+        with_attention: whether attention is extracted, too.
+
+    Returns:
+        max_lines, cost and max_cost. Costs are numbers of float32 values.
+    """
+    vectors = 0 if is_pooled else num_layers * config.hidden_size
+    # The size of attention is quadratic in a line's number of tokens.
+    pairs = 0
+    if with_attention and isinstance(config, BertConfig):
+        pairs = config.num_hidden_layers * config.num_attention_heads
+
+    def cost(tokens: int) -> int:
+        return tokens * (vectors + tokens * pairs)
+
+    return {"max_lines": MAX_LINES, "cost": cost, "max_cost": MAX_NUMBERS}
+
+
+@dataclasses.dataclass(frozen=True)
+class TextVectors:
+    """An opened encoder for texts in memory.
+
+    Attributes:
+        vector_model: the encoder on its engine, with the choice of vectors.
+        model: the model's files.
+        normalize: whether to divide each vector by its length.
+        long_text: whether to compute longer texts in windows, instead of cutting them.
+    """
+
+    vector_model: VectorModel
+    model: AnyModel
+    normalize: bool
+    long_text: bool
+
+    @property
+    def width(self) -> int:
+        """Return W, the length of a vector: the layers are concatenated."""
+        return self.model.config.hidden_size * len(self.vector_model.choice.state_indices)
+
+    @property
+    def max_seq_length(self) -> int:
+        """Return the maximum number of tokens in a text."""
+        return self.vector_model.choice.max_seq_length
+
+    def rows(self, pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[FeatureRows, Cuts]]:
+        """Yield the vectors of texts or pairs, and what was cut, chunk by chunk."""
+        tokenizer, choice = self.model.tokenizer, self.vector_model.choice
+        limits = chunk_limits(self.model.config, len(choice.state_indices), choice.pooling != "none")
+        lines = (
+            TextLine(number, text.strip(), None if text_b is None else text_b.strip())
+            for number, (text, text_b) in enumerate(pairs)
+        )
+        convert = tokenizer.convert_ids_to_tokens
+        for features in extraction_chunks(lines, tokenizer, self.max_seq_length, self.long_text, **limits):
+            vectors, _ = self.vector_model.extract(features)
+            # Concatenate the layers, because callers use one vector per text.
+            yield feature_rows(vectors, features, choice.pooling, "concat", self.normalize, convert), features.cuts
+
+    def extract(self, pairs: Sequence[tuple[str, str | None]]) -> tuple[np.ndarray, Cuts]:
+        """Return one vector per text or pair, float32 [n, W], and what was cut."""
+        # Fill the array chunk by chunk to avoid a second copy of all vectors.
+        vectors = np.empty((len(pairs), self.width), np.float32)
+        num_written, cuts = 0, NOT_CUT
+        for rows, chunk_cuts in self.rows(pairs):
+            vectors[num_written : num_written + len(rows)] = rows.values[:, 0]
+            num_written += len(rows)
+            cuts += chunk_cuts
+        if num_written != len(pairs):
+            raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
+        return vectors, cuts
+
+    def count_tokens(self, texts: Iterable[str]) -> list[int]:
+        """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
+        return [min(self.max_seq_length, len(self.model.tokenizer.encode(text)) + 2) for text in texts]
+
+
+def open_vectors(
+    settings: VectorSettings, model: AnyModel, layers: str, pooling: str, normalize: bool, long_text: bool = False
+) -> TextVectors:
+    """Return an encoder with its weights.
+
+    Args:
+        settings: flags for lengths and devices.
+        model: the model's files.
+        layers: layers as in --layers.
+        pooling: one of settings.texts.POOLINGS.
+        normalize, long_text: see TextVectors.
+
+    Raises:
+        InputError: if the model lacks a layer, or the sequence length is too short.
+    """
+    length, config = settings.encoding.max_seq_length, model.config
+    check_max_seq_length(length, pairs=long_text)
+    places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
+    choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
+    vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
+    vector_model.engine.load(model.required_checkpoint)
+    return TextVectors(vector_model, model, normalize, long_text)

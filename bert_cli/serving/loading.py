@@ -1,0 +1,171 @@
+"""Models of the server by the command that trained them, and their loading."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
+from bert_cli.base.head_types import MASKED_LM, head_of
+from bert_cli.base.json_files import JsonObject
+from bert_cli.base.names import PAIR_MARK
+from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.flags.option import build
+from bert_cli.flags.parser import parse
+from bert_cli.outputs.answers.tagging import example_entities
+from bert_cli.predicting.classifier import TextClassifier, open_classifier
+from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
+from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
+from bert_cli.predicting.settings import (
+    AnswererSettings,
+    ClassifierSettings,
+    MaskFillerSettings,
+    TaggerSettings,
+)
+from bert_cli.predicting.tagger import TextTagger, open_tagger
+from bert_cli.runs.loading.commands import command_of
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
+from bert_cli.settings.texts import FillMaskSettings
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
+
+# Masked copies of a text per explanation; more would delay other requests.
+EXPLAIN_BUDGET = 96
+_TOP_K = FillMaskSettings().candidates.top_k
+
+
+class _Classifier(ServedModel):
+    can_explain = True
+    _model: TextClassifier
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        type_name = self._model.decoder.problem_type.name
+        self.kind = {"single_label": "classifier"}.get(type_name, type_name)
+
+    @name_arguments_in_errors()
+    def _open(self) -> TextClassifier:
+        return open_classifier(*self._load(ClassifierSettings))
+
+    @property
+    def takes_pairs(self) -> bool:
+        return self._model.takes_pairs
+
+    @name_arguments_in_errors()
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
+        pairs = [(item.first, item.second) for item in items]
+        self._model.check_pairs(pairs)
+        features = self._model.encode(pairs)
+        self._count_cuts(features.cuts, self._model.encoding.max_seq_length)
+        return self._model.records(pairs, features)
+
+    @name_arguments_in_errors()
+    def explain(self, item: Item) -> JsonObject:
+        self._model.check_pair(item.second, "text_b")
+        tokens = self._model.tokenize_for_explanation(item.first, item.second)
+        self._count_cuts(tokens.cuts, self._model.encoding.max_seq_length)
+        return self._model.explain(item.first, item.second, tokens, EXPLAIN_BUDGET)
+
+
+class _Tagger(ServedModel):
+    kind = "tagger"
+    _model: TextTagger
+
+    @name_arguments_in_errors()
+    def _open(self) -> TextTagger:
+        return open_tagger(*self._load(TaggerSettings))
+
+    @property
+    def takes_pairs(self) -> bool:
+        return False
+
+    @name_arguments_in_errors()
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
+        examples = self._model.split(item.first for item in items)
+        predictions = self._model.tag(examples)
+        return [cast(JsonObject, example_entities(*pair)) for pair in zip(examples, predictions, strict=True)]
+
+
+class _QuestionAnswerer(ServedModel):
+    kind = "question_answerer"
+    fields = ("question", "context")
+    _model: TextAnswerer
+
+    @name_arguments_in_errors()
+    def _open(self) -> TextAnswerer:
+        return open_answerer(*self._load(AnswererSettings))
+
+    @name_arguments_in_errors()
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
+        if any(item.second is None for item in items):
+            raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
+        examples = [
+            SquadExample(str(number), item.first, split_context(item.second or "")) for number, item in enumerate(items)
+        ]
+        predictions, cuts = self._model.answer(examples)
+        self._count_cuts(cuts, self._model.settings.task.max_query_length)
+        return list(map(answer_record, examples, predictions))
+
+    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
+        return record | {"id": str(number) if item.id is None else item.id}
+
+
+class _MaskFiller(ServedModel):
+    kind = "masked_lm"
+    _model: TextMaskFiller
+
+    @name_arguments_in_errors(init_checkpoint="path")
+    def _open(self) -> TextMaskFiller:
+        # Check the values as on a command line: these models have fewer precisions.
+        values, _ = parse(MaskFillerSettings, [f"--{name}={value}" for name, value in self._options.items()])
+        return open_mask_filler(build(MaskFillerSettings, values), self.checkpoint)
+
+    @name_arguments_in_errors()
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
+        texts = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
+        return self._model.records(texts, _TOP_K)
+
+    def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
+        return record
+
+
+class _Encoder(ServedModel):
+    kind = ENCODER
+
+    def answer(self, items: Sequence[Item]) -> list[JsonObject]:
+        raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
+
+
+_MODEL_CLASSES: dict[str, type[ServedModel]] = {
+    "bert-classify": _Classifier,
+    "bert-tag": _Tagger,
+    "bert-squad": _QuestionAnswerer,
+    "bert-pretrain": _MaskFiller,
+}
+
+
+def load_served(name: str, path: str, options: Options) -> ServedModel:
+    """Load the model in a directory, and check it with a first text.
+
+    The command that trained the model determines its class. Without such a command, the model is a
+    masked LM if the checkpoint has that head, or else an encoder. The first text also imports the
+    engine, so that the first request does not wait for it.
+
+    Args:
+        name: name in requests.
+        path: directory or checkpoint.
+        options: flags for loading.
+
+    Raises:
+        InputError: if the model cannot be loaded, or its outputs are not finite.
+    """
+    checkpoint = find_checkpoint(path, "output_dir")
+    command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
+    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, options)
+    model.open_vectors()
+    check_served(model)
+    return model
+
+
+def _has_masked_lm(checkpoint: CheckpointPath) -> bool:
+    # Skip a tensorflow-hub module: it contains only an encoder, and its reader imports TensorFlow.
+    return checkpoint.kind != HUB and any(head_of(name) == MASKED_LM for name in open_checkpoint(checkpoint).shapes)
