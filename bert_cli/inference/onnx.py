@@ -15,7 +15,7 @@ from bert_cli.base.log import LOG
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
 from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
+from bert_cli.onnx.session import Runner, RunnerMaker, compile_graph
 from bert_cli.settings.engines import INT8, ONNXRUNTIME, Inference
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
@@ -97,7 +97,6 @@ class OnnxEngine:
 
     def _compile(self, tensors: Mapping[str, np.ndarray], make: RunnerMaker) -> Runner:
         """Return the runner of the network's graph."""
-        # Import late: building graphs needs the package onnx.
         from bert_cli.onnx import models
         from bert_cli.onnx.bert import FLAT, WITH_ATTENTION
         from bert_cli.onnx.int8 import FLAT_INT8
@@ -140,4 +139,4 @@ def open_onnxruntime(network: Network, config: BertConfig | ModuleConfig, infere
         return onnxruntime.__version__
 
     assert inference.engine == ONNXRUNTIME, inference
-    return OnnxEngine(network, config, inference, lambda: make_runner, version)
+    return OnnxEngine(network, config, inference, lambda: compile_graph, version)

@@ -12,6 +12,7 @@ from bert_cli.base.log import LOG
 from bert_cli.inference.engine import Network
 from bert_cli.inference.onnx import OnnxEngine
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
@@ -36,9 +37,9 @@ def _open_backend(precision: str) -> RunnerMaker:
     # Compute one batch at a time on all cores, which uses the least memory.
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
 
-    def compile_graph(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
+    def compile_graph(graph: Graph, external: Mapping[str, np.ndarray]) -> Runner:
         constants = {name: np.ascontiguousarray(value) for name, value in external.items()}
-        compiled_model = core.compile_model(_read_model(core, model, constants), "CPU", hints)
+        compiled_model = core.compile_model(_read_model(core, graph, constants), "CPU", hints)
         if compiled_model.get_property(_HINT).get_type_name() != hints[_HINT]:
             LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
         return _Running(compiled_model, constants)
@@ -62,32 +63,24 @@ def _openvino() -> Any:
     return openvino
 
 
-def _read_model(core: Any, model: bytes, constants: Mapping[str, np.ndarray]) -> Any:
+def _read_model(core: Any, graph: Graph, constants: Mapping[str, np.ndarray]) -> Any:
     """Return OpenVINO's model, which uses the external constants without a copy.
 
     Args:
         core: openvino.Core.
-        model: ONNX model.
+        graph: the graph.
         constants: contiguous values for external constants; they must live as long as the model.
     """
-    import onnx
-    from onnx import numpy_helper
-
-    loaded = onnx.load_model_from_string(model)
-    external = [tensor for tensor in loaded.graph.initializer if tensor.name in constants]
-    for tensor in external:
-        value = constants[tensor.name]
-        del tensor.external_data[:]
-        for key, text in (("location", _IN_MEMORY), ("offset", value.ctypes.data), ("length", value.nbytes)):
-            tensor.external_data.add(key=key, value=str(text))
+    locations = {
+        name: {"location": _IN_MEMORY, "offset": str(value.ctypes.data), "length": str(value.nbytes)}
+        for name, value in constants.items()
+    }
     try:
-        return core.read_model(loaded.SerializeToString())
+        return core.read_model(assemble(graph, locations))
     except RuntimeError as error:
         # A version of OpenVINO that looks for a file with this name.
         LOG.debug("openvino reads no constants in memory: %s", first_line(error))
-    for tensor in external:
-        tensor.CopyFrom(numpy_helper.from_array(constants[tensor.name], tensor.name))
-    return core.read_model(loaded.SerializeToString())
+        return core.read_model(assemble(graph))
 
 
 class _Running:

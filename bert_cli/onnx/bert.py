@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from onnx import TensorProto
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
 from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.graph import TEXTS, Graph, activate
+from bert_cli.onnx.protobuf import FLOAT, INT32
 
 TOKEN_TYPES = "bert/embeddings/token_type_embeddings"
 WORDS = "bert/embeddings/word_embeddings"
@@ -124,12 +124,12 @@ class Bert:
         """Return summed embeddings in the graph's form; see also models.embed."""
         graph = self.graph
         if self.form.is_flat:
-            graph.input(INPUTS[1], TEXTS, TensorProto.INT32)
+            graph.input(INPUTS[1], TEXTS, INT32)
             graph.input(ROWS, TEXTS)
             graph.input(REAL, ("tokens",))
         if self.form.is_embedded:
             tokens = ("tokens",) if self.form.is_flat else TEXTS
-            return graph.input(EMBEDDED, (*tokens, self.config.embedding_width), TensorProto.FLOAT)
+            return graph.input(EMBEDDED, (*tokens, self.config.embedding_width), FLOAT)
         total = self.form.look_up_words(self)
         if self.config.type_vocab_size:
             table = graph.constant(TOKEN_TYPES, type_table(self.tensors[TOKEN_TYPES]))
@@ -147,7 +147,7 @@ class Bert:
         if self.form.is_embedded:
             return ""
         graph = self.graph
-        padded = graph.add("Sub", graph.number(1.0), graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT))
+        padded = graph.add("Sub", graph.number(1.0), graph.add("Cast", INPUTS[1], to=FLOAT))
         return graph.add("Unsqueeze", graph.add("Mul", padded, graph.number(MASKED_SCORE)), graph.numbers(1, 2))
 
     def attend_projected(self, projected: str, key_bias: str) -> str:

@@ -64,7 +64,7 @@ def build(
         for name in INPUTS:
             graph.input(name, TEXTS, TensorProto.INT32)
     _add_outputs(Bert(graph, tensors, config, form), head, is_hugging_face)
-    model = assemble(graph)
+    model = onnx.ModelProto.FromString(assemble(graph))
     helper.set_model_props(model, metadata)
     # Check the model here, not when a program loads it: this finds wrong shapes and names.
     onnx.checker.check_model(model)

@@ -1,12 +1,12 @@
 """Heads as nodes of an ONNX graph, on the states of bert.Bert."""
 
 import numpy as np
-from onnx import TensorProto
 
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, state_index
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.bert import ROWS, WORDS, Bert
 from bert_cli.onnx.graph import activate
+from bert_cli.onnx.protobuf import FLOAT
 
 
 def first(bert: Bert, x: str) -> str:
@@ -29,7 +29,7 @@ def mean(bert: Bert, x: str) -> str:
     graph = bert.graph
     x = bert.pad(x)
     # Exclude padding from the sum and from the number.
-    real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
+    real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=FLOAT), graph.numbers(2))
     total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)
     return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))
 

@@ -22,7 +22,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from onnx import TensorProto
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
@@ -30,6 +29,7 @@ from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.bert import EMBEDDINGS_NORM, FLAT, ONE_LENGTH, PADDED, WORDS, Bert
 from bert_cli.onnx.graph import Graph, activate
 from bert_cli.onnx.models import embedded_runner
+from bert_cli.onnx.protobuf import FLOAT
 from bert_cli.runtime.processor import processor_flags
 
 # Share of the range difference that moves from activation channels to kernel rows. Mean vectors of
@@ -109,7 +109,7 @@ class Int8Encoder:
         factors = graph.add("Mul", scale, graph.constant(f"{scope}:scales", scales))
         # Use standard operators, so that any program can read the file. onnxruntime fuses them,
         # including the bias, into its DynamicQuantizeMatMul, with the same bits as that operator.
-        result = graph.add("Mul", graph.add("Cast", total, to=TensorProto.FLOAT), factors)
+        result = graph.add("Mul", graph.add("Cast", total, to=FLOAT), factors)
         return result if bias is None else graph.add("Add", result, graph.constant(f"{scope}:bias", bias))
 
     def smooth_norm(self, x: str, scope: str, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
@@ -222,7 +222,7 @@ def _int8_words(bert: Bert) -> str:
     values, scales = quantized_columns(bert.tensors[WORDS].T, 127)
     rows = graph.add("Gather", graph.constant(f"{WORDS}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
     row_scales = graph.add("Gather", graph.constant(f"{WORDS}:scales", scales[:, np.newaxis]), INPUTS[0])  # [B, S, 1]
-    return graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), row_scales)
+    return graph.add("Mul", graph.add("Cast", rows, to=FLOAT), row_scales)
 
 
 # int8 for this processor.

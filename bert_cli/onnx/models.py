@@ -19,8 +19,8 @@ from bert_cli.onnx.bert import (
     Form,
     type_table,
 )
-from bert_cli.onnx.graph import TEXTS, Graph, assemble
-from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
+from bert_cli.onnx.graph import TEXTS, Graph
+from bert_cli.onnx.session import Runner, RunnerMaker, compile_graph
 
 _LARGE = 1024  # bytes; larger constants stay outside the model
 
@@ -64,7 +64,7 @@ def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray
     return total
 
 
-def embedded_runner(bert: Bert, make: RunnerMaker = make_runner) -> Runner:
+def embedded_runner(bert: Bert, make: RunnerMaker = compile_graph) -> Runner:
     """Return a runner for the Bert's graph.
 
     It needs batches of spec.INPUTS, int32 [B, S]. If the network is flat, it uses the mask. If not,
@@ -74,9 +74,8 @@ def embedded_runner(bert: Bert, make: RunnerMaker = make_runner) -> Runner:
         bert: embedded network with outputs.
         make: function that makes the graph's runner.
     """
-    # If large constants were copied into the protobuf message, it could exceed its limit of 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
-    run = make(assemble(bert.graph, external).SerializeToString(), external)
+    run = make(bert.graph, external)
     # Keep only the tables: the runner holds all other weights.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     if TOKEN_TYPES in tables:
@@ -90,7 +89,7 @@ def encoder_runner(
     tensors: Mapping[str, np.ndarray],
     config: BertConfig,
     indices: Sequence[int],
-    make: RunnerMaker = make_runner,
+    make: RunnerMaker = compile_graph,
 ) -> Runner:
     """Return a runner with float32 outputs `state_0`, … [B, S, H], one per index.
 
@@ -115,7 +114,7 @@ def encoder_runner(
 
 
 def masked_words_runner(
-    tensors: Mapping[str, np.ndarray], config: BertConfig, words: int, make: RunnerMaker = make_runner
+    tensors: Mapping[str, np.ndarray], config: BertConfig, words: int, make: RunnerMaker = compile_graph
 ) -> Runner:
     """Return a runner for pre-trained heads.
 
@@ -146,7 +145,7 @@ def logits_runner(
     tensors: Mapping[str, np.ndarray],
     config: BertConfig,
     head: HeadSpec,
-    make: RunnerMaker = make_runner,
+    make: RunnerMaker = compile_graph,
 ) -> Runner:
     """Return a runner with the output `logits`, float32 [B, n] for texts or [B, S, n] for tokens.
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bert_cli.onnx.graph import Graph, assemble
+
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
-# A function from a model's bytes and its external constants to a runner; see make_runner.
-RunnerMaker = Callable[[bytes, Mapping[str, np.ndarray]], Runner]
+# A function from a graph and its external constants to a runner; see compile_graph.
+RunnerMaker = Callable[[Graph, Mapping[str, np.ndarray]], Runner]
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
 # Disabled fusions: this one's operator takes twice as long as an addition and a LayerNormalization.
 _SLOWER = ["SkipLayerNormFusion"]
@@ -59,3 +61,15 @@ def make_runner(model: str | bytes, external: Mapping[str, np.ndarray] | None = 
         external: values for constants that the model names without values; they are not copied.
     """
     return _Running(model, external or {})
+
+
+def compile_graph(graph: Graph, external: Mapping[str, np.ndarray]) -> Runner:
+    """Return make_runner's result for a graph.
+
+    Args:
+        graph: the graph.
+        external: its large constants. If they were copied into the protobuf message, it could exceed
+            its limit of 2 GB.
+    """
+    location = {"location": "memory"}
+    return make_runner(assemble(graph, dict.fromkeys(external, location)), external)

@@ -29,7 +29,7 @@ def test_only_padded_keys_have_a_bias():
     bert = Bert(graph, {}, BertConfig(1, 1, 1, 1), PADDED)
     graph.input(INPUTS[1], ("batch", "length"), 6)  # int32
     graph.output("bias", ("batch", 1, 1, "length"), "Identity", bert.key_bias())
-    run = make_runner(assemble(graph).SerializeToString())
+    run = make_runner(assemble(graph))
     assert run({INPUTS[1]: np.array([[1, 0]], np.int32)})["bias"].tolist() == [[[[0, -10000]]]]
     for form in (ONE_LENGTH, FLAT, WITH_ATTENTION):
         assert Bert(graph, {}, BertConfig(1, 1, 1, 1), form).key_bias() == ""

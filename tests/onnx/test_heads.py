@@ -23,9 +23,9 @@ def compute(add_head, tensors=None, form=ONE_LENGTH, **inputs) -> list:
     fed = {"x": STATES} | inputs
     types = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
     for name, values in fed.items():
-        graph.input(name, [None] * values.ndim, types[values.dtype.name])
-    graph.output("y", [None, None], "Identity", add_head(bert))
-    return make_runner(assemble(graph).SerializeToString())(fed)["y"].tolist()
+        graph.input(name, [f"{name}:{axis}" for axis in range(values.ndim)], types[values.dtype.name])
+    graph.output("y", ["rows", "columns"], "Identity", add_head(bert))
+    return make_runner(assemble(graph))(fed)["y"].tolist()
 
 
 def test_every_head_input_is_computed():
