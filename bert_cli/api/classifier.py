@@ -164,6 +164,8 @@ class Classifier(TrainableClassifier, CuttingModel):
             labels: labels of the texts, as for `fit`.
             batch_size: texts of maximum length per batch.
         """
+        # A table with separate labels has the columns that `predict` reads.
+        data = data if labels is None else self._read(data)
         return score(self._classifier, self._settings, self._trained_columns, data, labels, batch_size)
 
     @overload

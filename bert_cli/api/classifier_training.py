@@ -10,7 +10,15 @@ import numpy as np
 
 from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.label_rows import read_label_rows
-from bert_cli.api.inputs.tables import Data, are_numbers, is_path, pair_up, read_table, refuse_label_columns
+from bert_cli.api.inputs.tables import (
+    Data,
+    are_numbers,
+    column_names,
+    is_path,
+    pair_up,
+    read_table,
+    refuse_label_columns,
+)
 from bert_cli.api.inputs.texts import read_texts, read_weights
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.training import TrainableModel, Training
@@ -186,14 +194,16 @@ class TrainableClassifier(TrainableModel):
         refuse_label_columns("texts", texts, labels)
         label_rows = read_label_rows("labels", labels)  # a generator can be read only once
         texts = read_texts(texts)
-        tables = {"train": pair_up("texts", texts, label_rows.items)}
+        columns = column_names(texts, labels)
+        tables = {"train": pair_up("texts", texts, label_rows.items, columns)}
         # The caller's options win.
-        options = label_rows.options() | options
+        has_pairs = any(text_b is not None for _, text_b in texts.pairs)
+        options = label_rows.options() | columns.options(has_pairs) | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:
             dev_rows = read_label_rows("dev_labels", dev_labels, label_rows.names)
-            tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items)
+            tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items, columns)
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
         weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))

@@ -82,7 +82,7 @@ def test_pairs_several_labels_and_numbers(options):
     options = options | {"num_train_epochs": 1, "train_batch_size": 8}
     labels = [[1, 7] if label == "person" else [] for label in LABELS]
     several = Classifier.fit([(text, "a cat") for text in TEXTS], labels, **options)
-    assert (several.labels, several.problem_type) == (("1", "7"), "multi_label")
+    assert (several.labels, several.problem_type) == ((1, 7), "multi_label")
     rows = [{"text": text, "label": number / 4} for number, text in enumerate(TEXTS)]
     value = Classifier.train(rows, problem_type="regression", dev_split=0.25, **options)
     assert value.predict(["a cat"]).values.shape == (1,)
@@ -125,6 +125,22 @@ def test_labels_have_the_type_of_the_training(options, labels, expected, tmp_pat
     # The same call finds the finished run, and labels as texts are the same run.
     texts = [list(map(str, label)) if isinstance(label, list) else str(label) for label in labels]
     assert "train_seconds" not in Classifier.fit(TEXTS, texts, output_dir=tmp_path / "out", **short).report
+
+
+@pytest.mark.slow
+def test_a_fitted_model_reads_the_columns_of_its_training(options, tmp_path):
+    frame = pd.DataFrame({"other": "x", "review": TEXTS, "verdict": LABELS, "more": "y"})
+    short = options | {"num_train_epochs": 0.5}
+    columns = frame["review"], frame["verdict"]
+    fitted = Classifier.fit(*columns, dev_texts=TEXTS, dev_labels=LABELS, output_dir=tmp_path / "out", **short)
+    expected = fitted.predict(TEXTS).best
+    for model in (fitted, Classifier.load(tmp_path / "out", precision="float32")):
+        assert model.predict(frame).best == expected
+        assert model.evaluate(frame) == model.evaluate(TEXTS, LABELS) == model.evaluate(frame, LABELS)
+        with pytest.raises(InputError, match="has no column 'review', which the model was trained on"):
+            model.predict(frame[["other", "more"]])
+        with pytest.raises(InputError, match=r"^texts\[0\]: has a second text"):
+            model.evaluate([("a", "b")], ["person"])
 
 
 ONE_HOT = np.eye(3)[[number % 2 for number in range(len(TEXTS))]]

@@ -1,4 +1,4 @@
-"""Types of labels: files have texts, and predictions have the type of the training's labels."""
+"""Label types: files have texts, and predictions have the type that training labels had."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

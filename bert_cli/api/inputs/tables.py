@@ -3,14 +3,15 @@
 import itertools
 import math
 import os
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.api.inputs.frames import as_table
 from bert_cli.api.inputs.label_rows import is_flags
-from bert_cli.api.inputs.texts import list_items, read_texts
+from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile
@@ -54,7 +55,49 @@ def read_table(name: str, data: Data) -> TableFile:
     return _table(name, _NAMES.get(width, ()), rows)
 
 
-def pair_up(name: str, texts: Any, labels: Iterable) -> TableFile:
+class ColumnNames(NamedTuple):
+    """Column names for a table that is made from texts and labels.
+
+    Attributes:
+        text: text column.
+        text_b: column for second texts.
+        label: label column.
+    """
+
+    text: str = "text"
+    text_b: str = "text_b"
+    label: str = "label"
+
+    def options(self, has_pairs: bool) -> dict[str, str]:
+        """Return the flags that name these columns, {} for the usual names."""
+        if self == ColumnNames():
+            return {}
+        pair = {"text_b_column": self.text_b} if has_pairs else {}
+        return {"text_column": self.text, "label_column": self.label, **pair}
+
+
+USUAL_COLUMNS = ColumnNames()
+
+
+def column_names(texts: Texts, labels: Any) -> ColumnNames:
+    """Return column names for texts and labels, with which a model finds them in a table.
+
+    Missing names are the usual ones. If a flag cannot name a column, all are the usual ones.
+
+    Args:
+        texts: the texts.
+        labels: the labels; a Series has a name.
+    """
+    label = getattr(labels, "name", None) if hasattr(labels, "dtype") else None
+    names = ColumnNames(*texts.names, "label" if label is None else label)
+    # A number as a flag is a position, and a comma separates names.
+    are_flags = all(
+        isinstance(name, str) and re.fullmatch(r"[^\W\d][\w .:()/-]*\b", name) is not None for name in names
+    )
+    return names if are_flags and len(set(names)) == len(names) else USUAL_COLUMNS
+
+
+def pair_up(name: str, texts: Any, labels: Iterable, columns: ColumnNames = USUAL_COLUMNS) -> TableFile:
     """Return a table with n texts, or n pairs of texts, and their labels.
 
     Args:
@@ -62,6 +105,7 @@ def pair_up(name: str, texts: Any, labels: Iterable) -> TableFile:
         texts: texts or pairs of texts, see texts.read_texts.
         labels: for each text a text or a whole number, a list of these, a tuple of 0 and 1, a float
             for a regression, or None.
+        columns: column names for the table.
     """
     pairs = read_texts(texts, name=name).pairs
     labels = list_items(name.replace("texts", "labels"), labels, "a list")
@@ -76,7 +120,7 @@ def pair_up(name: str, texts: Any, labels: Iterable) -> TableFile:
         place = f"{name}:{are_lists.index(False)}"
         raise InputError(f"{place}: a list of labels is needed, as in other rows, found one label")
     rows = [(*(pair if num_pairs else pair[:1]), label) for pair, label in zip(pairs, labels, strict=True)]
-    return _table(name, _NAMES[3 if num_pairs else 2], rows)
+    return _table(name, columns if num_pairs else (columns.text, columns.label), rows)
 
 
 def refuse_label_columns(name: str, texts: Any, labels: Any) -> None:

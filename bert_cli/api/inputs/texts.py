@@ -42,7 +42,7 @@ class Texts:
 
     Attributes:
         pairs: n pairs; a single text is (text, None).
-        names: names for the two columns of a DataFrame that is made from a list.
+        names: text columns; for a list, column names for a DataFrame.
         source: the caller's table as an api.inputs.frames.Table, its pandas.Series, or None.
         rows: rows of `source`, None for all of them.
     """
@@ -118,11 +118,13 @@ def read_texts(
     if len(chosen) > form.most or len(chosen) < form.least:
         raise InputTypeError(f"{name}: {form.sequence} is needed; pass {column_advice(table, form.most == 2)}")
     cells = [_check_column(name, column, table.column(column)) for column in chosen]
-    return Texts(list(zip(cells[0], cells[1] if len(cells) == 2 else [None] * len(table), strict=True)), source=table)
+    names = (chosen[0], chosen[1] if len(chosen) == 2 else "text_b")
+    second_texts = cells[1] if len(cells) == 2 else [None] * len(table)
+    return Texts(list(zip(cells[0], second_texts, strict=True)), names, table)
 
 
 def _column_name(values: object) -> str | None:
-    """Return the name of a column that belongs to no pandas.DataFrame, such as a polars.Series."""
+    """Return the name of a column, such as a pandas.Series; None for other sequences."""
     column_name = getattr(values, "name", None) if hasattr(values, "dtype") else None
     return column_name if isinstance(column_name, str) else None
 

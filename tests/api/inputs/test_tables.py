@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.tables import are_numbers, is_path, pair_up, read_table, refuse_label_columns
+from bert_cli.api.inputs.tables import (
+    ColumnNames,
+    are_numbers,
+    column_names,
+    is_path,
+    pair_up,
+    read_table,
+    refuse_label_columns,
+)
+from bert_cli.api.inputs.texts import read_texts
 from bert_cli.base.errors import InputError
 
 FRAME_WITH_LABELS = pd.DataFrame({"text": ["a text"], "label": ["x"]})
@@ -101,3 +110,16 @@ def test_other_labels_may_accompany_a_table():
         refuse_label_columns("texts", FRAME_WITH_LABELS, labels)
     refuse_label_columns("texts", FRAME_WITH_LABELS[["text"]], FRAME_WITH_LABELS["label"])
     refuse_label_columns("texts", ["a text"], FRAME_WITH_LABELS["label"])
+
+
+def test_columns_of_texts_and_labels():
+    texts, labels = pd.Series(["a"], name="review"), pd.Series([1], name="stars")
+    columns = column_names(read_texts(texts), labels)
+    assert columns == ("review", "text_b", "stars")
+    assert columns.options(has_pairs=False) == {"text_column": "review", "label_column": "stars"}
+    assert column_names(read_texts(["a"]), labels.rename(None)) == ColumnNames()
+    assert ColumnNames().options(has_pairs=True) == {}
+    pairs = read_texts(pd.DataFrame({"question": ["a"], "sentence": ["b"]}))
+    assert column_names(pairs, [1]).options(has_pairs=True)["text_b_column"] == "sentence"
+    for name in ("3", "a,b", "label", "", " a", '"a"'):
+        assert column_names(read_texts(texts.rename(name)), ["x"]) == ColumnNames()
