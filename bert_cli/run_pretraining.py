@@ -30,7 +30,7 @@ Examples:
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.runs import driver
-from bert_cli.runs.loading.trained import complete
+from bert_cli.runs.loading.completion import complete
 from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.pretraining import PretrainSettings
 

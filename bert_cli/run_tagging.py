@@ -29,7 +29,7 @@ Examples:
 
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
-from bert_cli.runs.loading.trained import complete
+from bert_cli.runs.loading.completion import complete
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, with_stride

@@ -55,7 +55,7 @@ outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
 inference: tf_internals model onnx settings features weights heads training outputs
 runs.run_directory: flags model weights
-runs.loading: problem_types flags model settings text examples features weights.formats weights
+runs.loading: problem_types flags model settings text features weights.formats weights
     runs.run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features weights
     heads outputs.answers outputs.vectors inference runs.loading
@@ -119,7 +119,7 @@ MAX_REACH = {
     "vocab.txt": 18,
     "api.Tokenizer": 39,
     "bert-tokenize": 59,
-    "bert-serve": 220,
+    "bert-serve": 203,
 }
 
 

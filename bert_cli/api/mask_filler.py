@@ -21,9 +21,8 @@ from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
 from bert_cli.predicting.settings import MaskFillerSettings, select_groups
+from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.texts import FillMaskSettings
-
-_TOP_K = FillMaskSettings().candidates.top_k
 
 
 class MaskFiller(SavableModel):
@@ -62,11 +61,11 @@ class MaskFiller(SavableModel):
         return with_source(cls(filler), checkpoint, flags)
 
     @overload
-    def fill(self, text: str, top_k: int = _TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
+    def fill(self, text: str, top_k: int = TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
     @overload
-    def fill(self, text: Iterable[str], top_k: int = _TOP_K) -> FilledTexts: ...
+    def fill(self, text: Iterable[str], top_k: int = TOP_K) -> FilledTexts: ...
     @name_arguments_in_errors()
-    def fill(self, text: str | Iterable[str], top_k: int = _TOP_K) -> FilledText | FilledTexts:
+    def fill(self, text: str | Iterable[str], top_k: int = TOP_K) -> FilledText | FilledTexts:
         """Return the most probable tokens for each [MASK].
 
         Args:
@@ -84,7 +83,7 @@ class MaskFiller(SavableModel):
         return FilledTexts(read, list(map(make_filled_text, self._filler.records(read.singles, top_k))))
 
     @name_arguments_in_errors()
-    def records(self, texts: Iterable[str], top_k: int = _TOP_K) -> list[dict[str, Any]]:
+    def records(self, texts: Iterable[str], top_k: int = TOP_K) -> list[dict[str, Any]]:
         """Return one dict per text, as in the JSON lines of bert-fill-mask.
 
         It has `text` and `masks`: for each [MASK] a list of {"token", "probability"}, best first.

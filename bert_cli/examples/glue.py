@@ -5,19 +5,15 @@ mrpc, mnli and xnli are the same as in Google's run_classifier.py. The label ord
 ones, so model outputs are compatible with other software.
 """
 
-import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns
 from bert_cli.examples.unnamed_columns import is_wordy
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.task_facts import TASK_FACTS, TaskFacts, find_facts
 from bert_cli.settings.data import Columns
 
 ACCURACY = "accuracy"
@@ -82,25 +78,32 @@ class GlueTask:
     """One task.
 
     Attributes:
-        labels: label names in output column order, () for regression. For multiple choice, the
-            choice indices.
+        facts: labels and problem type.
         metric: ACCURACY, ACCURACY_F1, MCC or PEARSON_SPEARMAN.
         splits: possible file layouts per split. The first existing file is read; if several layouts
             share a file, the number of columns in its first row decides.
-        problem_type: the problem type.
         allows_new_labels: whether train.tsv may define other labels.
         submission: file name for the leaderboard, without .tsv.
         second_half: suffix for a second dev and test set, for example _mismatched. It is evaluated
             and predicted, too.
     """
 
-    labels: tuple[str, ...]
+    facts: TaskFacts
     metric: str
     splits: dict[str, tuple[FileLayout, ...]]
-    problem_type: ProblemType = SINGLE_LABEL
     allows_new_labels: bool = False
     submission: str = ""
     second_half: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the label names, see TaskFacts."""
+        return self.facts.labels
+
+    @property
+    def problem_type(self) -> ProblemType:
+        """Return the problem type."""
+        return self.facts.problem_type
 
     def submission_name(self, half: str) -> str:
         """Return the submission name for a half ("" or second_half), such as MNLI-m or MNLI-mm."""
@@ -137,16 +140,6 @@ class GlueTask:
             are_valid = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}
         texts = layout.key_columns.texts
         return are_valid and all(is_wordy([row.cell(column) for row in body]) for column in texts)
-
-    @property
-    def has_pairs(self) -> bool:
-        """Return whether an example has two texts."""
-        return any(layout.text_b is not None for layouts in self.splits.values() for layout in layouts)
-
-
-_ENTAILMENT = ("entailment", "not_entailment")
-_NLI = ("contradiction", "entailment", "neutral")
-_BINARY = ("0", "1")
 
 
 def _make_splits(train: FileLayout, test: FileLayout) -> dict[str, tuple[FileLayout, ...]]:
@@ -260,31 +253,28 @@ _SWAG_SPLITS = {
 
 TASKS: dict[str, GlueTask] = {
     "cola": GlueTask(
-        _BINARY, MCC, {"train": (_cola("train"),), "dev": (_cola("dev"),), "test": (_COLA_TEST,)},
+        TASK_FACTS["cola"], MCC, {"train": (_cola("train"),), "dev": (_cola("dev"),), "test": (_COLA_TEST,)},
         allows_new_labels=True, submission="CoLA",
     ),
-    "sst-2": GlueTask(_BINARY, ACCURACY, _sst_2(), submission="SST-2"),
+    "sst-2": GlueTask(TASK_FACTS["sst-2"], ACCURACY, _sst_2(), submission="SST-2"),
     "mrpc": GlueTask(
-        _BINARY, ACCURACY_F1, {split: _mrpc(split) for split in ("train", "dev", "test")}, submission="MRPC"
+        TASK_FACTS["mrpc"], ACCURACY_F1, {split: _mrpc(split) for split in ("train", "dev", "test")}, submission="MRPC"
     ),
-    "sts-b": GlueTask((), PEARSON_SPEARMAN, _sts_b(), REGRESSION, submission="STS-B"),
-    "qqp": GlueTask(_BINARY, ACCURACY_F1, _qqp(), submission="QQP"),
-    "mnli": GlueTask(_NLI, ACCURACY, _MNLI_SPLITS, submission="MNLI-m", second_half="_mismatched"),
-    "qnli": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("question, text"), submission="QNLI"),
-    "rte": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("text, text"), submission="RTE"),
-    "wnli": GlueTask(_BINARY, ACCURACY, _indexed_pair("text, text"), submission="WNLI"),
+    "sts-b": GlueTask(TASK_FACTS["sts-b"], PEARSON_SPEARMAN, _sts_b(), submission="STS-B"),
+    "qqp": GlueTask(TASK_FACTS["qqp"], ACCURACY_F1, _qqp(), submission="QQP"),
+    "mnli": GlueTask(TASK_FACTS["mnli"], ACCURACY, _MNLI_SPLITS, submission="MNLI-m", second_half="_mismatched"),
+    "qnli": GlueTask(TASK_FACTS["qnli"], ACCURACY, _indexed_pair("question, text"), submission="QNLI"),
+    "rte": GlueTask(TASK_FACTS["rte"], ACCURACY, _indexed_pair("text, text"), submission="RTE"),
+    "wnli": GlueTask(TASK_FACTS["wnli"], ACCURACY, _indexed_pair("text, text"), submission="WNLI"),
     # AX has only a test file, for models trained on mnli. The 2018 download script and the GLUE
     # site give the file different names.
-    "ax": GlueTask(_NLI, MCC, {"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"),
-    "xnli": GlueTask(_NLI, ACCURACY, _xnli()),
-    "swag": GlueTask(("0", "1", "2", "3"), ACCURACY, _SWAG_SPLITS, MULTIPLE_CHOICE),
+    "ax": GlueTask(TASK_FACTS["ax"], MCC, {"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"),
+    "xnli": GlueTask(TASK_FACTS["xnli"], ACCURACY, _xnli()),
+    "swag": GlueTask(TASK_FACTS["swag"], ACCURACY, _SWAG_SPLITS),
 }  # fmt: skip
 
 
 def find_task(name: str) -> GlueTask:
     """Return the task with a name, in any letter case; raise InputError if it is unknown."""
-    if name.lower() not in TASKS:
-        close = difflib.get_close_matches(name.lower(), TASKS, n=1)
-        hint = f"did you mean {close[0]}? The tasks are" if close else "choose one of"
-        raise InputError(f"--task_name: {name!r} is not a task; {hint} {', '.join(TASKS)}")
+    find_facts(name)
     return TASKS[name.lower()]

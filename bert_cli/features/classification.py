@@ -9,8 +9,8 @@ import numpy as np
 
 from bert_cli.base.names import TRUNCATE, WINDOWS
 from bert_cli.base.spec import EXAMPLE_WEIGHT
-from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.cuts import NOT_CUT, Cuts, describe_cuts
+from bert_cli.features.encoded_text import LabeledText
 from bert_cli.features.packing import check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.problem_type import ProblemType
@@ -110,7 +110,7 @@ def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -
 
 
 def classification_features(
-    examples: Sequence[ClassificationExample],
+    examples: Sequence[LabeledText],
     labels: Sequence[str],
     tokenizer: FullTokenizer,
     max_seq_length: int,

@@ -1,10 +1,28 @@
-"""Encoder of a text or a pair as tokens, ids and segments, with [CLS] and [SEP]."""
+"""Texts and pairs, and their encoder as tokens, ids and segments, with [CLS] and [SEP]."""
+
+from typing import Any, Protocol
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP, UNK
+
+
+class LabeledText(Protocol):
+    """A text or a pair with a label, such as examples.classification.ClassificationExample."""
+
+    @property
+    def guid(self) -> str: ...
+
+    @property
+    def text_a(self) -> str: ...
+
+    @property
+    def text_b(self) -> str | None: ...
+
+    @property
+    def label(self) -> Any: ...
 
 
 def split_pair(text: str) -> tuple[str, str | None]:

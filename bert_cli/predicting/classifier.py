@@ -2,12 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
-from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.glue import find_task
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.occlusion import WordTokens
 from bert_cli.inference.engine import Head
@@ -22,6 +20,7 @@ from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.task_facts import find_facts
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, num_trained_texts
@@ -51,7 +50,7 @@ def find_flag_type(task: Classification, label_kind: LabelKind, choices: Choices
     """
     type_name, task_name = label_kind.problem_type, task.task_name
     flag_type = problem_type(type_name) if type_name else None
-    resolved_type = find_task(task_name).problem_type if task_name else flag_type
+    resolved_type = find_facts(task_name).problem_type if task_name else flag_type
     if type_name and resolved_type and type_name != resolved_type.name:
         raise InputError(
             f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
@@ -84,7 +83,7 @@ def build_classifier(
     options: "NetworkOptions",
     distillation: "Distillation | None" = None,
 ) -> "TaskModel":
-    """Return the encoder with a classifier, a keras.Model; import TensorFlow.
+    """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.
 
     Args:
         config: the model's config.
@@ -95,14 +94,20 @@ def build_classifier(
         distillation: loss of a teacher's probabilities, or None.
     """
     # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
-    from bert_cli.heads.choice import BertChoice
     from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
 
     model_class = BertWindowsClassifier if long_text == WINDOWS else BertClassifier
-    if decoder.problem_type.has_choices:
-        model_class = BertChoice
     num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
     return model_class(config, num_outputs, decoder.problem_type.name, text_input, distillation, **options)
+
+
+class _NewText(NamedTuple):
+    """A text or a pair without label, as features.encoded_text.LabeledText."""
+
+    guid: str
+    text_a: str
+    text_b: str | None
+    label: None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +147,7 @@ class TextClassifier:
 
     def encode(self, pairs: Sequence[Pair]) -> ClassificationFeatures:
         """Return the features of texts or pairs."""
-        examples = [ClassificationExample(str(row), *pair, None) for row, pair in enumerate(pairs)]
+        examples = [_NewText(str(row), *pair) for row, pair in enumerate(pairs)]
         length, long_text = self.encoding.max_seq_length, self.encoding.long_text
         return classification_features(
             examples, self.labels, self.tokenizer, length, self.decoder.problem_type, long_text

@@ -24,13 +24,12 @@ from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.loading.commands import command_of
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
-from bert_cli.settings.texts import FillMaskSettings
+from bert_cli.settings.groups import TOP_K
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
 
 # Masked copies of a text per explanation; more would delay other requests.
 EXPLAIN_BUDGET = 96
-_TOP_K = FillMaskSettings().candidates.top_k
 
 
 class _Classifier(ServedModel):
@@ -122,7 +121,7 @@ class _MaskFiller(ServedModel):
     @name_arguments_in_errors()
     def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         texts = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
-        return self._model.records(texts, _TOP_K)
+        return self._model.records(texts, TOP_K)
 
     def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         return record

@@ -22,6 +22,7 @@ LAST_LAYER, LAST_LAYERS = "-1", "-1,-2,-3,-4"
 EXPLAIN_TEXT = "--text"  # value of --explain for the text in --text
 _ONCE = "give it once; several texts are lines of --input_file"
 DECODINGS = ("argmax", "viterbi")
+TOP_K = 5  # default number of candidates for each [MASK]
 
 
 def read_shard(text: str) -> tuple[int, int] | None:

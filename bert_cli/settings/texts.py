@@ -7,7 +7,18 @@ from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
-from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, TextFiles
+from bert_cli.settings.groups import (
+    LAST_LAYER,
+    LAST_LAYERS,
+    LAYERS,
+    TOP_K,
+    Encoding,
+    Files,
+    Hub,
+    Log,
+    ModelFiles,
+    TextFiles,
+)
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
@@ -152,7 +163,7 @@ class Candidates(FlagGroup, heading="Texts"):
     """Texts with masked words, and the number of candidates per mask."""
 
     texts: tuple[str, ...] = option((), "texts with [MASK], or pairs separated by ' ||| ', each in quotes", words=True)
-    top_k: int = option(5, "number of candidates for each [MASK]", lower=1)
+    top_k: int = option(TOP_K, "number of candidates for each [MASK]", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)

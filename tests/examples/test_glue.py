@@ -27,7 +27,7 @@ def refused(*arguments, **options) -> str:
 
 
 def test_metrics_and_problem_types():
-    assert {name: (task.metric, task.problem_type.name, task.has_pairs) for name, task in TASKS.items()} == {
+    assert {name: (task.metric, task.problem_type.name, task.facts.has_pairs) for name, task in TASKS.items()} == {
         "cola": ("mcc", "single_label", False),
         "sst-2": ("accuracy", "single_label", False),
         "mrpc": ("accuracy_f1", "single_label", True),

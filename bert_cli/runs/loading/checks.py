@@ -63,8 +63,8 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     Words are counted as pieces without ##, except [CLS] and [SEP]. An unknown word is one [UNK].
 
     Args:
-        split: name of the split, for messages.
-        sequences: token ids of the split.
+        split: the name in messages.
+        sequences: token ids.
         vocabulary: the vocabulary.
         flags: flag values.
 

@@ -12,7 +12,6 @@ from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.messages import list_names
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
-from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.model.hugging_face_config import (
     generic_labels,
@@ -26,6 +25,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES, problem_type
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.task_facts import TASK_FACTS
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.paths import ModelPaths
 from bert_cli.runs.run_directory.manifest import check_labels
@@ -85,8 +85,8 @@ class HeadFiles:
         saved = self.paths.saved_flags
         config_file = self.paths.checkpoint.hugging_face_config if self.paths.checkpoint else None
         # A GLUE task has a fixed problem type, so the flag does not matter.
-        if saved.get("task_name") in TASKS:
-            return TASKS[saved["task_name"]].problem_type
+        if saved.get("task_name") in TASK_FACTS:
+            return TASK_FACTS[saved["task_name"]].problem_type
         if "problem_type" in saved:
             return problem_type(saved["problem_type"])
         if config_file is None:

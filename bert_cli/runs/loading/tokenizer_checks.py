@@ -55,7 +55,7 @@ def check_casing(
     Args:
         do_lower_case: whether text is lower-cased.
         vocabulary: the vocabulary.
-        model_folder: directory of the checkpoint that is loaded, or None.
+        model_folder: the loaded checkpoint's directory, or None.
         stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
             It is used instead of the directory name.
         strict: see `warn_or_fail`.

@@ -1,43 +1,20 @@
 """Facts about a trained model: its labels, and the flags of its training run."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.flags.option import build, replace_values
+from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.task_facts import TASK_FACTS
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import folder_to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.manifest import check_labels
-from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
-from bert_cli.settings.devices import check_cluster
 from bert_cli.weights.path import CheckpointPath
-
-
-def complete(settings: Any, given_names: Collection[str], kept: Collection[str] = ()) -> Any:
-    """Return the settings of a command that can train, with remembered and derived values.
-
-    If it does not train, values come from the training run's flags.txt.
-
-    Args:
-        settings: flag values on the command line.
-        given_names: flags on the command line, which are not replaced.
-        kept: more flags that are not replaced.
-
-    Raises:
-        InputError: if there is no trained model, or an inference engine runs in a cluster.
-    """
-    check_cluster(settings.devices)
-    if not settings.phases.do_train:
-        folder = folder_to_use(settings.model, settings.phases.output_dir)
-        settings = replace_values(settings, read_remembered(type(settings), folder, {*given_names, *kept}))
-    return with_frozen_encoder(settings)
 
 
 def load_with_settings(
@@ -93,7 +70,8 @@ def merge_labels(
 
 def has_text_pairs(saved: Mapping[str, str]) -> bool:
     """Return whether a run was trained on text pairs, from its flags and guesses."""
-    return find_task(saved["task_name"]).has_pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
+    facts = TASK_FACTS.get(saved.get("task_name", ""))
+    return facts.has_pairs if facts else "text_b_column" in saved
 
 
 def num_trained_texts(model: AnyModel, task_name: str = "") -> int | None:
@@ -106,7 +84,7 @@ def num_trained_texts(model: AnyModel, task_name: str = "") -> int | None:
     saved = {"task_name": task_name} | model.guesses | model.saved_flags
     if has_text_pairs(saved):
         return 2
-    return 1 if saved["task_name"] in TASKS or "text_column" in saved else None
+    return 1 if saved["task_name"] in TASK_FACTS or "text_column" in saved else None
 
 
 def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:

@@ -162,10 +162,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
+        from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.losses import Distillation
 
         flags, text_input = self.settings.distillation, self.settings.head.text_input
+        problem_type = data.decoder.problem_type
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
+        if problem_type.has_choices:
+            return BertChoice(model.config, 1, problem_type.name, text_input, distillation, **options)
         long_text = self.settings.encoding.long_text
         return build_classifier(model.config, data.decoder, text_input, long_text, options, distillation)
 
