@@ -117,7 +117,7 @@ class FlagGroup:
     heading: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
-    def __init_subclass__(cls, heading: str):
+    def __init_subclass__(cls, heading: str) -> None:
         # The annotations exist by now, so no subclass needs the dataclass decorator.
         cls.heading = heading
         dataclasses.dataclass(frozen=True)(cls)

@@ -121,9 +121,8 @@ class OwnedFiles:
         present = self._present_names(names)
         for subfolder in {os.path.dirname(name) for name in names} & present:
             path = os.path.join(self._path, subfolder)
-            refuse_if(
-                not files.is_directory(path), f"{path}: is a file, a directory is needed; use another --output_dir"
-            )
+            message = f"{path}: is a file, a directory is needed; use another --output_dir"
+            refuse_if(not files.is_directory(path), message)
         for name in names:
             path = os.path.join(self._path, name)
             # A directory with a file's name is not ours: its files were never listed.
