@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -89,6 +90,8 @@ class Training:
             # TensorFlow's options are global.
             with _TRAINING, show_log(self.watching.log_level):
                 report = driver.run(self.make_task, settings, rerun, self.watching.observers())
+            # A network and its traced step refer to each other, so only the collector frees them.
+            gc.collect()
             yield report, folder
 
     def cross_validate(self) -> CrossValidation:
