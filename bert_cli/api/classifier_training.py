@@ -197,8 +197,7 @@ class TrainableClassifier(TrainableModel):
         columns = column_names(texts, labels)
         tables = {"train": pair_up("texts", texts, label_rows.items, columns)}
         # The caller's options win.
-        has_pairs = any(text_b is not None for _, text_b in texts.pairs)
-        options = label_rows.options() | columns.options(has_pairs) | options
+        options = label_rows.options() | columns.options(texts.has_pairs) | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:

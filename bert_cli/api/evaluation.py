@@ -47,8 +47,7 @@ def score(
         rows = read_label_rows("labels", labels, decoder.labels.names or None)
         texts = read_texts(data)
         tables["dev"] = pair_up("texts", texts, rows.items)
-        has_pairs = any(text_b is not None for _, text_b in texts.pairs)
-        changes |= _COLUMNS | {"text_b_column": "text_b" if has_pairs else None}
+        changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
         columns = NOT_TRAINED
     elif is_path(data):
         changes["dev_file"] = path_text(data, "data")

@@ -19,7 +19,7 @@ from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError
-from bert_cli.examples.text_lines import TextLine
+from bert_cli.examples.text_lines import make_line
 from bert_cli.features.cuts import NOT_CUT, Cuts, CuttingModel
 from bert_cli.inference.pooling import VectorModel
 from bert_cli.model.config import ModuleConfig
@@ -156,7 +156,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         check_text(text)
         if text_b is not None:
             check_text(text_b, "text_b")
-        line = TextLine(0, text.strip(), None if text_b is None else text_b.strip())
+        line = make_line(0, text, text_b)
         length = self._vectors.max_seq_length
         features, tokens = encode_text(line, self._vectors.model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]

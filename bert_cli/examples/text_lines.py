@@ -104,6 +104,15 @@ class TextLine(NamedTuple):
     identifier: str | None = None
 
 
+def make_line(number: int, text: str, text_b: str | None) -> TextLine:
+    """Return a text or a pair in memory as a line, without white space around the texts.
+
+    Args:
+        number, text, text_b: see TextLine.
+    """
+    return TextLine(number, text.strip(), None if text_b is None else text_b.strip())
+
+
 # Warning about a row, by the number of texts per row in the training data.
 _PAIR_WARNINGS = {
     1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.text_lines import TextLine
+from bert_cli.examples.text_lines import make_line
 from bert_cli.features.cuts import NOT_CUT, Cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
@@ -102,10 +102,7 @@ class TextVectors:
         """Yield the vectors of texts or pairs, and what was cut, chunk by chunk."""
         tokenizer, choice = self.model.tokenizer, self.vector_model.choice
         limits = chunk_limits(self.model.config, len(choice.state_indices), choice.pooling != "none")
-        lines = (
-            TextLine(number, text.strip(), None if text_b is None else text_b.strip())
-            for number, (text, text_b) in enumerate(pairs)
-        )
+        lines = (make_line(number, *pair) for number, pair in enumerate(pairs))
         convert = tokenizer.convert_ids_to_tokens
         for features in extraction_chunks(lines, tokenizer, self.max_seq_length, self.long_text, **limits):
             vectors, _ = self.vector_model.extract(features)

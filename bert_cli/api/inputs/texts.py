@@ -60,6 +60,11 @@ class Texts:
         """Return the texts, or the first texts of pairs."""
         return [text for text, _ in self.pairs]
 
+    @property
+    def has_pairs(self) -> bool:
+        """Return whether a text has a second one."""
+        return any(text_b is not None for _, text_b in self.pairs)
+
     def take(self, rows: slice) -> "Texts":
         """Return a part of the texts."""
         indices = range(len(self)) if self.rows is None else self.rows
@@ -73,9 +78,8 @@ class Texts:
         import pandas as pd
 
         if self.source is None:
-            has_pairs = any(second is not None for _, second in self.pairs)
             columns = zip(*self.pairs, strict=True) if self.pairs else ((), ())
-            return pd.DataFrame(dict(zip(self.names[: 1 + has_pairs], columns, strict=False)))
+            return pd.DataFrame(dict(zip(self.names[: 1 + self.has_pairs], columns, strict=False)))
         if isinstance(self.source, pd.Series):
             frame = self.source.to_frame(self.names[0] if self.source.name is None else self.source.name)
         else:

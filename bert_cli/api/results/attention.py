@@ -7,6 +7,7 @@ import numpy as np
 
 from bert_cli.api.results.page import Page
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.names import PAIR_MARK
 from bert_cli.outputs.vectors.attention import strongest_links
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Attention:
         """Return the page with heat maps of all layers and heads."""
         from bert_cli.report.attention_map import attention_page
 
-        text = self.text if self.text_b is None else f"{self.text} ||| {self.text_b}"
+        text = self.text if self.text_b is None else f"{self.text}{PAIR_MARK}{self.text_b}"
         return Page("Attention", attention_page(self.model, text, self.tokens, self.weights))
 
     def _matrix(self, layer: int, head: int | None) -> np.ndarray:
