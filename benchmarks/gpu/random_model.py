@@ -8,9 +8,8 @@ import numpy as np
 import bert_cli
 from bert_cli.base.head_types import ENCODER
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SAFETENSORS, TOKENIZER, TOKENIZER_CONFIG
-from bert_cli.model.config import BertConfig
-from bert_cli.model.hugging_face_config import hugging_face_config
-from bert_cli.model.shapes import encoder_shapes
+from bert_cli.model.config import BertConfig, encoder_shapes
+from bert_cli.model.config_files import hugging_face_config
 from bert_cli.text.tokenizer_json import tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.hugging_face import write_safetensors

@@ -27,8 +27,7 @@ from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_clas
 from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.settings import ClassifierSettings, select_groups
 from bert_cli.runs.loading import trained
-from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings

@@ -25,8 +25,7 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import CuttingModel, warn_cuts
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.settings import AnswererSettings, select_groups
-from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks.squad import SquadTask, check_answers
 from bert_cli.settings.squad import SquadSettings
 

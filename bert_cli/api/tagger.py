@@ -25,8 +25,7 @@ from bert_cli.examples.token_files.notation import TagNotation, make_notation_fl
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.predicting.settings import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import TextTagger, open_tagger
-from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks.tagging import TaggingTask
 from bert_cli.settings.tagging import TagSettings, with_stride
 

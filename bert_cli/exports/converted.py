@@ -21,7 +21,7 @@ from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
 from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
-from bert_cli.model.hugging_face_config import generic_labels
+from bert_cli.model.config_files import generic_labels
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes

@@ -19,8 +19,7 @@ from bert_cli.exports.hugging_face_files import write_model_config, write_tokeni
 from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
-from bert_cli.model.config_files import write_config
-from bert_cli.model.hugging_face_config import generic_labels
+from bert_cli.model.config_files import generic_labels, write_config
 from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8

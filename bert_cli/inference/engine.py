@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER, HeadSpec, pretraining_shapes
-from bert_cli.model.config import BertConfig
-from bert_cli.model.shapes import encoder_shapes
+from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.model.frozen_inference import FrozenLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
-from bert_cli.model.shapes import PROJECTION
 from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
@@ -37,7 +36,7 @@ class BertEncoder(keras.Model):
         compute_dtype: dtype of matrix products and of activations between layers, for example
             "bfloat16". Weights, embeddings, normalization statistics and softmax stay float32.
         seed: seed for the initial weights.
-        recomputes: use gradient checkpointing in training, see model.recomputation. The attribute
+        recomputes: use gradient checkpointing in training, see model.shared_trace. The attribute
             may change later; traces made before that do not.
     """
 

@@ -277,7 +277,7 @@ class TransformerLayer(Scoped):
         seeds: Sequence[tf.Tensor | None],
         products: Sequence[tf.Tensor | None] = (None, None),
     ) -> tuple[tf.Tensor, tf.Tensor | None, tuple[tf.Tensor, tf.Tensor]]:
-        """Return the results of `call`, and the two products that model.recomputation keeps.
+        """Return the results of `call`, and the two products that model.shared_trace keeps.
 
         The products come from attention_output and narrow. They are small but costly: a step
         with recomputation takes 1.3 times as long if they are kept, and 1.4 times otherwise.

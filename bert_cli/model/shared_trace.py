@@ -1,4 +1,8 @@
-"""A trace of one transformer layer, shared by all encoders with the same config."""
+"""A trace of one transformer layer, shared by all encoders with the same config.
+
+With gradient checkpointing (Chen et al., 2016), the layer's intermediate results are computed a
+second time for the gradient, instead of being kept.
+"""
 
 import dataclasses
 import threading
@@ -11,10 +15,9 @@ import tensorflow as tf
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import TransformerLayer
 from bert_cli.model.layout import Layout
-from bert_cli.model.recomputation import call_with_recomputation
 
 Seeds = Sequence[tf.Tensor | None]  # seeds of a layer's dropouts
-Products = tuple[tf.Tensor, tf.Tensor]  # see model.recomputation
+Products = tuple[tf.Tensor, tf.Tensor]  # see _call_with_recomputation
 
 
 class SharedTrace:
@@ -53,7 +56,7 @@ class SharedTrace:
     ) -> tf.Tensor:
         """Return layer(x, layout, False, seeds)[0] with gradient checkpointing.
 
-        Works only in a training graph, see model.recomputation.
+        Works only in a training graph.
         """
         return self._call(self._traced_with_recomputation, layer, x, layout, seeds)
 
@@ -86,7 +89,7 @@ class SharedTrace:
     def _run_with_recomputation(
         self, weights: list[tf.Tensor], x: tf.Tensor, layout_fields: tuple, seeds: Seeds
     ) -> tf.Tensor:
-        return call_with_recomputation(
+        return _call_with_recomputation(
             self._traced_first_pass, self._traced_second_pass, [x, *seeds, *weights], layout_fields
         )
 
@@ -116,6 +119,67 @@ def _split_values(values: list[tf.Tensor], layout_fields: tuple) -> tuple[list[t
     """Return the arguments of SharedTrace._compute from the values for recomputation."""
     x, *seeds = values[:4]
     return values[4:], x, layout_fields, seeds
+
+
+def _call_with_recomputation(
+    first_pass: tf.types.experimental.PolymorphicFunction,
+    second_pass: tf.types.experimental.PolymorphicFunction,
+    values: Sequence[tf.Tensor],
+    constants: Any,
+) -> tf.Tensor:
+    """Return y from (y, kept) = first_pass(values, constants), with a gradient.
+
+    For the gradient, only `values`, `constants` and `kept` stay in memory. Works only in a graph.
+
+    Args:
+        first_pass: computes y and the tensors to keep.
+        second_pass: second_pass(values, constants, kept) computes the same y for the gradient. If
+            both passes draw random numbers, the seeds must be among the values.
+        values: tensors; floating-point ones have a gradient.
+        constants: further arguments, without a gradient.
+    """
+
+    @tf.custom_gradient
+    def forward(*values: tf.Tensor) -> tuple[tf.Tensor, Callable]:
+        # Detach the values: if an outer tape watched them, TensorFlow would prepare gradients of
+        # gradients.
+        detached = [tf.stop_gradient(value) for value in values]
+        watched = _floats(detached)
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            y, kept = first_pass(detached, constants)
+        # Trace now: when the gradient is computed, the caller has returned, and with several devices
+        # a call of second_pass would trace again.
+        traced_second_pass = second_pass.get_concrete_function(detached, constants, kept)
+
+        def gradient(dy: tf.Tensor) -> list[tf.Tensor | None]:
+            # Nothing uses this gradient, so it is never computed. But it turns the intermediate
+            # results that it would need into outputs of the call of first_pass.
+            tape.gradient(y, watched, dy)
+            # TensorFlow fuses operators if nothing else reads the results between them, and fused
+            # operators round differently. In the second pass, as without recomputation, the
+            # gradient reads these results. Reading their sizes in the first pass prevents fusion
+            # there, too, and keeps no memory.
+            sizes = [tf.raw_ops.Size(input=output) for output in y.op.outputs[1:]]
+            # Operators run as soon as their inputs exist, so make the second pass's inputs wait for
+            # dy. They need tf.identity: the call of a function without side effects ignores
+            # control dependencies.
+            with tf.control_dependencies([tf.identity(dy), *sizes]):
+                delayed = [tf.identity(value) for value in values]
+            delayed_floats = _floats(delayed)
+            with tf.GradientTape() as second_tape:
+                second_tape.watch(delayed_floats)
+                second_y = traced_second_pass(delayed, constants, kept)
+            gradients = iter(second_tape.gradient(second_y, delayed_floats, dy))
+            return [next(gradients) if value.dtype.is_floating else None for value in values]
+
+        return y, gradient
+
+    return forward(*values)
+
+
+def _floats(values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    return [value for value in values if value.dtype.is_floating]
 
 
 class _Traces(threading.local):

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.spec import INPUTS
-from bert_cli.model.config import MASKED_SCORE, BertConfig
-from bert_cli.model.shapes import PROJECTION
+from bert_cli.model.config import MASKED_SCORE, PROJECTION, BertConfig
 from bert_cli.onnx.graph import TEXTS, Graph, activate
 from bert_cli.onnx.protobuf import FLOAT, INT32
 

@@ -24,8 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.spec import INPUTS
-from bert_cli.model.config import BertConfig
-from bert_cli.model.shapes import PROJECTION
+from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.onnx.bert import EMBEDDINGS_NORM, FLAT, ONE_LENGTH, PADDED, WORDS, Bert
 from bert_cli.onnx.graph import Graph, activate
 from bert_cli.onnx.models import embedded_runner

@@ -48,11 +48,6 @@ def tokenizer_config(
     }
 
 
-def run_tokenizer_config(do_lower_case: bool, settings: TokenizerSettings) -> dict:
-    """Return the contents of a tokenizer_config.json that has no tokenizer.json next to it."""
-    return {LOWER_CASE: do_lower_case} | settings.values()
-
-
 def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool, settings: TokenizerSettings = GOOGLE) -> dict:
     """Return the contents of tokenizer.json.
 

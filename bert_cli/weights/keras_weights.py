@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import TF_MODEL
-from bert_cli.model.shapes import WEIGHT_NAMES
+from bert_cli.model.config import all_weight_names
 from bert_cli.weights.formats.h5_files import DAMAGES, LAYER_NAMES, damage_error, open_h5
 from bert_cli.weights.names import find_google_name
 from bert_cli.weights.reader import Reader
@@ -29,7 +29,7 @@ def _google_names() -> dict[str, str]:
     """Return Google's names by <layer name>/<weight number>."""
     counts: collections.Counter[str] = collections.Counter()
     names = {}
-    for name in sorted(WEIGHT_NAMES, key=lambda name: _CREATION_ORDER.index(name.rpartition("/")[2])):
+    for name in sorted(all_weight_names(), key=lambda name: _CREATION_ORDER.index(name.rpartition("/")[2])):
         # Google's classifier has no scope.
         layer = name.rpartition("/")[0].replace("/", "_") or "classifier"
         names[f"{layer}/{counts[layer]}"] = name

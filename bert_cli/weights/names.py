@@ -46,7 +46,7 @@ def find_google_name(name: str, table: Mapping[str, str]) -> str | None:
 
     Args:
         name: name in the other format.
-        table: model.shapes.WEIGHT_NAMES by their names in the other format. Names for layer 0 apply
+        table: config.all_weight_names() by their names in the other format. Names for layer 0 apply
             to every layer.
     """
     number = _LAYER_NUMBER.search(name)

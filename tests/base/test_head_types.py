@@ -3,8 +3,7 @@
 import pytest
 
 from bert_cli.base.head_types import count_parameters, parameters_line
-from bert_cli.model.config import BertConfig
-from bert_cli.model.shapes import encoder_shapes
+from bert_cli.model.config import BertConfig, encoder_shapes
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from bert_cli import run_tagging as tagging
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BUILTIN_MODEL
 from bert_cli.extract_features import main as extract_main
-from bert_cli.runs.loading import builtin, checkpoints
+from bert_cli.runs.loading import checkpoints, paths
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from tests.commands import helpers
@@ -47,13 +47,13 @@ def stand_in(tmp_path_factory) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
 
 @pytest.fixture
 def present(stand_in, monkeypatch) -> dict[str, np.ndarray]:
-    monkeypatch.setattr(builtin, "PRETRAINED", str(stand_in[0]))
+    monkeypatch.setattr(paths, "PRETRAINED", str(stand_in[0]))
     return stand_in[1]
 
 
 @pytest.fixture
 def absent(monkeypatch, tmp_path):
-    monkeypatch.setattr(builtin, "PRETRAINED", str(tmp_path / "none"))
+    monkeypatch.setattr(paths, "PRETRAINED", str(tmp_path / "none"))
 
 
 def is_kept(written: dict[str, np.ndarray], tensors: dict[str, np.ndarray]) -> bool:
@@ -92,7 +92,7 @@ def test_random_equals_a_package_without_weights(present, cola, classify, run_fo
     assert random_outcome.code == 0, random_outcome.err
     assert "--init_checkpoint=random: the small built-in network starts from random weights" in random_outcome.lines
     assert "--init_checkpoint=random\n" in (tmp_path / "asked" / "flags.txt").read_text()
-    monkeypatch.setattr(builtin, "PRETRAINED", str(tmp_path / "none"))
+    monkeypatch.setattr(paths, "PRETRAINED", str(tmp_path / "none"))
     left_out = classify(*flags, f"--output_dir={tmp_path / 'left_out'}")
     assert left_out.code == 0, left_out.err
     assert RANDOM in left_out.lines
@@ -114,7 +114,7 @@ def test_from_python(present, monkeypatch):
     assert (manifest["init_checkpoint"], manifest["config"]["num_hidden_layers"]) == (None, 2)
     vectors = FeatureExtractor.load().extract(["all work and no play"])
     assert vectors.shape == (1, 16)
-    monkeypatch.setattr(builtin, "PRETRAINED", "none")
+    monkeypatch.setattr(paths, "PRETRAINED", "none")
     with pytest.raises(InputError, match=r"^path is needed: give a pre-trained model$"):
         FeatureExtractor.load()
 
@@ -189,7 +189,7 @@ def test_prediction_alone_does_not_use_the_built_in_model(present, capfd, tmp_pa
 def test_user_files_replace_the_built_in_model(present, user_files):
     model = ModelFiles(**user_files)
     assert checkpoints.to_start_from(model, Hub()) is None
-    assert checkpoints.to_start_from(ModelFiles(), Hub()) == builtin.pretrained_model() is not None
+    assert checkpoints.to_start_from(ModelFiles(), Hub()) == paths.pretrained_model() is not None
     level, line = checkpoints.random_start_message("", is_builtin=False)
     assert (level, line.startswith("warning: no --init_checkpoint")) == (logging.WARNING, True)
     expected = (logging.INFO, "--init_checkpoint=random: the model starts from random weights")
@@ -198,9 +198,9 @@ def test_user_files_replace_the_built_in_model(present, user_files):
         checkpoints.to_use(model)
 
 
-@pytest.mark.skipif(builtin.pretrained_model() is None, reason="this version has no pre-trained weights in the box")
+@pytest.mark.skipif(paths.pretrained_model() is None, reason="this version has no pre-trained weights in the box")
 def test_shipped_files_match():
-    folder = pathlib.Path(builtin.PRETRAINED)
+    folder = pathlib.Path(paths.PRETRAINED)
     path = folder / "model.safetensors"
     assert path.stat().st_size <= MOST_BYTES
     with safe_open(path, framework="np") as file:

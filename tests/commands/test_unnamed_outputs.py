@@ -9,10 +9,8 @@ import pytest
 from bert_cli import Classifier
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_files import read_config
-from bert_cli.model.hugging_face_config import hugging_face_config, read_cross_encoder_activation
-from bert_cli.model.shapes import encoder_shapes
+from bert_cli.model.config import BertConfig, encoder_shapes
+from bert_cli.model.config_files import hugging_face_config, read_config, read_cross_encoder_activation
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.served_model import Item, Options
 from bert_cli.weights.hugging_face import write_safetensors

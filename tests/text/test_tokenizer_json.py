@@ -6,7 +6,6 @@ import pytest
 
 from bert_cli.text.tokenizer_files import TokenizerPaths, read_tokenizer
 from bert_cli.text.tokenizer_json import (
-    run_tokenizer_config,
     special_tokens_map,
     tokenizer_config,
     tokenizer_json,
@@ -64,7 +63,7 @@ def test_settings_survive_a_hugging_face_directory(tmp_path):
 
 def test_settings_survive_a_run_directory(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*TOKENS, "<user>", "[E1]"]) + "\n")
-    stored = read_back(tmp_path, {"tokenizer_config.json": run_tokenizer_config(False, SETTINGS)}, "vocab.txt")
+    stored = read_back(tmp_path, {"tokenizer_config.json": {"do_lower_case": False} | SETTINGS.values()}, "vocab.txt")
     assert (stored.casing[1], stored.settings) == (False, SETTINGS)
 
 

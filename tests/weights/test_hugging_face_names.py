@@ -3,8 +3,8 @@
 import pytest
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, REPLACED_TOKENS, TAGGER
-from bert_cli.model.shapes import WEIGHT_NAMES
-from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
+from bert_cli.model.config import all_weight_names
+from bert_cli.weights.hugging_face import google_name, hugging_face_name, is_transposed
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_only_kernels_are_transposed(name, expected):
 @pytest.mark.parametrize("model_type", ["bert", "distilbert", "electra"])
 @pytest.mark.parametrize("head_type", [CLASSIFIER, CHOICE, TAGGER])
 def test_names_are_inverted_exactly(model_type, head_type):
-    for name in WEIGHT_NAMES:
+    for name in all_weight_names():
         stored_name = hugging_face_name(name, model_type, head_type)
         assert google_name(stored_name) == name
         assert not stored_name.startswith("bert.") or model_type == "bert"

@@ -14,8 +14,7 @@ from bert_cli.runs.loading.head_files import HeadFiles
 from bert_cli.runs.loading.paths import ModelPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import is_tokenizer_json
-from bert_cli.text.tokenizer_json import run_tokenizer_config
-from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
+from bert_cli.text.tokenizer_settings import GOOGLE, LOWER_CASE, TokenizerSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 Config = TypeVar("Config", bound=BertConfig | ModuleConfig, covariant=True)
@@ -65,7 +64,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @property
     def tokenizer_values(self) -> dict[str, Any]:
         """Return casing and settings that differ from Google's, as for tokenizer_config.json."""
-        return run_tokenizer_config(self.do_lower_case, self.tokenizer_settings)
+        return {LOWER_CASE: self.do_lower_case} | self.tokenizer_settings.values()
 
     @property
     def tokenizer_files(self) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
-from bert_cli.runs.loading.builtin import named_or_builtin, pretrained_model
+from bert_cli.runs.loading.paths import named_or_builtin, pretrained_model
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.loading.builtin import FOLDER
+from bert_cli.runs.loading.paths import BUILTIN
 from bert_cli.runs.loading.tokenizer_checks import warn_or_fail
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary
@@ -77,7 +77,7 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     words = int(is_word[sequences.token_ids].sum())
     unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
     if unknown > words / 2 and not flags.allow_unknown:
-        is_builtin = files.make_absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
+        is_builtin = files.make_absolute(vocabulary.path).startswith(os.path.join(BUILTIN, ""))
         cause = "the built-in model is for English" if is_builtin else "it may be one of another language"
         raise InputError(
             f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}: the "

@@ -5,10 +5,9 @@ from typing import NamedTuple
 from bert_cli.base.head_types import count_parameters, head_of, parameters_line
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import MODULE_KEY
 from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
-from bert_cli.model.shapes import encoder_shapes
 from bert_cli.weights.names import is_training_state
 from bert_cli.weights.path import CheckpointPath
 

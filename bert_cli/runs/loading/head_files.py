@@ -13,7 +13,7 @@ from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.messages import list_names
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.features.layer_choice import parse_layers
-from bert_cli.model.hugging_face_config import (
+from bert_cli.model.config_files import (
     generic_labels,
     read_cross_encoder_activation,
     read_hugging_face_labels,

@@ -10,10 +10,9 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import read_config
 from bert_cli.model.networks import BERT
-from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.run_directory.manifest import check_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader

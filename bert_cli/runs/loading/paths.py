@@ -3,15 +3,29 @@
 import dataclasses
 import functools
 import os
+import pathlib
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, VOCABULARY
+from bert_cli.base.names import (
+    BUILTIN_MODEL,
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    RANDOM,
+    SAFETENSORS,
+    TOKENIZER,
+    VOCABULARY,
+)
 from bert_cli.flags.run_flags import read_flags, read_guesses
 from bert_cli.model.networks import CONFIG_NEEDED, check_network
-from bert_cli.runs.loading.builtin import random_model
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint
+
+# Directory with vocabulary and config of a small network. Its weights are random: it is used for
+# --init_checkpoint=random, and if the pre-trained weights are not installed.
+BUILTIN = str(pathlib.Path(os.path.abspath(__file__)).parents[2] / "builtin")  # bert_cli/builtin
+PRETRAINED = os.path.join(BUILTIN, "pretrained")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,3 +130,41 @@ def read_vocab_size(config_file: str) -> int | None:
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
         raise InputError(f"{config_file}: vocab_size must be a whole number above 0, found {size!r}")
     return size
+
+
+def named_or_builtin(
+    init_checkpoint: str, has_other_files: bool = False, default: str = "", strict: bool = False
+) -> CheckpointPath:
+    """Return the pre-trained model that the flags name, or the built-in one.
+
+    Args:
+        init_checkpoint: flag value.
+        has_other_files: whether other flags name a vocabulary or a config, which do not belong to
+            the built-in model.
+        default: checkpoint to use if there is no built-in model, or "".
+        strict: see `find_checkpoint`.
+
+    Raises:
+        InputError: if there is no checkpoint, or if random weights are requested.
+    """
+    if init_checkpoint == RANDOM:
+        raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
+    builtin = None if init_checkpoint or has_other_files else pretrained_model()
+    if builtin:
+        return builtin
+    if not (init_checkpoint or default):
+        raise InputError("--init_checkpoint is needed: give a pre-trained model")
+    return find_checkpoint(init_checkpoint or default, strict=strict)
+
+
+def pretrained_model() -> CheckpointPath | None:
+    """Return the built-in pre-trained model; None if its weights are not installed."""
+    # The weights are large, so some copies of the package do not have them.
+    if not files.exists(os.path.join(PRETRAINED, SAFETENSORS)):
+        return None
+    return CheckpointPath(HUGGING_FACE, PRETRAINED, handle=BUILTIN_MODEL)
+
+
+def random_model() -> tuple[str, str]:
+    """Return vocab.txt and bert_config.json for the small built-in network with random weights."""
+    return os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG)

@@ -5,8 +5,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
-from bert_cli.runs.loading.builtin import named_or_builtin
-from bert_cli.runs.loading.paths import ModelPaths, find_paths, read_vocab_size, refuse_other_network
+from bert_cli.runs.loading.paths import ModelPaths, find_paths, named_or_builtin, read_vocab_size, refuse_other_network
 from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
 from bert_cli.runs.loading.vocab_file import load_from_vocab_file
 from bert_cli.text.added_token_files import TokenizerPaths

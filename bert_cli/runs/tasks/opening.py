@@ -12,7 +12,7 @@ from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.checkpoints import to_start_from, to_use
 from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.runs.loading.commands import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow

@@ -11,7 +11,7 @@ from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.predicting.question_answerer import answer_record, open_answerer
 from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.commands import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask
 from bert_cli.runtime.streams import print_text

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading import paths
 from bert_cli.runs.loading.checkpoints import folder_to_use, to_start_from, to_use
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights import training_folder
@@ -15,7 +15,7 @@ from bert_cli.weights import training_folder
 @pytest.fixture(autouse=True)
 def no_builtin_model(monkeypatch, tmp_path):
     """Act as if the weights of the built-in model were not installed."""
-    monkeypatch.setattr(builtin, "PRETRAINED", str(tmp_path / "nothing"))
+    monkeypatch.setattr(paths, "PRETRAINED", str(tmp_path / "nothing"))
 
 
 @pytest.fixture

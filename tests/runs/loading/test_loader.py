@@ -10,7 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, MEAN, TAGGER
 from bert_cli.model.config import BertConfig
-from bert_cli.model.hugging_face_config import hugging_face_config
+from bert_cli.model.config_files import hugging_face_config
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles

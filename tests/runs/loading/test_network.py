@@ -7,8 +7,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.builtin import pretrained_model
 from bert_cli.runs.loading.network import check_large_model, load_bert
+from bert_cli.runs.loading.paths import pretrained_model
 from bert_cli.weights.path import TF1, CheckpointPath
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading.builtin import random_model
+from bert_cli.runs.loading.paths import random_model
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 
 

@@ -22,8 +22,7 @@ from bert_cli.flags.option import flag_values
 from bert_cli.inference.rows import load_trained
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.commands import check_command
-from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import find_trained_type

@@ -5,8 +5,12 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config_files import read_config
-from bert_cli.model.hugging_face_config import hugging_face_config, read_hugging_face_labels, read_hugging_face_problem
+from bert_cli.model.config_files import (
+    hugging_face_config,
+    read_config,
+    read_hugging_face_labels,
+    read_hugging_face_problem,
+)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading import builtin
-from bert_cli.runs.loading.builtin import named_or_builtin, pretrained_model
+from bert_cli.runs.loading import paths
+from bert_cli.runs.loading.paths import named_or_builtin, pretrained_model
 
 
 def test_a_named_model_comes_first():
     assert named_or_builtin("") == named_or_builtin("", default="x") == pretrained_model()
-    assert named_or_builtin(builtin.PRETRAINED).location == builtin.PRETRAINED
+    assert named_or_builtin(paths.PRETRAINED).location == paths.PRETRAINED
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_refusals(init_checkpoint, has_other_files, message):
 
 
 def test_without_builtin_weights_the_default_is_used(monkeypatch):
-    monkeypatch.setattr(builtin, "PRETRAINED", "/missing")
+    monkeypatch.setattr(paths, "PRETRAINED", "/missing")
     with pytest.raises(InputError, match=r"^--init_checkpoint is needed"):
         named_or_builtin("")
     with pytest.raises(InputError, match=r"^x: no checkpoint there"):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bert_cli.model.config import PROJECTION, all_weight_names, encoder_shapes
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.model.shapes import PROJECTION, WEIGHT_NAMES, encoder_shapes
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_weight_names_have_encoder_and_heads():
         "output_bias",
         "discriminator_predictions/dense_1/bias",
     ):
-        assert name in WEIGHT_NAMES
-    assert len(set(WEIGHT_NAMES)) == len(WEIGHT_NAMES)
+        assert name in all_weight_names()
+    assert len(set(all_weight_names())) == len(all_weight_names())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading.commands import check_command, command_of
+from bert_cli.runs.loading.trained import check_command, command_of
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
 
 
