@@ -43,8 +43,8 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json_reading import read_tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.h5_files import KerasReader
 from bert_cli.weights.hugging_face import HuggingFaceReader
-from bert_cli.weights.keras_weights import KerasReader
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import newest_undamaged

@@ -16,7 +16,6 @@ OWN_ROOMS = {"commands", "reference"}
 # with tested parts and an order that only the whole shows.
 TESTED_END_TO_END: dict[str, str] = {
     "api/classifier.py": "commands/test_classifier.py",
-    "weights/reader.py": "weights/test_electra.py",
     "api/feature_extractor.py": "commands/test_api.py",
     "api/mask_filler.py": "commands/test_fill_mask.py",
     "api/once.py": "commands/test_workers.py",

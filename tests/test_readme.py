@@ -12,7 +12,7 @@ from bert_cli.base.names import RANDOM
 from bert_cli.flags.foreign import ADVICE, advised_flags
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
-from bert_cli.weights import known_models
+from bert_cli.weights import advice
 from tests import badges, docs_pages, picture, task_table, terminal_picture
 from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, TUTORIALS, blocks
 
@@ -146,15 +146,15 @@ def test_the_table_of_tasks_is_current():
 
 
 def test_releases_in_pages_are_known():
-    """known_models.advice names them too."""
-    known_releases = {f"{release.day}/{release.archive}" for release in known_models._releases().values()}
+    """weights/advice.py names them too."""
+    known_releases = {f"{release.day}/{release.archive}" for release in advice._releases().values()}
     assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", EVERYTHING))) > 5
     assert named <= known_releases
 
 
 def test_all_small_models_are_listed():
-    releases = known_models._releases().values()
-    small = {release.archive for release in releases if release.day == known_models.SMALL_DAY}
+    releases = advice._releases().values()
+    small = {release.archive for release in releases if release.day == advice.SMALL_DAY}
     assert len(small) == 24
     assert [name for name in sorted(small) if f"`{name}`" not in PAGES["docs/models.md"]] == []
 

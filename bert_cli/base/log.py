@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, ClassVar
 
+from bert_cli.base.errors import InputError
+
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
 EXAMPLES = 5  # examples per split that --verbose logs
@@ -37,6 +39,13 @@ _MARKED_LEVELS = {"I": logging.INFO, "W": logging.WARNING}
 def warn_once(text: str) -> None:
     """Log a warning once per process."""
     LOG.warning("%s", text)
+
+
+def warn_or_fail(message: str, strict: bool) -> None:
+    """Log a warning, or raise InputError with --strict."""
+    if strict:
+        raise InputError(f"{message} (an error with --strict)")
+    LOG.warning("warning: %s", message)
 
 
 class LogStream:

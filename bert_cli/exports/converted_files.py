@@ -23,9 +23,9 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.electra import google_name
+from bert_cli.weights.h5_files import write_keras
 from bert_cli.weights.hugging_face import write_safetensors
-from bert_cli.weights.keras_weights import write_keras
-from bert_cli.weights.names import DISCRIMINATOR, GENERATOR
+from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 
 
 def write(staged: str, converted: Converted) -> list[str]:

@@ -21,7 +21,7 @@ from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import Reader
 
 # Shape of the batch for comparing two models.
 _ROWS, _TOKENS = 4, 32

@@ -24,7 +24,7 @@ from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, SEP
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import Reader
 
 TOKENS_SIGNATURE = "token_ids"
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")

@@ -52,9 +52,8 @@ from bert_cli.training.strategy import (
 )
 from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint, saved_step
 from bert_cli.weights.hub_encoder import ModuleEncoder
-from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import HUB, CheckpointPath
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import STEP_NAME, Reader
 
 # Tokens per batch with attention, which takes layers * heads * length numbers per token.
 _ATTENTION_TOKENS = 1024

@@ -8,8 +8,7 @@ import numpy as np
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, PROJECTION, BertConfig
-from bert_cli.onnx.graph import TEXTS, Graph, activate
-from bert_cli.onnx.protobuf import FLOAT, INT32
+from bert_cli.onnx.graph import FLOAT, INT32, TEXTS, Graph, activate
 
 TOKEN_TYPES = "bert/embeddings/token_type_embeddings"
 WORDS = "bert/embeddings/word_embeddings"

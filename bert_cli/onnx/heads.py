@@ -5,8 +5,7 @@ import numpy as np
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, state_index
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.bert import ROWS, WORDS, Bert
-from bert_cli.onnx.graph import activate
-from bert_cli.onnx.protobuf import FLOAT
+from bert_cli.onnx.graph import FLOAT, activate
 
 
 def first(bert: Bert, x: str) -> str:

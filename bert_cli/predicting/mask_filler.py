@@ -57,7 +57,7 @@ def open_masked_words(
     Args:
         model: the model's files.
         devices: device flags; Devices.for_answers chooses the engine.
-        strict: whether a doubt about the model is an error, see tokenizer_checks.warn_or_fail.
+        strict: whether a doubt about the model is an error, see base.log.warn_or_fail.
 
     Raises:
         InputError: if the checkpoint has no masked-LM head.

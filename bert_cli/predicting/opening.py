@@ -33,7 +33,7 @@ def open_for_new_texts(
         model: the model's files.
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.
-        strict: whether a doubt about the texts is an error, see checks.warn_or_fail.
+        strict: whether a doubt about the texts is an error, see base.log.warn_or_fail.
     """
     devices = devices.for_answers(isinstance(model.config, BertConfig))
     engine = open_engine(network, model.config, devices, max_seq_length, make_model)

@@ -4,8 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.tf_internals import variables
-from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import GOOD_STEPS_NAME, SCALE_NAME, Reader
 
 # float16 loses gradients below 6e-8, so the loss is multiplied by a scale. It starts with this value,
 # and doubles after this many steps without overflow.

@@ -12,8 +12,8 @@ from bert_cli.base.writing import atomic_write, link_file, publish_file, staging
 from bert_cli.training.checkpoints import write_checked
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_data_file
 from bert_cli.weights.formats.checkpoint_index import with_second_shard
-from bert_cli.weights.names import is_optimizer_state
 from bert_cli.weights.training_folder import numbered_checkpoints
+from bert_cli.weights.variables import is_optimizer_state
 
 
 def drop_older_moments(folder: str, step: int) -> None:

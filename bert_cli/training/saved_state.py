@@ -10,15 +10,15 @@ from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import Tf1Reader
-from bert_cli.weights.names import (
+from bert_cli.weights.variables import (
     LOG_DECAY_NAME,
     MOMENT_ENDINGS,
     STEP_NAME,
     UNROUNDED_ENDING,
+    Reader,
     has_moments,
     weight_of,
 )
-from bert_cli.weights.reader import Reader
 
 
 def training_tensors(

@@ -17,10 +17,9 @@ from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.model_garden import ModelGardenReader, is_object_checkpoint
-from bert_cli.weights.names import STEP_NAME, is_training_state
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
-from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
+from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
 
 NO_BERT = "it is not a complete BERT"
 _ENCODER = "bert/"
@@ -132,7 +131,7 @@ def open_files(path: CheckpointPath) -> Reader:
 
         return HubReader(path.location, path.name)
     if path.kind == KERAS:
-        from bert_cli.weights.keras_weights import KerasReader
+        from bert_cli.weights.h5_files import KerasReader
 
         return KerasReader(path.location)
     return _open_tf1(path.location, path.network)

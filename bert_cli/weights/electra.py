@@ -7,8 +7,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
-from bert_cli.weights.names import DISCRIMINATOR, GENERATOR, is_training_state
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR, Reader, is_training_state
 
 _EMBEDDINGS = "embeddings/"
 # Prefixes of Google's names and of ours. The first match applies.

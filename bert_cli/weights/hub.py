@@ -16,9 +16,9 @@ from bert_cli.model.config import BertConfig
 from bert_cli.tf_internals.checkpoint_objects import OBJECT_GRAPH, checkpoint_objects
 from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.model_garden import flat_shape
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import Reader
 
-# Boolean variable in published modules, and in modules from bert-export (see formats.hub_casing).
+# Boolean variable in published modules, and in modules from bert-export (see runs.loading.tokenizer).
 _CASING = "do_lower_case"
 # A variable that tf.train.Checkpoint adds.
 _BOOKKEEPING = "save_counter"

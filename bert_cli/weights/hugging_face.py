@@ -18,9 +18,8 @@ from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import all_weight_names
 from bert_cli.model.networks import BERT, NETWORKS
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
-from bert_cli.weights.names import find_google_name
 from bert_cli.weights.path import hugging_face_weights
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import Reader, find_google_name
 
 # Copies of weights that some writers store, and Google's name of the original.
 _TIED = {
@@ -50,7 +49,7 @@ def _open_tensors(folder: str) -> _TensorFiles:
     if os.path.basename(path) != TF_MODEL:
         return SafetensorsFiles(path)
     # Import late: h5py takes half a second, and few directories need it.
-    from bert_cli.weights.formats.h5_files import TransformersH5
+    from bert_cli.weights.h5_files import TransformersH5
 
     return TransformersH5(path)
 

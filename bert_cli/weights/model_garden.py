@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import list_some
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import Reader
 
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_TRAINING = re.compile(r"save_counter|global_step|(.*/)?_?optimizer/.*|.*/\.OPTIMIZER_SLOT/.*")

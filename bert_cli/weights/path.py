@@ -17,11 +17,9 @@ from bert_cli.base.names import (
     TF_MODEL,
 )
 from bert_cli.base.remote import refuse_web_address
-from bert_cli.weights import known_models
-from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
-from bert_cli.weights.names import GENERATOR
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
 from bert_cli.weights.training_folder import newest_undamaged
+from bert_cli.weights.variables import GENERATOR, Reader
 
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
@@ -139,7 +137,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to "
             f"--{flag} (a module for tensorflow-hub is given to --hub_module as it is)"
         )
-    if hint := known_models.download_advice(path, flag):
+    if hint := download_advice(path, flag):
         raise InputError(hint)
     raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
 

@@ -5,9 +5,8 @@ import tempfile
 import numpy as np
 
 from bert_cli.weights.checkpoint import open_checkpoint, register_shared
-from bert_cli.weights.names import STEP_NAME, is_training_state
 from bert_cli.weights.path import CheckpointPath
-from bert_cli.weights.reader import Reader
+from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
 
 # Bytes; vector instructions need this alignment.
 _ALIGNMENT = 64

@@ -9,7 +9,7 @@ from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights.formats.checkpoint_index import check_data, read_index
-from bert_cli.weights.names import has_moments, is_training_state
+from bert_cli.weights.variables import has_moments, is_training_state
 
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _DATA = re.compile(r"^model\.ckpt-(\d+)\.data-\d+-of-\d+$")

@@ -11,6 +11,7 @@ import warnings
 import pytest
 
 from bert_cli.base import log
+from bert_cli.base.errors import InputError
 
 
 @contextlib.contextmanager
@@ -190,3 +191,10 @@ def test_text_lines_return_after_json(capsys):
         log.print_line(logging.ERROR, "bert-tag: error: two")
         assert not log.uses_json()
     assert capsys.readouterr().err == "warning: one\nbert-tag: error: two\n"
+
+
+def test_strict_makes_an_error(caplog):
+    log.warn_or_fail("odd", strict=False)
+    assert caplog.messages == ["warning: odd"]
+    with pytest.raises(InputError, match=r"^odd \(an error with --strict\)$"):
+        log.warn_or_fail("odd", strict=True)

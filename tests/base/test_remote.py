@@ -110,8 +110,8 @@ def test_remote_weights_in_every_format(ram, tmp_path):
 
     from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
     from bert_cli.weights.formats.checkpoint_index import check_data
+    from bert_cli.weights.h5_files import KerasReader
     from bert_cli.weights.hugging_face import HuggingFaceReader
-    from bert_cli.weights.keras_weights import KerasReader
     from bert_cli.weights.path import find_checkpoint
 
     bias = {"bert/pooler/dense/bias": np.arange(4, dtype=np.float32)}

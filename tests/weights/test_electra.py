@@ -12,8 +12,8 @@ from bert_cli.weights.electra import (
     networks_in,
     our_to_google_names,
 )
-from bert_cli.weights.names import DISCRIMINATOR, GENERATOR
 from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 
 ENCODER = "encoder/layer_11/attention/self/query/kernel"
 BOTH = [

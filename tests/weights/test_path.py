@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.known_models import download_advice
+from bert_cli.weights.advice import download_advice
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number
 

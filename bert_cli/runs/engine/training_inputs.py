@@ -20,7 +20,7 @@ from bert_cli.runs.engine.frozen_states import compute_frozen_states
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
-from bert_cli.weights.names import POSITION_NAME
+from bert_cli.weights.variables import POSITION_NAME
 
 Position = tuple[int, int]
 _MAX_PROBED = 12  # batches for a probe after the first one

@@ -7,10 +7,10 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
+from bert_cli.base.log import warn_or_fail
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.loading.paths import BUILTIN
-from bert_cli.runs.loading.tokenizer_checks import warn_or_fail
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary
 

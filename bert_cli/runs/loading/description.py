@@ -8,8 +8,8 @@ from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import MODULE_KEY
 from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
-from bert_cli.weights.names import is_training_state
 from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.variables import is_training_state
 
 
 class ModelDescription(NamedTuple):

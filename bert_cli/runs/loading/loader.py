@@ -12,7 +12,7 @@ from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.network import check_has_sizes, find_bert, no_bert, open_tensorflow
 from bert_cli.runs.loading.paths import ModelPaths, find_paths
 from bert_cli.runs.loading.tokenizer import cut_blank_end, find_casing, read_stored, run_casing
-from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
+from bert_cli.runs.loading.vocab_file import check_casing, report_tokenizer
 from bert_cli.runs.run_directory.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles

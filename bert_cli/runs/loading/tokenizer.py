@@ -3,11 +3,11 @@
 import os
 
 from bert_cli.base import files
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
 from bert_cli.runs.loading.paths import ModelPaths, find_paths, named_or_builtin, read_vocab_size, refuse_other_network
-from bert_cli.runs.loading.tokenizer_checks import check_casing, report_tokenizer
-from bert_cli.runs.loading.vocab_file import load_from_vocab_file
+from bert_cli.runs.loading.vocab_file import check_casing, load_from_vocab_file, report_tokenizer
 from bert_cli.text.added_token_files import TokenizerPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import (
@@ -18,8 +18,12 @@ from bert_cli.text.tokenizer_files import (
     read_tokenizer,
 )
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
-from bert_cli.weights.formats.hub_casing import module_lower_cases
+from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.path import HUB, CheckpointPath
+
+# Boolean variable in published modules, and in modules from bert-export. Its object is an attribute
+# of the module, so this is its key.
+_CASING_KEY = "do_lower_case/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def load_tokenizer(
@@ -121,3 +125,22 @@ def find_casing(
         return True
     lower_cases = module_lower_cases(checkpoint.location, checkpoint.name)
     return not looks_cased(vocabulary) if lower_cases is None else lower_cases
+
+
+def module_lower_cases(folder: str, description: str) -> bool | None:
+    """Return whether texts must be lowercased for a module; None if it has no such setting.
+
+    Modules in TF1 format do not have it.
+
+    Args:
+        folder: the module's directory.
+        description: name for messages.
+
+    Raises:
+        InputError: if the module is damaged.
+    """
+    try:
+        entry = read_index(os.path.join(folder, "variables", "variables")).get(_CASING_KEY)
+        return bool(read_array(entry, _CASING_KEY)) if entry and entry.is_plain else None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{description}: this module is damaged: {first_line(error)}") from None

@@ -16,8 +16,7 @@ from bert_cli.outputs.preparation import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.loading.tokenizer_checks import check_casing
-from bert_cli.runs.loading.vocab_file import read_vocab_file
+from bert_cli.runs.loading.vocab_file import check_casing, read_vocab_file
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer

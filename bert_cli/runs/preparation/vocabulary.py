@@ -13,7 +13,7 @@ from bert_cli.corpus import vocabulary_extension
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
-from bert_cli.runs.loading.tokenizer_checks import check_casing
+from bert_cli.runs.loading.vocab_file import check_casing
 from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VocabularySize

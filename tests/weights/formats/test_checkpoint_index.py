@@ -1,4 +1,4 @@
-"""A damaged or malicious checkpoint index causes a message instead of a crash."""
+"""A damaged or malicious checkpoint index causes a message, not a crash."""
 
 import pathlib
 import struct

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.weights.names import (
+from bert_cli.weights.variables import (
     find_google_name,
     has_moments,
     is_optimizer_state,

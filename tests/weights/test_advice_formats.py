@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
+from bert_cli.weights.advice import foreign_weights, is_foreign
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,36 @@
-"""Google's names for the training state in a checkpoint, and for weights of other formats."""
+"""Variables of a checkpoint in any format: the interface of readers, and Google's names."""
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import numpy as np
+
+
+class Reader(Protocol):
+    """An open checkpoint in any format.
+
+    Attributes:
+        description: name for messages.
+        shapes: shapes by Google's name.
+        unused: stored names that BERT does not use.
+    """
+
+    description: str
+    shapes: dict[str, tuple[int, ...]]
+    unused: list[str]
+
+    def read(self, name: str) -> np.ndarray:
+        """Return a variable's values."""
+        ...
+
+    def check_tied(self) -> None:
+        """Raise InputError if the masked LM's output matrix differs from its word embeddings.
+
+        Only Hugging Face's format can have a separate matrix.
+        """
+        return
+
 
 # Scopes of ELECTRA's two networks. A generator without embeddings shares the discriminator's.
 DISCRIMINATOR, GENERATOR = "electra", "generator"

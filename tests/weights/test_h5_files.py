@@ -17,7 +17,7 @@ from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.keras_weights import KerasReader, write_keras
+from bert_cli.weights.h5_files import KerasReader, write_keras
 from bert_cli.weights.path import KERAS, CheckpointPath, find_checkpoint
 
 # Keras 3.15 uses an old NumPy interface for TensorFlow variables. Python hides this warning from users.

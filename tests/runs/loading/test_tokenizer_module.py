@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.formats.hub_casing import module_lower_cases
+from bert_cli.runs.loading.tokenizer import module_lower_cases
 
 
 @pytest.mark.parametrize("is_lower", [True, False, None])

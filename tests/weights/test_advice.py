@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.weights.known_models import download_advice
+from bert_cli.weights.advice import download_advice
 
 
 @pytest.mark.parametrize(

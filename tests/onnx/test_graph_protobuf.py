@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
-from bert_cli.onnx import protobuf
-from bert_cli.onnx.protobuf import Node, Value, encode_constant, encode_model
+from bert_cli.onnx.graph import FLOAT, INT32, INT64, Node, Value, encode_constant, encode_model
 
 ATTRIBUTES = {"axis": -1, "epsilon": 1e-12, "keepdims": 0, "perm": [0, 2, 1, 3], "approximate": "tanh", "to": 1 << 40}
 
 
 def test_element_types():
-    assert protobuf.FLOAT == TensorProto.FLOAT
-    assert protobuf.INT32 == TensorProto.INT32
-    assert protobuf.INT64 == TensorProto.INT64
+    assert FLOAT == TensorProto.FLOAT
+    assert INT32 == TensorProto.INT32
+    assert INT64 == TensorProto.INT64
     assert AttributeProto.INTS == 7
 
 
@@ -28,7 +27,7 @@ def test_nodes(attributes, domain):
 @pytest.mark.parametrize("shape", [(), ("batch", 300), ("tokens",)])
 def test_inputs(shape):
     expected = helper.make_tensor_value_info("x", TensorProto.INT32, shape)
-    assert Value("x", protobuf.INT32, shape).encode() == expected.SerializeToString(deterministic=True)
+    assert Value("x", INT32, shape).encode() == expected.SerializeToString(deterministic=True)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int32", "int64"])
@@ -49,7 +48,7 @@ def test_external_constants():
 
 def test_models():
     node, value = Node("Relu", ["x"], ["y"], "y:Relu", None, {}), np.ones(2, np.float32)
-    inputs, outputs = [Value("x", protobuf.FLOAT, ("n",))], [Value("y", protobuf.FLOAT, ("n",))]
+    inputs, outputs = [Value("x", FLOAT, ("n",))], [Value("y", FLOAT, ("n",))]
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"], name="y:Relu")],
         "bert",

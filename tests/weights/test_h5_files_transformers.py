@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.formats.h5_files import TransformersH5, pytorch_name
+from bert_cli.weights.h5_files import TransformersH5, pytorch_name
 
 LAYER = "bert/tf_bert_model/bert/encoder/layer_._11"
 

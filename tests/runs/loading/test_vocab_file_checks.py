@@ -3,17 +3,10 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading.tokenizer_checks import check_casing, warn_or_fail
+from bert_cli.runs.loading.vocab_file import check_casing
 from bert_cli.text.vocabulary import vocabulary_of
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
-
-
-def test_strict_makes_an_error(caplog):
-    warn_or_fail("odd", strict=False)
-    assert caplog.messages == ["warning: odd"]
-    with pytest.raises(InputError, match=r"^odd \(an error with --strict\)$"):
-        warn_or_fail("odd", strict=True)
 
 
 def test_directories_of_google_have_one_casing():
