@@ -11,7 +11,7 @@ PARQUET = "pyarrow>=17"
 # Earlier ones cannot compute com.microsoft.MultiHeadAttention. A later year may send data again, as 2026 began to.
 OPENVINO = "openvino>=2026.3,<2027"
 SERVE = ["fastapi>=0.115", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
-VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/base/version.py").read_text(encoding="utf-8"))[1]
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
 
 setup(
     name="bert_cli",

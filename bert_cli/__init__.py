@@ -6,9 +6,10 @@ The classes are Callback, Classifier, FeatureExtractor, MaskFiller, QuestionAnsw
 
 import importlib
 
-from bert_cli.base.version import __version__
 from bert_cli.runtime.early_interrupt import answer_early_interrupts, collect_less_garbage, started_command
 from bert_cli.runtime.telemetry import turn_off_telemetry
+
+__version__ = "0.1.0"
 
 answer_early_interrupts()
 if started_command():

@@ -5,4 +5,5 @@ from bert_cli.api.question_answerer import QuestionAnswerer as QuestionAnswerer
 from bert_cli.api.tagger import Tagger as Tagger
 from bert_cli.api.tokenizer import Tokenizer as Tokenizer
 from bert_cli.api.watching import Callback as Callback
-from bert_cli.base.version import __version__ as __version__
+
+__version__: str

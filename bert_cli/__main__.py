@@ -4,9 +4,9 @@ import difflib
 import importlib
 import sys
 
+from bert_cli import __version__
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LogStream
-from bert_cli.base.version import __version__
 from bert_cli.runtime.streams import drop_unwritten, print_text, repair_streams, settle_log
 
 # Command -> (module, description).

@@ -24,10 +24,10 @@ import shutil
 from collections.abc import Callable
 from typing import TypeVar
 
+from bert_cli import __version__
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
 from bert_cli.runs.loading.checkpoints import to_use

@@ -67,8 +67,11 @@ def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
 
 def test_type_checkers_find_the_public_names():
     stub = ast.parse((ROOT / "bert_cli" / "__init__.pyi").read_text("utf-8"))
-    modules = {alias.asname: node.module for node in stub.body for alias in node.names}
-    assert set(modules) == set(bert_cli.__all__)
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    modules = {alias.asname: node.module for node in imports for alias in node.names}
+    values = {ast.unparse(node.target): ast.unparse(node.annotation) for node in stub.body if node not in imports}
+    assert values == {"__version__": "str"}
+    assert {*modules, *values} == set(bert_cli.__all__)
     for name, module in modules.items():
         assert getattr(bert_cli, name) is getattr(importlib.import_module(module), name)
 

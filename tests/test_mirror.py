@@ -37,7 +37,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "predicting/tagger.py": "commands/test_tag.py",
     "predicting/vectors.py": "commands/test_api.py",
     "serving/loading.py": "commands/test_serve.py",
-    "base/version.py": "test_distribution.py",
     "exports/converted.py": "commands/test_convert.py",
     "exports/converted_files.py": "commands/test_convert.py",
     "exports/hugging_face_files.py": "commands/test_export_hugging_face_names.py",

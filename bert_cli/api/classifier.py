@@ -12,7 +12,6 @@ from typing import Any, overload
 
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
-from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
 from bert_cli.api.inputs.label_types import find_label_type, read_labels
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
@@ -20,7 +19,7 @@ from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.api.saving import with_source
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import check_text, name_arguments_in_errors, refuse_if
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import CuttingModel
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import (
     Data,
@@ -23,7 +22,7 @@ from bert_cli.api.inputs.texts import read_texts, read_weights
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.features.classification import with_weights
 from bert_cli.flags.paths import path_text

@@ -11,14 +11,13 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel, with_source
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.cuts import NOT_CUT, Cuts, CuttingModel
 from bert_cli.inference.pooling import VectorModel

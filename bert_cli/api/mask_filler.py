@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from bert_cli.api.arguments import parse_arguments
-from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
 from bert_cli.api.saving import SavableModel, with_source
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler

@@ -4,7 +4,7 @@ import os
 from typing import Any, Protocol, TypeVar
 
 from bert_cli.flags.paths import path_text
-from bert_cli.runtime.forks import ForkedLock
+from bert_cli.runtime.process import ForkedLock
 
 Model = TypeVar("Model", covariant=True)
 

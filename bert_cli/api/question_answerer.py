@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.model_path import find_model
@@ -21,6 +20,7 @@ from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
+from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.cuts import CuttingModel, warn_cuts
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer

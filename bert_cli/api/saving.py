@@ -10,9 +10,8 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CALIBRATION, CONFIG, EVAL_RESULTS, REPORT, THRESHOLDS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.paths import path_text

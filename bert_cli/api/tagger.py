@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
 from bert_cli.api.model_path import find_model
@@ -19,7 +18,7 @@ from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.notation import TagNotation, make_notation_flags
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities

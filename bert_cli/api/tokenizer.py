@@ -9,7 +9,7 @@ returns [101, 1996, 3899, 102].
 import os
 from typing import Any
 
-from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors
+from bert_cli.base.errors import check_text, name_arguments_in_errors
 from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer

@@ -9,23 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
 from bert_cli.api.results.page import Page
 from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
 from bert_cli.api.watching import Watching
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import name_arguments_in_errors, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import show_log
-from bert_cli.base.messages import list_names
 from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runtime.forks import ForkedLock
+from bert_cli.runtime.process import ForkedLock
 from bert_cli.settings.checks import with_frozen_encoder
 
 _TRAINING = ForkedLock()

@@ -1,14 +1,28 @@
-"""Exceptions that a command prints as one line, and their exit codes.
+"""Exceptions that a command prints as one line, their exit codes and their messages.
 
-The exit code is 1, or 75 if the same command may succeed later.
+The exit code is 1, or 75 if the same command may succeed later. In Python, a message names
+arguments instead of flags.
 """
 
 import errno
+import functools
 import os
 import re
 import shutil
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
 
 from bert_cli.base.formats import byte_size
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
+_IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
+# Errors about line 1 of a file concern the header, which a table in memory does not have.
+_HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
+# TensorFlow adds the graph node and the operation to its messages.
+_MAX_CHARS = 160  # shown of a library's message
+_GRAPH_NODES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
 class InputError(Exception):
@@ -29,6 +43,12 @@ def refuse_if(is_wrong: object, message: str) -> None:
         raise InputError(message)
 
 
+def check_text(text: object, name: str = "text") -> None:
+    """Raise InputTypeError unless the value is a single text."""
+    if not isinstance(text, str):
+        raise InputTypeError(f"{name}: one text is needed, found {text!r:.80}")
+
+
 class DivergedError(InputError):
     """Training reached a loss or gradient that is not finite; other runs of a sweep continue."""
 
@@ -46,11 +66,6 @@ class BusyError(InputError, TemporaryError):
 
     It is an InputError for programs that catch these. A command exits with 75.
     """
-
-
-# TensorFlow adds the graph node and the operation to its messages.
-_MAX_CHARS = 160  # shown of a library's message
-_GRAPH_NODES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
 def first_line(error: BaseException) -> str:
@@ -106,3 +121,41 @@ def explain_write_error(error: Exception, folder: str, size: int | None = None, 
 def _amount(size: int) -> str:
     """Return a size, in bytes if two digits of MB would show too little of it."""
     return byte_size(size, MB=2, GB=2) if size >= 10_000 else f"{size:,} bytes"
+
+
+def name_arguments_in_errors(**names: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function so that its InputErrors name arguments instead of flags.
+
+    Args:
+        names: argument names that differ from the flag's name, such as train_file="train".
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            try:
+                return function(*args, **kwargs)
+            # Convert here and not at the raise statement: commands use the same code.
+            except InputError as error:
+                raise type(error)(replace_flag_names(str(error), names)) from None
+
+        return call
+
+    return decorate
+
+
+def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
+    """Return an error message with arguments for flags, and list indices for lines.
+
+    Args:
+        message: the error message.
+        names: argument names that differ from the flag's name.
+    """
+    message = message.replace("unknown flag --", "unknown argument ").replace(
+        "unknown flags --", "unknown arguments --"
+    )
+
+    def argument(match: re.Match) -> str:
+        return names.get(match[1], match[1]) + (f"={match[3].capitalize()}" if match[3] else "")
+
+    return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))

@@ -1,7 +1,8 @@
-"""Sizes and durations as text, and numbers in text."""
+"""Sizes, durations, quoted cells and lists of names as text, and numbers in text."""
 
 import math
 import re
+from collections.abc import Sequence
 
 _BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -51,3 +52,28 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     hours, minutes, rest = _split_seconds(seconds)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def count_more(rows: Sequence) -> str:
+    """Return ` (and 12 more such rows)` for an error that shows only the first of several rows.
+
+    The text is empty if there is one row.
+    """
+    rest = len(rows) - 1
+    return f" (and {rest} more such row{'s' if rest > 1 else ''})" if rest else ""
+
+
+def quote(cell: str, width: int = 40) -> str:
+    """Return a cell for a message: quoted, on one line, cut after `width` characters."""
+    return repr(cell if len(cell) <= width else cell[: width - 1] + "…")
+
+
+def list_some(names: Sequence[str], count: int = 8) -> str:
+    """Return the first `count` names, and how many more there are."""
+    rest = len(names) - count
+    return ", ".join(names[:count]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return the first ten names, and "…" if there are more."""
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")

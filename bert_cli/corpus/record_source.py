@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_some
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_some
 from bert_cli.base.spec import pretraining_features
 from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quote
+from bert_cli.base.formats import quote
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.table_files.rows import refuse_rows

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.labels.unlabeled import drop_unlabeled

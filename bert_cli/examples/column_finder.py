@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.base.names import join_names
 from bert_cli.examples.table_files import column_names
 from bert_cli.examples.table_files.column_names import normalize_name

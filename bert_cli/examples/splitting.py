@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_some
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_some
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.stratification import hold_out

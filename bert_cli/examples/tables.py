@@ -9,9 +9,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import is_number, quote
 from bert_cli.base.lines import open_lines, refuse_nul
-from bert_cli.base.messages import quote
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
 from bert_cli.examples.table_files.delimited import find_separator_name, read_tab_rows

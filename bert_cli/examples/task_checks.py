@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import count_more, is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, GlueTask
 from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_about_few_rows

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import USUAL_NAMES, normalize_name
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, find_header_reason, has_column_numbers, is_sentence_like

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
 from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, normalize_name
 from bert_cli.examples.table_files.probe import TableFile

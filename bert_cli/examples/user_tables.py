@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import count_more
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import count_more
 from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.unlabeled import drop_unlabeled

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.head_types import TAGGER
 from bert_cli.base.log import LOG, mute_log
-from bert_cli.base.messages import quote
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.loaded import Loaded, load, open_source, random_inputs
 from bert_cli.exports.target import FORMATS

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import (
     CHOICE,
     CLASSIFIER,
@@ -16,7 +17,6 @@ from bert_cli.base.head_types import (
     parameters_line,
 )
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_some
 from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
 from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target

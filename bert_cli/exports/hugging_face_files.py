@@ -2,8 +2,8 @@
 
 import os
 
+from bert_cli.base.formats import list_names
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json
 from bert_cli.model.config import BertConfig

@@ -18,7 +18,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import list_names
+from bert_cli.base.formats import list_names
 from bert_cli.exports.graph_added_tokens import MARK_CODES, AddedTokenMarker, marks_by_id
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings

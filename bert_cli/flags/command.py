@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from bert_cli import __version__
 from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
-from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.environment import name_variable, prefix_of, variables_as_flags
 from bert_cli.flags.help import full_help_text, help_text

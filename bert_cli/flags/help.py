@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from bert_cli.base.version import __version__
+from bert_cli import __version__
 from bert_cli.flags.environment import prefix_of, variable_of
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.parser import format_flag_value

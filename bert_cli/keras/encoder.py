@@ -8,9 +8,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.model_path import find_model
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.head_types import POOLER
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
@@ -18,7 +17,7 @@ from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.runs.loading.network import load_bert
-from bert_cli.runtime.forks import refuse_lost_tensorflow
+from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 

@@ -8,16 +8,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.api.model_path import find_model
-from bert_cli.base.errors import InputError, InputTypeError
+from bert_cli.base.errors import InputError, InputTypeError, name_arguments_in_errors
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runtime.forks import refuse_lost_tensorflow
+from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_files import read_settings
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary

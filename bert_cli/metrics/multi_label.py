@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import read_json
-from bert_cli.base.messages import list_names
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.classification import check_numbers, losses_metrics
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, json_type, read_json
-from bert_cli.base.messages import quote
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -10,8 +10,8 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, read_json_object
-from bert_cli.base.messages import list_names
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.calibration import CONFIDENCE, Abstention

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import count_more, list_names, quote
+from bert_cli.base.formats import count_more, list_names, quote
 from bert_cli.metrics.classification import check_numbers
 from bert_cli.problem_types.missing_labels import skip_advice
 

@@ -5,9 +5,8 @@ import re
 from collections.abc import Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import parse_number
+from bert_cli.base.formats import count_more, parse_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import count_more, quote
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.missing_labels import skip_advice
 

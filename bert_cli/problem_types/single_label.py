@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import count_more
+from bert_cli.base.formats import count_more
 from bert_cli.metrics import classification
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, TextColumn, significant
 from bert_cli.problem_types.exclusive import ExclusiveColumns, ExclusiveDecoder, ExclusiveMetrics

@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.version import __version__
 from bert_cli.base.writing import atomic_write
 from bert_cli.report.classification import classification_cards
 from bert_cli.report.comparison import RunComparison

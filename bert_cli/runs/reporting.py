@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, REPORT, SEVERAL
-from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples

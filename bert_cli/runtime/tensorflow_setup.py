@@ -1,4 +1,4 @@
-"""Import of TensorFlow, with settings for the process and a filter for the lines that it prints."""
+"""Import of TensorFlow and Keras, with their settings and a filter for the lines that they print."""
 
 import contextlib
 import ctypes
@@ -13,12 +13,11 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 
-from bert_cli.base.log import LogStream, print_line
-from bert_cli.runtime.forks import refuse_lost_tensorflow
-from bert_cli.runtime.gpus import has_gpu
-from bert_cli.runtime.keras_settings import check_keras_backend, keras_import
+from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.log import LOG, LogStream, print_line
+from bert_cli.runtime.hardware import has_gpu
 from bert_cli.runtime.memory import check_address_space
-from bert_cli.runtime.process import PROCESS
+from bert_cli.runtime.process import PROCESS, refuse_lost_tensorflow
 from bert_cli.runtime.streams import reserve_descriptor
 
 # glibc's mallopt parameters (malloc.h).
@@ -42,12 +41,17 @@ _GC_THRESHOLD = 50_000
 # crashed with 2.0e9 and ran with 2.4e9.
 _ADDRESS_SPACE = 2_300_000_000
 
+# Values and variables that Keras reads during its import.
+_BACKEND = "tensorflow"
+_VARIABLE = "KERAS_BACKEND"
+_HOME = "KERAS_HOME"
+_UNUSED_BY_COMMANDS = ("TF_USE_LEGACY_KERAS", "KERAS_MAX_EPOCHS", "KERAS_MAX_STEPS_PER_EPOCH", "KERAS_NNX_ENABLED")
+
 # Lines that TensorFlow 2.21 prints on each start without a GPU, before its log level takes effect.
 _NOISE = re.compile(
     r"^(WARNING: All log messages before absl::InitializeLog|I0000 .*(cudart_stub|cuda drivers|oneDNN|cpu_feature_guard)"
     r"|E0000 .*(cuInit|cuda_platform)|I0000 .*port\.cc|To enable the following instructions|$)"
 )
-
 
 # The import is not thread-safe: a second thread would use partly imported modules.
 _IMPORT_LOCK = threading.RLock()
@@ -61,11 +65,11 @@ def setup_tensorflow() -> None:
     """Prepare the process and import TensorFlow; call this before importing modules that need it.
 
     Threads may call it concurrently. It keeps the user's environment variables, except those for
-    Keras (see runtime.keras_settings).
+    Keras (see `keras_import`).
 
     Raises:
-        InputError: if TensorFlow cannot run in this process (see runtime.forks and
-            runtime.keras_settings).
+        InputError: if TensorFlow cannot run in this process (see `refuse_lost_tensorflow` and
+            `keras_import`).
     """
     refuse_lost_tensorflow()
     with _IMPORT_LOCK:
@@ -163,3 +167,60 @@ def _import() -> None:
         # there. Every model needs Keras.
         import keras
     check_keras_backend(keras.config.backend())
+
+
+@contextlib.contextmanager
+def keras_import() -> Iterator[None]:
+    """Choose Keras's settings for an import in the block, and explain errors that they cause.
+
+    A command ignores all user settings. In a user's program only the backend is replaced, with a
+    warning.
+
+    Raises:
+        InputError: if the program has imported Keras with another backend, or if Keras refuses the
+            user's settings.
+    """
+    # An import with a missing backend fails, but leaves Keras's submodules imported.
+    is_broken = "keras" not in sys.modules and any(name.startswith("keras.") for name in sys.modules)
+    if "keras" not in sys.modules and not is_broken:
+        _choose_settings()
+    try:
+        yield
+    except (ImportError, AttributeError, ValueError) as error:
+        if is_broken:
+            raise _other_backend(first_line(error)) from None
+        # A broken installation is not a mistake in the settings, so show its traceback.
+        if PROCESS.is_command or isinstance(error, ImportError):
+            raise
+        path = os.path.join(os.environ.get(_HOME) or os.path.join("~", ".keras"), "keras.json")
+        raise InputError(
+            f"Keras refuses its settings ({first_line(error)}): correct {path}, or the variable KERAS_… in the "
+            "environment that has this value"
+        ) from None
+
+
+def check_keras_backend(backend: str) -> None:
+    """Raise InputError unless the imported Keras computes with TensorFlow."""
+    if backend != _BACKEND:
+        raise _other_backend(backend)
+
+
+def _other_backend(backend: str) -> InputError:
+    return InputError(
+        f"this program imported Keras with another backend before ({backend}), and bert_cli computes with "
+        f"TensorFlow: set {_VARIABLE}={_BACKEND} in the environment before the program starts"
+    )
+
+
+def _choose_settings() -> None:
+    backend = os.environ.get(_VARIABLE, "")
+    settings = {_VARIABLE: _BACKEND}
+    if PROCESS.is_command:
+        # This path has no keras.json; its floatx and epsilon would change numbers.
+        settings[_HOME] = os.devnull
+        for name in _UNUSED_BY_COMMANDS:
+            os.environ.pop(name, None)
+    elif backend not in ("", _BACKEND):
+        effect = "bert_cli computes with TensorFlow, and so does Keras in this process"
+        LOG.warning("warning: %s=%s is ignored: %s", _VARIABLE, backend, effect)
+    os.environ.update(settings)

@@ -12,9 +12,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.version import __version__
 from bert_cli.serving.api_keys import ApiKeys
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.monitoring.request_log import RequestLog, begin_request, current_request_id, with_request_id

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
+from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import PAIR_MARK

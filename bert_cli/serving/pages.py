@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 
-from bert_cli.base.version import __version__
+from bert_cli import __version__
 
 _TEMPLATE_DIRECTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.argument_errors import name_arguments_in_errors
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.features.cuts import Cuts

@@ -5,7 +5,7 @@ import hashlib
 import json
 from typing import Any
 
-from bert_cli.base.messages import list_names
+from bert_cli.base.formats import list_names
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
 
 LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default in `tokenizers` is 100.

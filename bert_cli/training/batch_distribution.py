@@ -10,7 +10,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUT_MASK
 from bert_cli.model.layout import short_width, widths_of
-from bert_cli.runtime.forks import refuse_lost_tensorflow
+from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.training.strategy import is_tpu
 
 # The column that `distribute` adds to a replica's shard, see ops.dropout.
@@ -83,7 +83,8 @@ def memory_advice(flag: str) -> Iterator[None]:
         flag: the flag to lower, such as "train_batch_size".
 
     Raises:
-        InputError: if memory ran out, or if TensorFlow cannot compute in this process (see runtime.forks).
+        InputError: if memory ran out, or if TensorFlow cannot compute in this process (see
+            `refuse_lost_tensorflow`).
     """
     refuse_lost_tensorflow()
     try:

@@ -4,9 +4,8 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.runtime.cluster import read_cluster
-from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
-from bert_cli.runtime.rendezvous import wait_for_workers
+from bert_cli.runtime.cluster import read_cluster, wait_for_workers
+from bert_cli.runtime.hardware import BFLOAT16_UNITS, processor_flags
 from bert_cli.runtime.signals import default_signal_handling
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
@@ -29,7 +28,7 @@ def make_strategy(
             if TF_CONFIG names several that train; otherwise all GPUs, or the CPU.
         use_tpu, tpu_name, tpu_zone, gcp_project: TPU flags.
         num_virtual_devices: number of logical CPUs for mirrored; 0 to use the existing devices.
-        worker_timeout: seconds that several machines wait for each other, see runtime.rendezvous.
+        worker_timeout: seconds that several machines wait for each other, see `wait_for_workers`.
 
     Raises:
         InputError: if the devices do not exist.
@@ -55,7 +54,6 @@ def make_strategy(
 
 
 def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
-    # TensorFlow itself waits for an hour without a log line, see runtime.rendezvous.
     wait_for_workers(worker_timeout)
     # TensorFlow holds Python's lock during its start, so that no handler and no thread could run. It
     # would wait forever for a program that listens but never answers. So the log line comes before.

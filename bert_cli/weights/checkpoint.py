@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import MASKED_LM, head_of
-from bert_cli.base.messages import list_some
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader, networks_in

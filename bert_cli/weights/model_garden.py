@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import list_some
+from bert_cli.base.formats import list_some
 from bert_cli.weights.variables import Reader
 
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"

@@ -1,10 +1,10 @@
-"""Sizes and durations as text, and numbers in text."""
+"""Sizes, durations, quoted cells and lists of names as text, and numbers in text."""
 
 import math
 
 import pytest
 
-from bert_cli.base.formats import byte_size, clock, duration, parse_number
+from bert_cli.base.formats import byte_size, clock, count_more, duration, list_names, list_some, parse_number, quote
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,25 @@ def test_clock_and_duration(seconds, on_a_clock, in_words):
 def test_parse_number_returns_nan_for_other_text():
     assert parse_number(" 2e-1") == 0.2
     assert math.isnan(parse_number("2%"))
+
+
+def test_count_more():
+    assert [count_more(range(count)) for count in (1, 2, 13)] == [
+        "",
+        " (and 1 more such row)",
+        " (and 12 more such rows)",
+    ]
+
+
+def test_quoted_cells_are_one_line_and_cut():
+    assert quote("a\nb") == r"'a\nb'"
+    assert quote("abcdef", 6) == "'abcdef'"
+    assert quote("abcdefg", 6) == "'abcde…'"
+
+
+def test_long_lists_are_cut():
+    names = list("abcdefghijk")
+    assert list_some(names[:3], 3) == "a, b, c"
+    assert list_some(names[:4], 3) == "a, b, c and 1 more"
+    assert list_names(names[:10]) == "a, b, c, d, e, f, g, h, i, j"
+    assert list_names(names) == "a, b, c, d, e, f, g, h, i, j, …"

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from bert_cli import __version__
 from bert_cli.__main__ import COMMANDS
-from bert_cli.base.version import __version__
 from tests.readme_blocks import ROOT
 
 PACKAGE = ROOT / "bert_cli"

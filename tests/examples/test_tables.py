@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quote
+from bert_cli.base.formats import quote
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
 

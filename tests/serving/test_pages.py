@@ -2,7 +2,7 @@
 
 import re
 
-from bert_cli.base.version import __version__
+from bert_cli import __version__
 from bert_cli.serving.pages import render_page
 
 

@@ -13,9 +13,9 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.lines import TEXT, decode
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.base.recoding import as_utf8
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_span
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.annotations.spans import (
     AnnotatedText,
     Span,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.annotations import (
     brat,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, json_type
-from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import (
     dataturks,
     label_studio,

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names, list_some, quote
 from bert_cli.base.log import EXAMPLES, LOG
-from bert_cli.base.messages import list_names, list_some, quote
 from bert_cli.examples.tag_schemes import Entity, make_tags
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import split_text

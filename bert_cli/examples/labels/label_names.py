@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.labels.written_lists import (
     is_half_open_interval,
     parse_list,

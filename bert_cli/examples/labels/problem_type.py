@@ -4,8 +4,7 @@ import re
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import is_number
-from bert_cli.base.messages import quote
+from bert_cli.base.formats import is_number, quote
 from bert_cli.examples.labels.lists import ListCells
 from bert_cli.problem_types.columns import FLAGS, LabelCells
 from bert_cli.problem_types.label_numbers import has_comma

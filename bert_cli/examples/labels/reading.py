@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.examples.labels.label_names import find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type

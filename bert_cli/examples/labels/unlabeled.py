@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.problem_types.columns import Cell, LabelCells
 from bert_cli.problem_types.missing_labels import (
     MINUS_ONE,

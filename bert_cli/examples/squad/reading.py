@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, expect_member, parse_json, read_json
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
 
 _LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'

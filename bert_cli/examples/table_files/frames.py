@@ -16,8 +16,8 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_some, quote
 from bert_cli.examples.table_files.formats import PARQUET
 from bert_cli.examples.table_files.rows import Row
 

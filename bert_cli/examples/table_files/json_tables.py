@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.messages import list_names
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, iterate_member, read_values
 from bert_cli.examples.table_files.rows import Row
 

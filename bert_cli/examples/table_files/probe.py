@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import check_readable, open_binary
+from bert_cli.base.formats import quote
 from bert_cli.base.lines import decode_lines, open_lines, refuse_nul, warn_of_controls
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quote
 from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import count_more
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import count_more
 
 
 class Row(NamedTuple):

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import count_more, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED, USUAL_FORM, NotationFlags, TagNotation, detect_notation

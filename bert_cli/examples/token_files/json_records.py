@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject, to_json
-from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile

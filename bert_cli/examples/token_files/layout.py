@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import is_number
+from bert_cli.base.formats import is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags

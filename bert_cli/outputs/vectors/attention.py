@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quote
+from bert_cli.base.formats import quote
 from bert_cli.features.extraction import WordSpan
 from bert_cli.outputs.text_table import text_table
 

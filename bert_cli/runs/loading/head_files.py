@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
-from bert_cli.base.messages import list_names
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.model.config_files import (

@@ -16,9 +16,9 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names
 from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.messages import list_names
+from bert_cli.base.formats import list_names
 from bert_cli.flags.refusals import first_excluded
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType

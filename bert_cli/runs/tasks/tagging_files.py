@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types

@@ -15,7 +15,7 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from bert_cli.base.version import __version__
+from bert_cli import __version__
 from bert_cli.serving.monitoring.process_metrics import ProcessCollector
 from bert_cli.serving.monitoring.sharing import METRICS_DIRECTORY, server_processes
 

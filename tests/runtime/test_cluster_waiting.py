@@ -7,20 +7,21 @@ import threading
 import pytest
 
 from bert_cli.base.errors import InputError, TemporaryError
-from bert_cli.runtime import rendezvous
+from bert_cli.runtime import cluster as cluster_module
+from bert_cli.runtime.cluster import wait_for_workers
 
 
 @pytest.fixture
 def cluster(monkeypatch):
     """Return a function that sets TF_CONFIG for a worker, and forget earlier meetings."""
-    rendezvous.wait_for_workers.cache_clear()
+    wait_for_workers.cache_clear()
 
     def set_cluster(index: int, addresses: list[str]) -> None:
         task = {"type": "worker", "index": index}
         monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"worker": addresses}, "task": task}))
 
     yield set_cluster
-    rendezvous.wait_for_workers.cache_clear()
+    wait_for_workers.cache_clear()
 
 
 def free_address() -> str:
@@ -30,11 +31,11 @@ def free_address() -> str:
 
 
 def test_a_late_process_is_waited_for(cluster, monkeypatch, caplog):
-    monkeypatch.setattr(rendezvous, "_PAUSE", 0.02)
-    monkeypatch.setattr(rendezvous, "_LOGGED_EVERY", 0.1)
+    monkeypatch.setattr(cluster_module, "_PAUSE", 0.02)
+    monkeypatch.setattr(cluster_module, "_LOGGED_EVERY", 0.1)
     addresses = [free_address(), free_address()]
     cluster(0, addresses)
-    waiting = threading.Thread(target=rendezvous.wait_for_workers, args=(60,))
+    waiting = threading.Thread(target=wait_for_workers, args=(60,))
     waiting.start()
     waiting.join(0.5)
     assert waiting.is_alive()
@@ -53,14 +54,14 @@ def test_a_missing_process_is_an_error(cluster):
         TemporaryError,
         match=rf"^worker 0 \({addresses[0]}: Connection refused\) did not connect within 1 seconds; start all",
     ):
-        rendezvous.wait_for_workers(1)
+        wait_for_workers(1)
 
 
 def test_a_port_that_is_in_use(cluster):
     with socket.create_server(("", 0)) as taken:
         cluster(0, [f"127.0.0.1:{taken.getsockname()[1]}", free_address()])
         with pytest.raises(InputError, match="which TF_CONFIG gives to worker 0, cannot be used"):
-            rendezvous.wait_for_workers(1)
+            wait_for_workers(1)
 
 
 @pytest.mark.parametrize("alias", ["localhost", "0.0.0.0", "127.0.0.2"])
@@ -70,7 +71,7 @@ def test_another_name_of_this_process_is_refused(cluster, alias):
     cluster(0, [address, f"{alias}:{port}"])
     message = f"TF_CONFIG.cluster: {alias}:{port}, the address of worker 1, leads to this process, which is worker 0"
     with pytest.raises(InputError, match=message):
-        rendezvous.wait_for_workers(30)
+        wait_for_workers(30)
 
 
 def test_a_host_without_a_name_is_waited_for(cluster):
@@ -79,4 +80,4 @@ def test_a_host_without_a_name_is_waited_for(cluster):
     with pytest.raises(
         TemporaryError, match=r"^worker 1 \(nowhere\.invalid:2222: .*(known|resolution).*\) did not connect"
     ):
-        rendezvous.wait_for_workers(1)
+        wait_for_workers(1)

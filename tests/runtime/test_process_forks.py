@@ -8,8 +8,7 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.forks import ForkedLock, refuse_lost_tensorflow
-from bert_cli.runtime.process import PROCESS
+from bert_cli.runtime.process import PROCESS, ForkedLock, refuse_lost_tensorflow
 
 
 def run_in_child(question) -> str:

@@ -7,8 +7,8 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.keras_settings import check_keras_backend, keras_import
 from bert_cli.runtime.process import PROCESS
+from bert_cli.runtime.tensorflow_setup import check_keras_backend, keras_import
 
 SETTINGS = {
     "KERAS_BACKEND": "jax",

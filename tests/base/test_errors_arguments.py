@@ -2,8 +2,7 @@
 
 import pytest
 
-from bert_cli.api.inputs.argument_errors import check_text, name_arguments_in_errors, replace_flag_names
-from bert_cli.base.errors import InputError, InputTypeError
+from bert_cli.base.errors import InputError, InputTypeError, check_text, name_arguments_in_errors, replace_flag_names
 
 
 @pytest.mark.parametrize(
