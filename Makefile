@@ -163,7 +163,9 @@ INSTALLED = $(foreach name,$(VERSIONS),$(filter $(name),$(call version,python$(n
 OLDEST = $(lastword $(INSTALLED))
 MISSING = $(filter-out $(INSTALLED),$(VERSIONS))
 
-test-pythons: $(INSTALLED:%=test-python-%) test-lowest
+# Second expansion: the Pythons are started for this target only, and not by every make. Those of pyenv take half a second each.
+.SECONDEXPANSION:
+test-pythons: $$(patsubst %,test-python-%,$$(INSTALLED)) test-lowest
 	@echo "ran the tests on Python $(strip $(INSTALLED)), and with the lowest versions on $(or $(OLDEST),the first Python that fits)"
 	@echo "not installed: $(or $(MISSING),none of $(RANGE))"
 

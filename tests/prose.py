@@ -91,11 +91,21 @@ RATES = {
 }
 
 
+def python_files() -> list[pathlib.Path]:
+    """Return the Python files that are measured."""
+    return sorted(path for name in ("bert_cli", "tests", "benchmarks") for path in (ROOT / name).rglob("*.py"))
+
+
+def room_names() -> list[str]:
+    """Return the directories with Python files, without reading the files."""
+    return list(dict.fromkeys(path.parent.relative_to(ROOT).as_posix() for path in python_files()))
+
+
 @functools.cache
 def rooms() -> dict[str, Room]:
     """Return all directories with Python files, each with the texts and names in its files."""
     by_directory: dict[str, Room] = defaultdict(lambda: Room([], []))
-    for path in sorted(path for name in ("bert_cli", "tests", "benchmarks") for path in (ROOT / name).rglob("*.py")):
+    for path in python_files():
         room = by_directory[path.parent.relative_to(ROOT).as_posix()]
         add_file(room, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
     return dict(by_directory)

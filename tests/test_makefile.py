@@ -1,9 +1,11 @@
 """Makefile targets, with `make --dry-run`: separate directories, and spaces in names."""
 
+import functools
 import pathlib
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -17,11 +19,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRAINING = ("classify", "tag", "squad", "pretrain")
 
 
+@functools.cache
 def commands(target, *variables):
     """Return the words of our commands that a target runs, as if it had never run before."""
-    done = subprocess.run(
-        ["make", "--dry-run", "--always-make", target, *variables], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    # Without PYTHON=, make starts every installed Python; tests/test_makefile_python.py tests that.
+    words = ["make", "--dry-run", "--always-make", f"PYTHON={sys.executable}", target, *variables]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     lines = done.stdout.replace("\\\n", " ").splitlines()
     return [words for line in lines if (words := shlex.split(line)) and words[0].startswith(".venv/bin/bert-")]
 

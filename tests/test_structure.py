@@ -6,6 +6,7 @@ above it. So neither rooms nor files form a cycle.
 """
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -241,7 +242,7 @@ def private_api(module, source):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             allowed = (
-                own_names | OWN_PRIVATE if ast.unparse(node.value) in ("self", "cls") else own_names
+                own_names | all_private_names() if ast.unparse(node.value) in ("self", "cls") else own_names
             )  # methods are inherited
             is_foreign = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in allowed
             sets_built = node.attr == "built" and isinstance(node.ctx, ast.Store)
@@ -259,7 +260,10 @@ def _private_names(tree):
     return {name for name in names | {node.id for node in stored if isinstance(node, ast.Name)} if name.startswith("_")}
 
 
-OWN_PRIVATE = set().union(*(_private_names(parse_source(read(module))) for module in MODULES))
+@functools.cache
+def all_private_names():
+    """Return the names with a leading underscore that the package's classes define."""
+    return set().union(*(_private_names(parse_source(read(module))) for module in MODULES))
 
 
 def traced_with_autograph(module, source):
