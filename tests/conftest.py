@@ -3,6 +3,7 @@
 The directory `shared` next to the checkout has golden outputs and data that cannot be distributed.
 """
 
+import gc
 import pathlib
 
 import numpy as np
@@ -34,6 +35,14 @@ def pytest_collection_modifyitems(items):
         return SLOW_ROOMS.index(name) if name in SLOW_ROOMS else len(SLOW_ROOMS)
 
     items.sort(key=room)
+
+
+def pytest_collection_finish():
+    """Exclude all that exists from garbage collection, such as TensorFlow's modules and the tests.
+
+    They live as long as the process, and each full collection would take a second to visit them.
+    """
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
