@@ -74,19 +74,16 @@ class HuggingFaceReader(Reader):
 
     def read(self, name: str) -> np.ndarray:
         """Return float32 values in Google's orientation."""
-        values = self._read_stored(self._sources[name])
-        return np.ascontiguousarray(values.T if is_transposed(name) else values)
-
-    def _read_stored(self, stored_name: str) -> np.ndarray:
-        """Return float32 values in the stored orientation."""
-        return self._tensors.read(stored_name).astype(np.float32, copy=False)
+        values = self._tensors.read(self._sources[name])
+        # Copy always: the values may be a view of a file that changes later.
+        return np.array(values.T if is_transposed(name) else values, np.float32, order="C")
 
     def check_tied(self) -> None:
         """Raise InputError if a stored masked-LM decoder differs from the word embeddings."""
         for stored_name in self.unused:
             original = _TIED.get(stored_name)
             if original in self.shapes:
-                values = self._read_stored(stored_name)
+                values = self._tensors.read(stored_name).astype(np.float32, copy=False)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
                         f"{self.description}: {stored_name} differs from {original}; in Google's BERT they are one, "

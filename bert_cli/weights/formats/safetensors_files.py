@@ -1,7 +1,11 @@
 """Reader for a safetensors file, or for several shards with an index."""
 
+import json
+import math
+import mmap
 import os
 
+import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
@@ -13,6 +17,8 @@ from bert_cli.base.names import SAFETENSORS_INDEX
 _DOWNLOAD = "download the model again"
 # A longer file is not a server's error message that was saved as a file.
 _MAX_REPLY_BYTES = 200
+# Names of dtypes in the header. safetensors itself reads all others.
+_DTYPES = {"F32": np.dtype(np.float32), "F16": np.dtype(np.float16), "BF16": np.dtype(ml_dtypes.bfloat16)}
 
 
 class SafetensorsFiles:
@@ -36,8 +42,10 @@ class SafetensorsFiles:
         folder = os.path.dirname(path)
         paths = [os.path.join(folder, shard) for shard in sorted(set(shard_of.values()))] or [path]
         self._files: dict[str, safe_open] = {}
+        self._mapped: dict[str, np.ndarray] = {}
         for shard_path in paths:
-            file = _open(shard_path, path)
+            local_path, file = _open(shard_path, path)
+            self._mapped |= _map(local_path)
             for name in file.keys():  # noqa: SIM118 (safe_open is no dict)
                 refuse_if(name in self._files, f"{path}: two shards have the tensor {name}; {_DOWNLOAD}")
                 self._files[name] = file
@@ -46,12 +54,16 @@ class SafetensorsFiles:
             refuse_if(name not in self._files, f"{path}: lists {name} in {shard}, which does not have it; {_DOWNLOAD}")
 
     def read(self, name: str) -> np.ndarray:
-        """Return a tensor in its stored dtype."""
-        return self._files[name].get_tensor(name)
+        """Return a tensor in its stored dtype.
+
+        It is a read-only view of the file, so copy it to use it for longer than the call. get_tensor
+        copies, too, but with Python's lock.
+        """
+        return self._mapped[name] if name in self._mapped else self._files[name].get_tensor(name)
 
 
-def _open(path: str, listed_in: str) -> safe_open:
-    """Map a file into memory.
+def _open(path: str, listed_in: str) -> tuple[str, safe_open]:
+    """Open and check a file, and return its local path, too.
 
     Args:
         path: the file.
@@ -60,9 +72,24 @@ def _open(path: str, listed_in: str) -> safe_open:
     if path != listed_in and not exists(path):
         raise InputError(f"{listed_in}: lists {os.path.basename(path)}, which is not there; download it, too")
     try:
-        return safe_open(make_local(path), framework="np")
+        local_path = make_local(path)
+        return local_path, safe_open(local_path, framework="np")
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is an incomplete or damaged safetensors file: {error}{_saved_reply(path)}") from None
+
+
+def _map(path: str) -> dict[str, np.ndarray]:
+    """Return views of a file's tensors in common dtypes. The file must have passed `_open`."""
+    with open(path, "rb") as file:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = 8 + int.from_bytes(content[:8], "little")
+    views = {}
+    for name, entry in json.loads(content[8:start]).items():
+        dtype = _DTYPES.get(entry.get("dtype"))
+        if dtype and math.prod(entry["shape"]):
+            offset = start + entry["data_offsets"][0]
+            views[name] = np.frombuffer(content, dtype, math.prod(entry["shape"]), offset).reshape(entry["shape"])
+    return views
 
 
 def _saved_reply(path: str) -> str:

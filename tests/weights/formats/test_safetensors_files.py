@@ -2,6 +2,7 @@
 
 import json
 
+import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -32,6 +33,21 @@ def test_shards_are_one_model(index):
     assert tensors.shapes == {"a": (2, 3), "b": (2,)}
     assert tensors.read("a").tobytes() == A.tobytes()
     assert (tensors.read("b").tobytes(), tensors.read("b").dtype) == (B.tobytes(), np.float16)
+
+
+def test_tensors_of_any_shape_and_dtype(tmp_path):
+    path = str(tmp_path / "model.safetensors")
+    arrays = {
+        "scalar": np.array(1.5, np.float32),
+        "empty": np.zeros((0, 2), np.float32),
+        "bfloat16": np.array([[1, 2]], ml_dtypes.bfloat16),
+        "int64": np.array([3], np.int64),
+    }
+    save_file(arrays, path)
+    tensors = SafetensorsFiles(path)
+    for name, expected in arrays.items():
+        values = tensors.read(name)
+        assert (values.dtype, values.shape, values.tobytes()) == (expected.dtype, expected.shape, expected.tobytes())
 
 
 def test_one_file_has_no_index(tmp_path):
