@@ -265,7 +265,7 @@ class FullTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the word pieces that `tokenize` returns."""
-        if self.splitter is None:
+        if self.splitter is None or self.splitter.split(text) == [text]:
             return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
         return [self.ids[piece] for piece in self.tokenize(text)]
 
