@@ -29,6 +29,7 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.inference.pooling import VectorChoice
+from bert_cli.inference.rows import start_loading
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.predicting.vectors import open_vector_model
@@ -99,8 +100,8 @@ def run(settings: ExtractSettings) -> int:
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
     facts = plan.resume_facts(settings, model, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
-    # The network is compiled while the first texts are tokenized.
-    vector_model.engine.load(model.required_checkpoint, in_background=True)
+    # Weights are read, and the network is compiled, while the first texts are tokenized.
+    start_loading(vector_model.engine, model.required_checkpoint)
     return write(input_file, output_file, num_done_lines, facts)
 
 

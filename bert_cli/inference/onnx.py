@@ -3,7 +3,6 @@
 Importing TensorFlow takes seconds, so a single text is answered faster without it.
 """
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -70,7 +69,24 @@ class OnnxEngine:
         versions = {self._name: self._backend_version()}
         return {"devices": "1 CPU", "versions": versions, "parameters": self._parameters}
 
-    def load(self, checkpoint: CheckpointPath, in_background: bool = False) -> tuple[LoadReport, int]:
+    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
+        tensors, report, step = self._read(checkpoint)
+        self.set_weights(tensors)
+        return report, step
+
+    def start_loading(self, checkpoint: CheckpointPath) -> None:
+        """Load trained weights in a thread; `compilation.wait` raises its errors."""
+        reading = Background(lambda: self._read(checkpoint)[0])
+        # Open the backend here, because an error should be reported immediately.
+        make = self._open_backend()
+        self.compilation = Background(lambda: self._compile(reading.wait(), make))
+
+    def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
+        """Build the graph with these weights, Google's name -> float32, and compile it."""
+        self._runner = self._compile(tensors, self._open_backend())
+
+    def _read(self, checkpoint: CheckpointPath) -> tuple[dict[str, np.ndarray], LoadReport, int]:
+        """Return the network's weights in float32, a report, and the global_step or 0."""
         reader = open_checkpoint(checkpoint)
         values, report = read_weights(self._network.shapes(self._config), reader)
         report.check_whole(self._network.missing_advice, self._network.optional)
@@ -78,22 +94,7 @@ class OnnxEngine:
         if isinstance(self._network, MaskedWords) and report.missing:
             # Without a part of the next-sentence head, leave out all of it.
             tensors = {name: value for name, value in tensors.items() if not name.startswith(self._network.optional)}
-        self.set_weights(tensors, in_background)
-        return report, saved_step(reader)
-
-    def set_weights(self, tensors: Mapping[str, np.ndarray], in_background: bool = False) -> None:
-        """Build the graph with these weights and compile it.
-
-        Args:
-            tensors: Google's name -> float32.
-            in_background: see Engine.load.
-        """
-        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
-        # Open the backend here, because an error should be reported immediately.
-        compile_graph = functools.partial(self._compile, tensors, self._open_backend())
-        self.compilation = Background(compile_graph) if in_background else None
-        if not in_background:
-            self._runner = compile_graph()
+        return tensors, report, saved_step(reader)
 
     def _compile(self, tensors: Mapping[str, np.ndarray], make: RunnerMaker) -> Runner:
         """Return the runner of the network's graph."""
@@ -101,6 +102,7 @@ class OnnxEngine:
         from bert_cli.onnx.bert import FLAT, WITH_ATTENTION
         from bert_cli.onnx.int8 import FLAT_INT8
 
+        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
         network, config = self._network, self._config
         form = FLAT_INT8 if self.precision == INT8 else FLAT
         if isinstance(network, MaskedWords):

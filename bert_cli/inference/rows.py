@@ -71,6 +71,16 @@ def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
     return step
 
 
+def start_loading(engine: Engine, checkpoint: CheckpointPath) -> None:
+    """Load trained weights, in a thread if the engine can (see Engine.compilation)."""
+    from bert_cli.inference.onnx import OnnxEngine
+
+    if isinstance(engine, OnnxEngine):
+        engine.start_loading(checkpoint)
+    else:
+        engine.load(checkpoint)
+
+
 def run_sequences(
     engine: Engine,
     sequences: RaggedFeatures,

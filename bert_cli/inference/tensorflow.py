@@ -143,7 +143,7 @@ class TensorFlowEngine:
         peak_bytes = peak_device_memory()
         return facts if peak_bytes is None else facts | {"peak_device_memory_bytes": peak_bytes}
 
-    def load(self, checkpoint: CheckpointPath, in_background: bool = False) -> tuple[LoadReport, int]:
+    def load(self, checkpoint: CheckpointPath) -> tuple[LoadReport, int]:
         # A module that is not a BERT already has its weights.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return LoadReport(checkpoint.name, [], [], []), 0

@@ -1,5 +1,6 @@
 """A function runs in a thread, and `wait` returns its result or raises its exception."""
 
+import sys
 import threading
 
 import pytest
@@ -23,3 +24,21 @@ def test_exceptions_are_raised_by_wait():
     background = Background(lambda: {}["missing"])
     with pytest.raises(KeyError, match="missing"):
         background.wait()
+
+
+def test_threads_switch_often_while_functions_run():
+    usual_seconds = sys.getswitchinterval()
+    may_end = threading.Event()
+    started = threading.Barrier(3)
+
+    def wait_to_end():
+        started.wait(10)
+        may_end.wait(10)
+
+    threads = [Background(wait_to_end) for _ in range(2)]
+    started.wait(10)
+    assert sys.getswitchinterval() < usual_seconds
+    may_end.set()
+    for thread in threads:
+        thread.wait()
+    assert sys.getswitchinterval() == usual_seconds

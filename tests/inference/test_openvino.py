@@ -4,11 +4,13 @@ import pathlib
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
 
 from bert_cli import MaskFiller
+from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.inference import openvino as openvino_engine
@@ -18,6 +20,7 @@ from bert_cli.inference.openvino import open_openvino
 from bert_cli.onnx.graph import assemble
 from bert_cli.runtime.hardware import BFLOAT16_UNITS, processor_flags
 from bert_cli.settings.engines import Inference
+from bert_cli.weights.path import TF1, CheckpointPath
 from tests.onnx.test_models import batch, likeness, random_model, reference_outputs
 
 pytest.importorskip("openvino")
@@ -32,6 +35,13 @@ def make_engine(network, weights, config, precision="float32", name="openvino"):
     engine = OPENERS[name](network, config, Inference(name, precision, f"--engine={name}"))
     engine.set_weights(weights)
     return engine
+
+
+def checkpoint_with(weights):
+    """Return an opened checkpoint that has these weights."""
+    shapes = {name: values.shape for name, values in weights.items()}
+    reader = types.SimpleNamespace(description="model", shapes=shapes, unused=[], read=weights.__getitem__)
+    return CheckpointPath(TF1, "model", opened=reader)
 
 
 each_precision = pytest.mark.parametrize("precision", LEAST_COSINE)
@@ -99,13 +109,22 @@ def test_logits_equal_onnxruntime(head):
 
 
 @pytest.mark.parametrize("name", OPENERS)
-def test_a_network_compiled_in_the_background_computes_the_same(name):
+def test_a_network_loaded_in_the_background_computes_the_same(name):
     config, _, weights = random_model()
     network = Layers((3,))
     expected = make_engine(network, weights, config, name=name).run(batch())["state_0"]
     engine = OPENERS[name](network, config, Inference(name, "float32", f"--engine={name}"))
-    engine.set_weights(weights, in_background=True)
+    engine.start_loading(checkpoint_with(weights))
     np.testing.assert_array_equal(engine.run(batch())["state_0"], expected)
+
+
+def test_waiting_raises_errors_of_a_thread_that_loads():
+    config, _, weights = random_model()
+    engine = open_openvino(Layers((3,)), config, Inference("openvino", "float32", "--engine=openvino"))
+    del weights["bert/embeddings/word_embeddings"]
+    engine.start_loading(checkpoint_with(weights))
+    with pytest.raises(InputError, match="lacks bert/embeddings/word_embeddings"):
+        engine.compilation.wait()
 
 
 def test_constants_in_memory_are_not_copied(monkeypatch):
