@@ -34,7 +34,6 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.predicting.vectors import open_vector_model
 from bert_cli.runs.extraction.lines import plan, write_features
-from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.checks import check_shards, check_table_flags
@@ -47,6 +46,9 @@ def check(settings: ExtractSettings, given_names: frozenset[str]) -> ExtractSett
     output_file = settings.files.output_file
     check_cluster(settings.devices)
     if settings.attention.show_attention:
+        # Import late: writing vectors needs neither of these functions.
+        from bert_cli.runs.extraction.shown_attention import check_map
+
         check_map(settings.attention.attention_map)
         return settings
     check_table_flags(given_names, is_table(settings.files.input_file))
@@ -91,6 +93,8 @@ def run(settings: ExtractSettings) -> int:
     choice = VectorChoice(extraction.pooling, layer_indices, max_seq_length, batch_size, with_attention)
     vector_model = open_vector_model(model, devices, choice, settings.model.strict)
     if shows_attention:
+        from bert_cli.runs.extraction.shown_attention import show_attention
+
         vector_model.engine.load(model.required_checkpoint)
         show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0

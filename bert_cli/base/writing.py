@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -216,7 +215,7 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
             If not, it is local.
     """
     if is_remote(folder) and may_be_remote:
-        hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
+        hidden = f"{folder.rstrip('/')}/{UNFINISHED}{os.urandom(4).hex()}"
         with report_errors(hidden, "written"):
             gfile(hidden).makedirs(hidden)
         try:

@@ -4,7 +4,6 @@ If Settings have an `environment_prefix`, the parser uses these variables. A fla
 command line overrides its variable, and a variable overrides a flag file.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,6 +100,8 @@ def _warn_of_unknown(flags: Mapping[str, Flag], prefix: str) -> None:
     for variable, value in sorted(os.environ.items()):
         is_service = _SERVICE_NAME.fullmatch(variable) or _SERVICE_ADDRESS.fullmatch(value)
         if variable.startswith(prefix) and variable not in variables and not is_service:
+            import difflib  # late, as only wrong names need it
+
             guess = difflib.get_close_matches(variable, variables, 1)
             advice = f"; did you mean {guess[0]}?" if guess else ""
             LOG.warning("warning: %s sets no flag%s", variable, advice)

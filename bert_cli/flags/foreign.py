@@ -4,7 +4,6 @@ The programs are scripts by Hugging Face and NVIDIA, TensorFlow's model garden, 
 scripts, and bert-as-service.
 """
 
-import difflib
 import re
 from collections.abc import Collection, Sequence
 
@@ -224,6 +223,8 @@ def _hint(name: str, flag_names: Collection[str]) -> str:
 
 def _similar(name: str, flag_names: Collection[str]) -> str | None:
     """Return the flag that a misspelled name certainly means, or None."""
+    import difflib  # late, as only wrong names need it
+
     closest = difflib.get_close_matches(name, flag_names, n=1, cutoff=_LEAST_SIMILARITY)
     # In a short name, two swapped letters lower difflib's ratio too much.
     swapped = [flag for flag in flag_names if sorted(flag) == sorted(name)]

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from bert_cli.inference.pooling import VectorChoice, VectorModel
 from bert_cli.inference.rows import open_engine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
-from bert_cli.predicting.settings import VectorSettings
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.engines import INT8
+
+if TYPE_CHECKING:
+    # It has the flags of all models, which take a tenth of the imports' time.
+    from bert_cli.predicting.settings import VectorSettings
 
 # Limits for a chunk in memory: lines, and float32 numbers (64 MB).
 MAX_LINES = 8192
@@ -128,7 +131,7 @@ class TextVectors:
 
 
 def open_vectors(
-    settings: VectorSettings, model: AnyModel, layers: str, pooling: str, normalize: bool, long_text: bool = False
+    settings: "VectorSettings", model: AnyModel, layers: str, pooling: str, normalize: bool, long_text: bool = False
 ) -> TextVectors:
     """Return an encoder with its weights.
 

@@ -1,6 +1,5 @@
 """Tasks of GLUE, XNLI and SWAG: their labels and problem types. examples.glue has their files."""
 
-import difflib
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
@@ -49,6 +48,8 @@ TASK_FACTS = {
 def find_facts(name: str) -> TaskFacts:
     """Return a task's facts; raise InputError if the name, in any letter case, is unknown."""
     if name.lower() not in TASK_FACTS:
+        import difflib  # late, as only wrong names need it
+
         close = difflib.get_close_matches(name.lower(), TASK_FACTS, n=1)
         hint = f"did you mean {close[0]}? The tasks are" if close else "choose one of"
         raise InputError(f"--task_name: {name!r} is not a task; {hint} {', '.join(TASK_FACTS)}")

@@ -1,15 +1,17 @@
 """Checks of flags that need files, and flag values that follow from others."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import flag_values, grid_values, replace_values
-from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS
-from bert_cli.settings.training import TrainingSettings
+
+if TYPE_CHECKING:
+    from bert_cli.settings.classification import ClassifySettings
+    from bert_cli.settings.training import TrainingSettings
 
 
 def with_frozen_encoder(settings: Any) -> Any:
@@ -29,12 +31,12 @@ def check_table_flags(given_names: frozenset[str], is_table: bool) -> None:
         )
 
 
-def has_several_runs(settings: TrainingSettings) -> bool:
+def has_several_runs(settings: "TrainingSettings") -> bool:
     """Return whether a training command's flags ask for several runs."""
     return bool(grid_values(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
 
 
-def check_filled_data(settings: ClassifySettings) -> None:
+def check_filled_data(settings: "ClassifySettings") -> None:
     """Raise InputError if a file that the run reads is empty; the message names the flag."""
     data, does_predict = settings.data, settings.inference.do_predict
     does_train, does_eval = settings.phases.do_train, settings.phases.do_eval

@@ -1,7 +1,6 @@
 """Finding a tensorflow-hub module from a flag; only a download imports TensorFlow."""
 
 import os
-import tarfile
 import warnings
 import zlib
 
@@ -78,6 +77,9 @@ def _download(handle: str, flag: str) -> str:
 
 
 def _unpack(path: str, flag: str) -> str:
+    # Import late: few models are archives, and this imports all modules for compressed files.
+    import tarfile
+
     folder = files.make_process_folder()
     try:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
