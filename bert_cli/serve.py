@@ -54,7 +54,7 @@ def run(settings: ServeSettings) -> None:
     paths = default_path | dict(settings.served.model)
     keys = ApiKeys(server.api_key_file)
     checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
-    from bert_cli.serving.monitoring.sharing import shared_metrics
+    from bert_cli.serving.processes import shared_metrics
 
     with contextlib.ExitStack() as stack:
         if server.num_workers > 1:
@@ -75,7 +75,7 @@ def _serve(
     """
     server = settings.server
     # Import late: a wrong flag need not wait for these imports.
-    from bert_cli.serving.processes import run_workers
+    from bert_cli.serving.processes import run_workers, share
     from bert_cli.serving.server import bind
 
     listeners = []
@@ -87,8 +87,6 @@ def _serve(
     if server.num_workers == 1:
         _work(settings, paths, keys, listeners)
         return
-    from bert_cli.weights.shared import share
-
     for checkpoint in checkpoints:
         share(checkpoint)
     exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listeners), keys.reload)
@@ -106,7 +104,7 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
     """
     from bert_cli.serving.app import State
     from bert_cli.serving.loading import load_served
-    from bert_cli.serving.monitoring.request_log import RequestLog
+    from bert_cli.serving.request_log import RequestLog
     from bert_cli.serving.served_model import Options
     from bert_cli.serving.server import serve
     from bert_cli.serving.service import Service

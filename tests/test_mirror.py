@@ -44,6 +44,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/preprocessor.py": "commands/test_export.py",
     "exports/saved_models.py": "commands/test_export.py",
     "exports/text_graph.py": "commands/test_export_text.py",
+    "serving/app.py": "commands/test_serve.py",
     "serving/server.py": "commands/test_serve.py",
     "flags/command.py": "commands/test_log.py",
     "flags/refusals.py": "test_refusals.py",

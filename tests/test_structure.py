@@ -84,9 +84,7 @@ api: problem_types flags model settings text examples.table_files examples examp
     examples.token_files features weights heads outputs.answers outputs.vectors inference
     runs.run_directory runs.loading predicting runs.tasks runs.tasks.classification runs.extraction
     runs.callbacks runs exports api.inputs api.results
-serving.monitoring:
 serving: flags settings examples.squad features weights outputs.answers runs.loading predicting
-    serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
@@ -94,7 +92,7 @@ bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
     outputs.answers outputs outputs.vectors report inference runs.run_directory runs.loading
     predicting runs.preparation runs.tasks runs.tasks.classification runs.extraction runs exports
-    serving.monitoring serving
+    serving
 package:
 """
 ARROWS = {
@@ -120,7 +118,7 @@ MAX_REACH = {
     "vocab.txt": 16,
     "api.Tokenizer": 32,
     "bert-tokenize": 52,
-    "bert-serve": 183,
+    "bert-serve": 177,
 }
 
 

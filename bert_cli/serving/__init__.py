@@ -1,1 +1,1 @@
-"""HTTP server for bert-serve: models, request queue, responses and pages."""
+"""HTTP server for bert-serve: models, request queue, responses, pages, metrics and log of requests."""

@@ -1,6 +1,5 @@
 """The HTTP interface: routes, limits on what a client sends, API keys, metrics, and pages."""
 
-import asyncio
 import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,25 +9,19 @@ from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.serving.api_keys import ApiKeys
-from bert_cli.serving.errors import RequestError
-from bert_cli.serving.monitoring.request_log import RequestLog, begin_request, current_request_id, with_request_id
-from bert_cli.serving.openapi import route_arguments
-from bert_cli.serving.pages import render_page
-from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
-from bert_cli.serving.payloads import parse_object
-from bert_cli.serving.responses import UnreadBodyResponse, error_response, json_response
+from bert_cli.serving.pages import render_page, route_arguments
+from bert_cli.serving.request_log import RequestLog, begin_request, current_request_id, with_request_id
+from bert_cli.serving.requests import is_allowed_host, normalize_scope, parse_object, public_prefix, read_body
+from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
 from bert_cli.serving.service import Service
 
 # Paths that need no API key.
 _PUBLIC_PATHS = ("/health", "/ready")
-# A body of up to this many times --max_body_bytes is read and discarded.
-_DISCARD_FACTOR = 8
 
 
 @dataclasses.dataclass
@@ -54,43 +47,6 @@ class State:
     is_ending: bool = False
     is_draining: bool = False
     running: int = 0
-
-
-async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
-    """Return a request's body.
-
-    Args:
-        request: the request.
-        max_bytes: largest accepted size.
-        seconds: time limit for receiving the body.
-
-    Raises:
-        RequestError: 413 if the body is too large, 408 if it is not complete in time, 400 if the
-            client closes the connection.
-    """
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > max_bytes:
-        message = f"the body has {int(length):,} bytes; {max_bytes:,} are allowed (--max_body_bytes)"
-        raise RequestError(413, message, has_unread_body=int(length) <= _DISCARD_FACTOR * max_bytes)
-    chunks = []
-    size = 0
-    try:
-        async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                size += len(chunk)
-                # Read an oversized body to its end, but discard it: many clients send everything
-                # before they read, and would see a connection reset instead of the error.
-                if size <= max_bytes:
-                    chunks.append(chunk)
-                elif size > _DISCARD_FACTOR * max_bytes:
-                    break
-    except ClientDisconnect:
-        raise RequestError(400, "the connection was closed within the request") from None
-    except TimeoutError:
-        raise RequestError(408, f"the request did not end within {seconds} s") from None
-    if size > max_bytes:
-        raise RequestError(413, f"the body is too large; {max_bytes:,} bytes are allowed (--max_body_bytes)")
-    return b"".join(chunks)
 
 
 def make_app(state: State) -> FastAPI:

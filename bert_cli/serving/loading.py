@@ -22,7 +22,7 @@ from bert_cli.predicting.settings import (
 )
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.loading.trained import command_of
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
 from bert_cli.settings.groups import TOP_K
 from bert_cli.weights.checkpoint import open_checkpoint

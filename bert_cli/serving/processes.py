@@ -1,20 +1,30 @@
-"""Worker processes (--num_workers) that share a socket and the weights."""
+"""Worker processes (--num_workers), and what they share: a socket, metrics and the weights."""
 
 import contextlib
+import glob
 import os
 import signal
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
+
+import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.serving.monitoring.sharing import METRICS_DIRECTORY
+from bert_cli.weights.checkpoint import open_checkpoint, register_shared
+from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
 
 # After this many consecutive failures, no process is restarted.
 _MAX_FAILURES = 5
 # A process that ran longer than this did not fail at startup.
 _STARTUP_SECONDS = 60.0
+# Environment variable that prometheus_client reads at import time.
+METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+# Alignment of shared weights in bytes, for vector instructions.
+_ALIGNMENT = 64
 
 
 def run_workers(count: int, work: Callable[[], None], reload: Callable[[], None]) -> int:
@@ -90,3 +100,85 @@ def _fork_worker(work: Callable[[], None]) -> int:
     finally:
         # Do not use sys.exit: it would run the exit handlers of the parent process.
         os._exit(code)
+
+
+class _Sharing:
+    # Process id of the server, which starts the workers; None if one process does everything.
+    server_pid: int | None = None
+
+
+SHARING = _Sharing()
+
+
+@contextlib.contextmanager
+def shared_metrics() -> Iterator[None]:
+    """Share metrics between processes that are forked in the block, using a temporary directory.
+
+    prometheus_client must not be imported before.
+    """
+    SHARING.server_pid = os.getpid()
+    with contextlib.ExitStack() as stack:
+        # Prefer a directory in memory, because each request writes there.
+        for parent in ("/dev/shm", None):
+            with contextlib.suppress(OSError):
+                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-metrics-", dir=parent))
+                os.environ[METRICS_DIRECTORY] = directory
+                break
+        else:
+            LOG.warning("warning: no directory for temporary files: each process counts its own /metrics")
+        yield
+
+
+def server_processes() -> list[int]:
+    """Return ids of all processes that answer requests, after the process that started them."""
+    if SHARING.server_pid is None or METRICS_DIRECTORY not in os.environ:
+        return [os.getpid()]
+    # prometheus_client removes these files when a process has ended.
+    paths = glob.glob(os.path.join(os.environ[METRICS_DIRECTORY], "gauge_livesum_*.db"))
+    workers = sorted(int(path.rpartition("_")[2].removesuffix(".db")) for path in paths)
+    return [SHARING.server_pid, *workers]
+
+
+class SharedReader(Reader):
+    """Reader that maps float32 values from a temporary file; other values are copied."""
+
+    def __init__(self, reader: Reader):
+        """Copy all weights from another reader."""
+        self.description = reader.description
+        self._reader = reader
+        self.unused = reader.unused
+        names = [name for name in reader.shapes if name == STEP_NAME or not is_training_state(name)]
+        self.shapes = {name: reader.shapes[name] for name in names}
+        self._arrays: dict[str, np.ndarray] = {}
+        positions: dict[str, tuple[int, tuple[int, ...]]] = {}
+        end = 0
+        # Use a file without a name: it disappears when the last process ends.
+        with tempfile.TemporaryFile() as file:
+            for name in names:
+                values = np.asarray(reader.read(name))
+                if values.dtype != np.float32:
+                    self._arrays[name] = values
+                    continue
+                positions[name] = end, values.shape
+                file.seek(end)
+                file.write(values.tobytes())
+                end += -(-values.nbytes // _ALIGNMENT) * _ALIGNMENT
+            file.truncate(max(end, 1))
+            file.flush()
+            mapped = np.memmap(file, np.uint8, "r")
+        for name, (start, shape) in positions.items():
+            size = 4 * int(np.prod(shape))
+            self._arrays[name] = np.asarray(mapped[start : start + size].view(np.float32).reshape(shape))
+
+    def read(self, name: str) -> np.ndarray:
+        """Return the values, which must not be changed."""
+        return self._arrays[name]
+
+    def check_tied(self) -> None:
+        """Check the masked LM's output matrix (see Reader)."""
+        self._reader.check_tied()
+
+
+def share(checkpoint: CheckpointPath) -> None:
+    """Read a checkpoint, and share its weights with processes that are forked later."""
+    register_shared(checkpoint, SharedReader(open_checkpoint(checkpoint)))

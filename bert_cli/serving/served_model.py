@@ -18,7 +18,7 @@ from bert_cli.predicting.settings import (
 from bert_cli.predicting.vectors import TextVectors, open_vectors
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import load_with_settings
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.responses import RequestError
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.weights.path import TF1, CheckpointPath
 

@@ -5,11 +5,11 @@ import time
 from typing import Any
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.serving import payloads
+from bert_cli.serving import requests
 from bert_cli.serving.batching import Batcher
-from bert_cli.serving.errors import RequestError
-from bert_cli.serving.monitoring.metrics import Metrics
-from bert_cli.serving.monitoring.request_log import note_texts
+from bert_cli.serving.metrics import Metrics
+from bert_cli.serving.request_log import note_texts
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
@@ -68,33 +68,33 @@ class Service:
 
     async def predict(self, body: JsonObject) -> JsonObject:
         """Answer POST /predict: return one prediction, or a list if the request has `texts`."""
-        model = payloads.find_model(self.models, body.get("model"))
+        model = requests.find_model(self.models, body.get("model"))
         if "texts" not in body:
-            item = payloads.parse_item(body, model, self.limits, "the body")
-            return payloads.with_indices(model, [item], await self._submit(PREDICT, model, [item]))[0]
-        items = payloads.parse_items(body["texts"], model, self.limits, "texts")
-        return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
+            item = requests.parse_item(body, model, self.limits, "the body")
+            return requests.with_indices(model, [item], await self._submit(PREDICT, model, [item]))[0]
+        items = requests.parse_items(body["texts"], model, self.limits, "texts")
+        return {"predictions": requests.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
     async def predict_instances(self, name: str, body: JsonObject) -> JsonObject:
         """Answer POST /v1/models/NAME:predict, like TensorFlow Serving's REST API."""
-        model = payloads.find_model(self.models, name)
+        model = requests.find_model(self.models, name)
         if "instances" not in body:
             raise RequestError(400, "'instances' is missing")
-        items = payloads.parse_items(body["instances"], model, self.limits, "instances")
-        return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
+        items = requests.parse_items(body["instances"], model, self.limits, "instances")
+        return {"predictions": requests.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
     async def explain(self, body: JsonObject) -> JsonObject:
         """Answer POST /explain: return each word's contribution to a classifier's prediction."""
-        model = payloads.find_model(self.models, body.get("model"))
-        item = payloads.parse_item(body, model, self.limits, "the body")
+        model = requests.find_model(self.models, body.get("model"))
+        item = requests.parse_item(body, model, self.limits, "the body")
         return (await self._submit(EXPLAIN, model, [item]))[0]
 
     async def embeddings(self, body: JsonObject) -> JsonObject:
         """Answer POST /v1/embeddings, like OpenAI's API."""
-        model = payloads.find_model(self.models, body.get("model"))
-        items = payloads.embedding_items(body, model, self.limits)
+        model = requests.find_model(self.models, body.get("model"))
+        items = requests.embedding_items(body, model, self.limits)
         results = await self._submit(EMBED, model, items)
-        return payloads.embedding_answer(
+        return requests.embedding_answer(
             [vector for vector, _ in results], body, model, sum(count for _, count in results)
         )
 
@@ -104,7 +104,7 @@ class Service:
 
     def check_version(self, name: str, version: str) -> None:
         """Raise RequestError 404 if there is no model `name`, or no such version of it."""
-        payloads.find_model(self.models, name)
+        requests.find_model(self.models, name)
         if version != _VERSION:
             raise RequestError(404, f"no version {version!r:.40} of the model {name}; there is {_VERSION}")
 
@@ -115,11 +115,11 @@ class Service:
             "state": "AVAILABLE",
             "status": {"error_code": "OK", "error_message": ""},
         }
-        return {"model_version_status": [state], **_model_object(payloads.find_model(self.models, name))}
+        return {"model_version_status": [state], **_model_object(requests.find_model(self.models, name))}
 
     def get_model_metadata(self, name: str) -> JsonObject:
         """Answer GET /v1/models/NAME/metadata, like TensorFlow Serving's API."""
-        model = payloads.find_model(self.models, name)
+        model = requests.find_model(self.models, name)
         shape: JsonObject = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
         inputs: JsonObject = {
             field: {"dtype": "DT_STRING", "tensor_shape": shape, "name": field} for field in model.fields

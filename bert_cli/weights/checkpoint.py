@@ -111,7 +111,7 @@ _SHARED_READERS: dict[CheckpointPath, Reader] = {}
 
 
 def register_shared(path: CheckpointPath, reader: Reader) -> None:
-    """Let `open_checkpoint(path)` return this reader in future calls (see weights.shared)."""
+    """Let `open_checkpoint(path)` return this reader in future calls (see serving.processes)."""
     _SHARED_READERS[path] = reader
 
 

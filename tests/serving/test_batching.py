@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.serving.batching import MAX_BATCH_CHARACTERS, MAX_BATCH_ITEMS, Batcher
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bert_cli.serving.responses import UnreadBodyResponse, error_response, json_response
+from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
 
 
 def test_values_are_unescaped_json():
@@ -70,3 +70,9 @@ def test_the_body_is_discarded_after_the_response():
 def test_a_client_that_waits_for_100_continue_sends_no_body():
     response = UnreadBodyResponse.from_response(error_response(413, "too large"))
     assert exchange(response, [(b"expect", b"100-continue")])[1] == 0
+
+
+def test_errors_have_status_and_message():
+    error = RequestError(429, "too many texts wait", retry_after=2)
+    assert (error.status, error.retry_after, error.has_unread_body) == (429, 2, False)
+    assert str(error) == error.message == "too many texts wait"

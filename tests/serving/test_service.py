@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.service import Service
 from bert_cli.settings.serving import Limits
 from tests.serving.test_served_model import length_model

@@ -16,10 +16,10 @@ from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.serving.processes import SharedReader
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hugging_face import HuggingFaceReader, google_name
 from bert_cli.weights.path import find_checkpoint
-from bert_cli.weights.shared import SharedReader
 
 
 def hugging_face_name(name: str, has_old_names: bool = False) -> str:

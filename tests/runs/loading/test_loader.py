@@ -13,10 +13,10 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import hugging_face_config
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.serving.processes import share
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights import checkpoint as checkpoint_files
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
-from bert_cli.weights.shared import share
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
 SIZES = {

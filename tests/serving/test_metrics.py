@@ -5,7 +5,7 @@ import re
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from bert_cli.serving.monitoring.metrics import Metrics
+from bert_cli.serving.metrics import Metrics
 
 UNITS = ("_seconds", "_bytes", "_texts", "_step", "_fds", "_info", "_processes")
 

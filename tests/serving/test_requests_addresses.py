@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
+from bert_cli.serving.requests import is_allowed_host, normalize_scope, public_prefix
 
 
 @pytest.mark.parametrize(

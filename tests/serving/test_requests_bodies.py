@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from starlette.requests import Request
 
-from bert_cli.serving.app import read_body
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.requests import read_body
+from bert_cli.serving.responses import RequestError
 
 
 def read(chunks: list[bytes], max_bytes: int, seconds: float = 5.0, headers=(), is_closed: bool = False) -> bytes:

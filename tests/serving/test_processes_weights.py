@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bert_cli.serving.processes import share
 from bert_cli.weights import checkpoint
 from bert_cli.weights.checkpoint import open_checkpoint, write_tf1
 from bert_cli.weights.path import find_checkpoint
-from bert_cli.weights.shared import share
 
 
 def test_a_shared_checkpoint_has_equal_read_only_values(tmp_path, monkeypatch):

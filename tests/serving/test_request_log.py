@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from bert_cli.serving.monitoring import request_log
+from bert_cli.serving import request_log
 from bert_cli.serving.responses import error_response
 
 

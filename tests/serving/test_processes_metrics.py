@@ -2,8 +2,8 @@
 
 import os
 
-from bert_cli.serving.monitoring import sharing
-from bert_cli.serving.monitoring.sharing import METRICS_DIRECTORY, server_processes, shared_metrics
+from bert_cli.serving import processes
+from bert_cli.serving.processes import METRICS_DIRECTORY, server_processes, shared_metrics
 
 
 def test_one_process_does_everything():
@@ -11,7 +11,7 @@ def test_one_process_does_everything():
 
 
 def test_workers_have_files_in_the_directory(monkeypatch):
-    monkeypatch.setattr(sharing, "SHARING", sharing._Sharing())
+    monkeypatch.setattr(processes, "SHARING", processes._Sharing())
     # Let monkeypatch restore the variable, which is set in the block.
     monkeypatch.setenv(METRICS_DIRECTORY, "")
     with shared_metrics():

@@ -1,16 +1,104 @@
-"""JSON of requests and responses, including all checks of a request."""
+"""Addresses and bodies of requests, including all checks, and the JSON in responses."""
 
+import asyncio
 import base64
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Scope
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.serving.errors import RequestError
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
+
+# Allow only characters that cannot direct a page's links to another host.
+_PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
+# A body of up to this many times --max_body_bytes is read and discarded.
+_DISCARD_FACTOR = 8
+
+
+def normalize_scope(scope: Scope, root_path: str) -> Scope:
+    """Return an ASGI scope with a path and a method that the routes match.
+
+    Trailing slashes are removed. So is the root path, which only some proxies remove. HEAD becomes
+    GET, since uvicorn omits the body. The query string is unchanged.
+
+    Args:
+        scope: ASGI scope of an HTTP request.
+        root_path: path below which a proxy publishes the server, or "".
+    """
+    path = scope["path"]
+    if root_path and f"{path}/".startswith(f"{root_path}/"):
+        path = path[len(root_path) :]
+    path = path.rstrip("/") or "/"
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    if path == scope["path"] and method == scope["method"]:
+        return scope
+    return {**scope, "path": path, "raw_path": path.encode(), "method": method}
+
+
+def public_prefix(headers: Mapping[str, str], root_path: str) -> str:
+    """Return the path prefix that clients use: `root_path`, or else x-forwarded-prefix."""
+    if root_path:
+        return root_path
+    prefix = headers.get("x-forwarded-prefix", "").partition(",")[0].strip().rstrip("/")
+    return prefix if _PREFIX.fullmatch(prefix) else ""
+
+
+def is_allowed_host(host: str, allowed_hosts: Sequence[str]) -> bool:
+    """Return whether a Host header names one of the hosts, with any port.
+
+    Args:
+        host: the header, such as "example.com:8000" or "[::1]:8000".
+        allowed_hosts: host names in lower case; "*.example.com" allows all names below example.com.
+    """
+    name = re.sub(r":\d*$", "", host.strip().lower()).rstrip(".")
+    return any(
+        name.endswith(pattern[1:]) and len(name) >= len(pattern) if pattern.startswith("*.") else name == pattern
+        for pattern in allowed_hosts
+    )
+
+
+async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
+    """Return a request's body.
+
+    Args:
+        request: the request.
+        max_bytes: largest accepted size.
+        seconds: time limit for receiving the body.
+
+    Raises:
+        RequestError: 413 if the body is too large, 408 if it is not complete in time, 400 if the
+            client closes the connection.
+    """
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > max_bytes:
+        message = f"the body has {int(length):,} bytes; {max_bytes:,} are allowed (--max_body_bytes)"
+        raise RequestError(413, message, has_unread_body=int(length) <= _DISCARD_FACTOR * max_bytes)
+    chunks = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.stream():
+                size += len(chunk)
+                # Read an oversized body to its end, but discard it: many clients send everything
+                # before they read, and would see a connection reset instead of the error.
+                if size <= max_bytes:
+                    chunks.append(chunk)
+                elif size > _DISCARD_FACTOR * max_bytes:
+                    break
+    except ClientDisconnect:
+        raise RequestError(400, "the connection was closed within the request") from None
+    except TimeoutError:
+        raise RequestError(408, f"the request did not end within {seconds} s") from None
+    if size > max_bytes:
+        raise RequestError(413, f"the body is too large; {max_bytes:,} bytes are allowed (--max_body_bytes)")
+    return b"".join(chunks)
 
 
 def parse_object(body: bytes) -> JsonObject:

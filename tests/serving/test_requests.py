@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.serving.errors import RequestError
-from bert_cli.serving.payloads import (
+from bert_cli.serving.requests import (
     embedding_answer,
     embedding_items,
     find_model,
@@ -17,6 +16,7 @@ from bert_cli.serving.payloads import (
     parse_items,
     parse_object,
 )
+from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item
 from bert_cli.settings.serving import Limits
 
