@@ -23,7 +23,7 @@ from bert_cli.model.config_files import generic_labels, write_config
 from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
-from bert_cli.onnx.session import Runner, make_runner
+from bert_cli.onnx.runners import Runner, make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 
 # Tolerance for fused operators in onnxruntime, which sum in another order.

@@ -14,7 +14,14 @@ from bert_cli.base.log import LOG
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
 from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.onnx.session import Runner, RunnerMaker, compile_graph
+from bert_cli.onnx.runners import (
+    Runner,
+    RunnerMaker,
+    compile_graph,
+    encoder_runner,
+    logits_runner,
+    masked_words_runner,
+)
 from bert_cli.settings.engines import INT8, ONNXRUNTIME, Inference
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
@@ -98,7 +105,6 @@ class OnnxEngine:
 
     def _compile(self, tensors: Mapping[str, np.ndarray], make: RunnerMaker) -> Runner:
         """Return the runner of the network's graph."""
-        from bert_cli.onnx import models
         from bert_cli.onnx.bert import FLAT, WITH_ATTENTION
         from bert_cli.onnx.int8 import FLAT_INT8
 
@@ -106,12 +112,12 @@ class OnnxEngine:
         network, config = self._network, self._config
         form = FLAT_INT8 if self.precision == INT8 else FLAT
         if isinstance(network, MaskedWords):
-            return models.masked_words_runner(tensors, config, network.num_words, make)
+            return masked_words_runner(tensors, config, network.num_words, make)
         if isinstance(network, Head):
-            return models.logits_runner(form, tensors, config, network.spec, make)
+            return logits_runner(form, tensors, config, network.spec, make)
         assert isinstance(network, Layers), network
         form = WITH_ATTENTION if network.with_attention else form
-        return models.encoder_runner(form, tensors, config, network.indices, make)
+        return encoder_runner(form, tensors, config, network.indices, make)
 
     def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
         group = similar_length_groups if self._skips_padding else equal_length_groups

@@ -13,7 +13,7 @@ from bert_cli.inference.engine import Network
 from bert_cli.inference.onnx import OnnxEngine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.graph import Graph, assemble
-from bert_cli.onnx.session import Runner, RunnerMaker
+from bert_cli.onnx.runners import Runner, RunnerMaker
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
 from bert_cli.settings.engines import BFLOAT16, FLOAT32, Inference

@@ -1,20 +1,25 @@
-"""The BERT encoder, from token ids to vectors."""
+"""The BERT encoder, from token ids to vectors, with faster layers for predictions in bfloat16."""
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import PROJECTION, BertConfig
-from bert_cli.model.frozen_inference import FrozenLayer
-from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
-from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.layers import Dense, Embeddings, LayerNorm, TransformerLayer, named_weights
+from bert_cli.model.layout import Layout, dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
 
 WORDS = "bert/embeddings/word_embeddings"  # checkpoint name of the largest variable
+# Activations that a oneDNN kernel can apply after a product.
+_FUSED_ACTIVATIONS = {"gelu_erf": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
 
 
 class BertEncoder(keras.Model):
@@ -58,7 +63,7 @@ class BertEncoder(keras.Model):
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
         self.recomputes = recomputes
         self._shared_trace = shared_trace(config)
-        self._frozen: list[FrozenLayer] = []
+        self._frozen: list[_FrozenLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         mark_built(self)
@@ -135,7 +140,7 @@ class BertEncoder(keras.Model):
         return outputs
 
     def freeze_for_inference(self, is_frozen: bool = True) -> None:
-        """Use faster layers with the current weights for predictions, see FrozenLayer.
+        """Use faster layers with the current weights for predictions, see _FrozenLayer.
 
         Graphs that are traced while the encoder is frozen keep these weights.
 
@@ -143,7 +148,7 @@ class BertEncoder(keras.Model):
             is_frozen: False returns to the usual layers.
         """
         usable = is_frozen and onednn.is_available(self.product_dtype)
-        self._frozen = [FrozenLayer(layer) for layer in self.transformer_layers] if usable else []
+        self._frozen = [_FrozenLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def without_gradient(self, layer: int | None) -> set[str]:
         """Return the names of variables without influence on a layer's output.
@@ -167,3 +172,84 @@ class BertEncoder(keras.Model):
         if seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         return [ops.offset_seed(seed, 0, number) for number in range(count)]
+
+
+class _FrozenLayer:
+    """A copy of a TransformerLayer with its current weights as constants, for bfloat16 on a CPU.
+
+    It is twice as fast. TensorFlow's oneDNN kernels multiply, add the bias and a residual, and
+    apply GELU in one pass. If a factor is constant, they keep a copy in the order that the processor's
+    matrix units read.
+
+    TensorFlow knows that only for constants in the graph, and every optimizer pass copies those. So
+    this class adds the kernels to the graph itself, with an attribute that marks outside weights as
+    constant.
+    """
+
+    def __init__(self, layer: TransformerLayer):
+        attention = layer.attention
+        self._heads = attention.heads
+        # Multiply the scores by a power of two, which is exact in bfloat16. The remaining factor
+        # goes into the query weights before these are rounded.
+        self._scale = 2.0 ** round(math.log2(attention.scale))
+        self._query = _product(attention.query, attention.scale / self._scale)
+        self._key, self._value = _product(attention.key), _product(attention.value)
+        self._attention_output = _product(layer.attention_output)
+        self._attention_norm = _norm(layer.attention_norm)
+        self._widen, self._narrow = _product(layer.widen), _product(layer.narrow)
+        self._activation = layer.activation
+        self._output_norm = _norm(layer.output_norm)
+
+    def __call__(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """Return the results of TransformerLayer.call(x, layout, first_only) without dropout.
+
+        The attention probabilities are bfloat16.
+        """
+        context, probabilities = self._attention(x, layout, first_only)
+        residual = tf.gather(x, first_rows(layout)) if first_only else x
+        x = self._attention_norm(self._attention_output(context, residual=residual))
+        wide = self._widen(x, activation=_FUSED_ACTIVATIONS.get(self._activation, ""))
+        # tanh and linear have no fused kernel.
+        if self._activation not in _FUSED_ACTIVATIONS:
+            wide = ops.activate(wide, self._activation, training=False)
+        return self._output_norm(self._narrow(wide, residual=x)), probabilities
+
+    def _attention(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the results of SelfAttention.call; predictions use one length bucket."""
+        head_rows = layout.whole
+        keys, values = (
+            split_heads(product(x), self._heads, layout, head_rows, has_gradient=False)[0]
+            for product in (self._key, self._value)
+        )
+        if first_only:
+            query = self._query(tf.gather(x, first_rows(layout)))
+            queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
+        else:
+            queries = split_heads(self._query(x), self._heads, layout, head_rows, has_gradient=False)[0]
+        # The kernel applies the scale and the bias for padded keys, without further passes over the
+        # scores.
+        scores = onednn.batch_product(
+            queries,
+            keys,
+            tf.constant(self._scale, onednn.DTYPE),
+            tf.cast(head_rows.buckets[0].key_bias, onednn.DTYPE),
+            [None, self._heads, None, None],
+            transpose_y=True,
+        )
+        probabilities = tf.nn.softmax(scores)  # [B, N, S or 1, S]
+        context = tf.matmul(probabilities, values)
+        if first_only:
+            return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
+        return join_heads([context], self._heads, layout, head_rows, has_gradient=False), probabilities
+
+
+def _product(dense: Dense, factor: float = 1.0) -> Callable[..., tf.Tensor]:
+    """Return a Dense layer's function times `factor`, see onednn.constant_product."""
+    kernel, bias = (tf.cast(variable.value * factor, onednn.DTYPE) for variable in (dense.kernel, dense.bias))
+    return functools.partial(onednn.constant_product, weights=kernel, bias=bias)
+
+
+def _norm(norm: LayerNorm) -> Callable[..., tf.Tensor]:
+    """Return a LayerNorm's function, see onednn.layer_norm."""
+    gamma, beta = (tf.cast(variable.value, onednn.DTYPE) for variable in (norm.gamma, norm.beta))
+    return functools.partial(onednn.layer_norm, gamma=gamma, beta=beta, epsilon=float(norm.epsilon))

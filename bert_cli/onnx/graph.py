@@ -107,7 +107,7 @@ def assemble(graph: Graph, external: Mapping[str, Mapping[str, str]] | None = No
     Args:
         graph: the graph.
         external: constants to store without values, with their entries of external_data; see
-            session.make_runner.
+            runners.make_runner.
     """
     locations = external or {}
     constants = (encode_constant(name, value, locations.get(name)) for name, value in graph.constants.items())

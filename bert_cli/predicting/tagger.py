@@ -23,8 +23,7 @@ from bert_cli.outputs.answers.tagging import TagPrediction, predict_tags
 from bert_cli.predicting.opening import open_for_new_texts
 from bert_cli.predicting.settings import TaggerSettings
 from bert_cli.problem_types.exclusive import log_softmax
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.head_files import read_labels
+from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.settings.controls import LayerRates
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tagging import TaggerModel, Tagging, window_stride

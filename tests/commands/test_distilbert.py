@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.model.config_files import read_config
 from bert_cli.onnx.bert import FLAT
-from bert_cli.onnx.models import logits_runner
+from bert_cli.onnx.runners import logits_runner
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, refused, there_and_back
 

@@ -24,7 +24,7 @@ from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, REPLACED_TOKENS, Hea
 from bert_cli.model.config_files import read_config
 from bert_cli.onnx.bert import FLAT
 from bert_cli.onnx.int8 import FLAT_INT8
-from bert_cli.onnx.models import logits_runner, masked_words_runner
+from bert_cli.onnx.runners import logits_runner, masked_words_runner
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers

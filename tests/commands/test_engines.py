@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.run_squad import main as squad
 from tests.commands import helpers, squad_run
 from tests.commands.helpers import as_problem
-from tests.onnx.test_models import likeness
+from tests.onnx.test_runners import likeness
 
 PLAIN, ONNX, INT8 = "tensorflow", "onnxruntime", "int8"
 HOW = {

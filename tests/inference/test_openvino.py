@@ -21,7 +21,7 @@ from bert_cli.onnx.graph import assemble
 from bert_cli.runtime.hardware import BFLOAT16_UNITS, processor_flags
 from bert_cli.settings.engines import Inference
 from bert_cli.weights.path import TF1, CheckpointPath
-from tests.onnx.test_models import batch, likeness, random_model, reference_outputs
+from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
 
 pytest.importorskip("openvino")
 OPENERS = {"openvino": open_openvino, "onnxruntime": open_onnxruntime}

@@ -8,9 +8,8 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import FLAT, ONE_LENGTH, PADDED, WITH_ATTENTION, Bert, type_table
 from bert_cli.onnx.graph import Graph, assemble
-from bert_cli.onnx.models import embedded_runner
-from bert_cli.onnx.session import make_runner
-from tests.onnx.test_models import batch, random_model
+from bert_cli.onnx.runners import embedded_runner, make_runner
+from tests.onnx.test_runners import batch, random_model
 
 
 def test_missing_token_types_add_nothing():

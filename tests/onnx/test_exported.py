@@ -6,8 +6,8 @@ import pytest
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, SPANS, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.exported import HUGGING_FACE_INPUTS, build, hugging_face_inputs
-from bert_cli.onnx.session import make_runner
-from tests.onnx.test_models import batch, random_model
+from bert_cli.onnx.runners import make_runner
+from tests.onnx.test_runners import batch, random_model
 
 
 def outputs_of(spec: HeadSpec, scope: str = "", is_hugging_face: bool = False, **changes) -> dict[str, np.ndarray]:

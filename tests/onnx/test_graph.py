@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto
 
 from bert_cli.onnx.graph import Graph, activate, assemble
-from bert_cli.onnx.session import make_runner
+from bert_cli.onnx.runners import make_runner
 
 
 def test_an_assembled_graph_runs():

@@ -10,7 +10,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import FLAT, ONE_LENGTH, Bert
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.heads import TEXT_ROWS, first, masked_words, mean, next_sentence, pool
-from bert_cli.onnx.session import make_runner
+from bert_cli.onnx.runners import make_runner
 
 STATES = np.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], np.float32)  # [B, S, H]
 POOLER = {"bert/pooler/dense/kernel": np.eye(2, dtype=np.float32), "bert/pooler/dense/bias": np.zeros(2, np.float32)}

@@ -7,9 +7,8 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, MEAN, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.exported import build
 from bert_cli.onnx.int8 import FLAT_INT8, PADDED_INT8, quantized_columns
-from bert_cli.onnx.models import encoder_runner
-from bert_cli.onnx.session import make_runner
-from tests.onnx.test_models import batch, likeness, random_model, reference_outputs
+from bert_cli.onnx.runners import encoder_runner, make_runner
+from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
 
 
 def with_padding(inputs: dict[str, np.ndarray], extra: int) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import FIRST, POOLED
-from bert_cli.runs.loading.head_files import HeadFiles, ModelPaths, read_labels
+from bert_cli.runs.loading.bundle import HeadFiles, ModelPaths, read_labels
 from bert_cli.weights.path import TF1, CheckpointPath
 
 

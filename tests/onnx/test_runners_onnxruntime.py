@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 
-from bert_cli.onnx.session import make_runner
+from bert_cli.onnx.runners import make_runner
 
 NUM_ROWS = 4_000_000
 

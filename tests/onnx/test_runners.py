@@ -12,7 +12,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
 from bert_cli.onnx.bert import FLAT, ONE_LENGTH
 from bert_cli.onnx.int8 import FLAT_INT8, Int8Encoder
-from bert_cli.onnx.models import encoder_runner, logits_runner
+from bert_cli.onnx.runners import encoder_runner, logits_runner
 
 # Forms with their smallest allowed cosine similarity for states, and for pooled output and logits.
 EACH_FORM = pytest.mark.parametrize(
