@@ -25,15 +25,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError, explain_import, failed_import, refuse_if
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.description import ModelDescription, describe_checkpoint, describe_config
-from bert_cli.runtime.failures import explain_import, failed_import
-from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
+from bert_cli.runtime.machine import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings

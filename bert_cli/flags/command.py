@@ -8,16 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError, TemporaryError, first_line
+from bert_cli.base.errors import InputError, TemporaryError, explain_failure, first_line, is_out_of_memory
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.flags.completion import completion, requested_shell
-from bert_cli.flags.environment import name_variable, prefix_of, variables_as_flags
 from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.flags.refusals import check_needs, check_rules
-from bert_cli.runtime.failures import explain_failure, is_out_of_memory
+from bert_cli.flags.sources import name_variable, prefix_of, variables_as_flags
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raising_on_signals
 from bert_cli.runtime.streams import (

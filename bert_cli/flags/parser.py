@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.flags.environment import prefix_of, with_variables
-from bert_cli.flags.flagfile import Argument, read_flagfiles
 from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
 from bert_cli.flags.option import Flag, every_flag, flag_named
 from bert_cli.flags.paths import expand_home
+from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables
 
 _UNDEFOK = "undefok"  # absl's flag with the names of flags to ignore if they are unknown
 # Messages of absl and Python, as regular expressions, and plain replacements.

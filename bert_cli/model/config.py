@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, SPANS, HeadSpec, pretraining_shapes
 from bert_cli.base.json_files import JsonObject
 from bert_cli.model.networks import BERT, NETWORKS, Network
-from bert_cli.runtime.memory import free_memory, machine_memory
+from bert_cli.runtime.machine import free_memory, machine_memory
 
 # Added to the attention scores of padded keys, as in the original.
 MASKED_SCORE = -10000.0

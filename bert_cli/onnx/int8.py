@@ -28,7 +28,7 @@ from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.onnx.bert import EMBEDDINGS_NORM, FLAT, ONE_LENGTH, PADDED, WORDS, Bert
 from bert_cli.onnx.graph import FLOAT, Graph, activate
 from bert_cli.onnx.runners import embedded_runner
-from bert_cli.runtime.hardware import processor_flags
+from bert_cli.runtime.machine import processor_flags
 
 # Share of the range difference that moves from activation channels to kernel rows. Mean vectors of
 # all-MiniLM-L6-v2 lose least at 0.6 to 0.7.

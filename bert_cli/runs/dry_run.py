@@ -25,8 +25,7 @@ from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, Model, Task
 from bert_cli.runs.tasks.opening import open_network
 from bert_cli.runs.training_plan import TrainingPlan
-from bert_cli.runtime.hardware import has_gpu
-from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
+from bert_cli.runtime.machine import TENSORFLOW_BYTES, free_memory, has_gpu, machine_memory
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 

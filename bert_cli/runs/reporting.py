@@ -27,7 +27,7 @@ from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import COMMAND
-from bert_cli.runtime.memory import peak_memory
+from bert_cli.runtime.machine import peak_memory
 from bert_cli.settings.training import Page
 
 if TYPE_CHECKING:

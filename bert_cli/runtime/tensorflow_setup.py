@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG, LogStream, print_line
-from bert_cli.runtime.hardware import has_gpu
-from bert_cli.runtime.memory import check_address_space
+from bert_cli.runtime.machine import check_address_space, has_gpu
 from bert_cli.runtime.process import PROCESS, refuse_lost_tensorflow
 from bert_cli.runtime.streams import reserve_descriptor
 

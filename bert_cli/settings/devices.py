@@ -6,7 +6,7 @@ from typing import Any, Self
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import is_multi_worker
-from bert_cli.runtime.hardware import has_gpu
+from bert_cli.runtime.machine import has_gpu
 from bert_cli.settings.engines import (
     ANSWERING,
     AUTO,

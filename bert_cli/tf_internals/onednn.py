@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
 
-from bert_cli.runtime.hardware import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
 
 DTYPE = tf.bfloat16
 # The label of kernels that replace TensorFlow's standard kernels under another name.

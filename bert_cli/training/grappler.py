@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from bert_cli.runtime.memory import release_free_memory
+from bert_cli.runtime.machine import release_free_memory
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 # Together they take a fifth of the time until the first step is finished. Steps are as fast without

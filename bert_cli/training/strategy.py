@@ -5,7 +5,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import read_cluster, wait_for_workers
-from bert_cli.runtime.hardware import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
 from bert_cli.runtime.signals import default_signal_handling
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.

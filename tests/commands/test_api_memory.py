@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli import Classifier
-from bert_cli.runtime.memory import current_memory
+from bert_cli.runtime.machine import current_memory
 from tests.commands.conftest import SENTENCES
 
 TEXTS = [text for text, _ in SENTENCES]

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from bert_cli import doctor
-from bert_cli.runtime import memory
+from bert_cli.runtime import machine
 from tests.commands import helpers
 
 
@@ -18,8 +18,8 @@ def container(tmp_path, monkeypatch):
     (group / "memory.current").write_text("600000000\n")
     (group / "memory.stat").write_text("inactive_file 0\n")
     (tmp_path / "own").write_text("0::/slurm/job_7/step\n")
-    monkeypatch.setattr(memory, "_CGROUPS", str(tmp_path / "groups"))
-    monkeypatch.setattr(memory, "_OWN_CGROUPS", str(tmp_path / "own"))
+    monkeypatch.setattr(machine, "_CGROUPS", str(tmp_path / "groups"))
+    monkeypatch.setattr(machine, "_OWN_CGROUPS", str(tmp_path / "own"))
     monkeypatch.setattr("bert_cli.runs.dry_run.has_gpu", lambda: False)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
-from bert_cli.runtime.memory import machine_memory
+from bert_cli.runtime.machine import machine_memory
 
 
 def test_invalid_head_count_is_refused_without_a_file():

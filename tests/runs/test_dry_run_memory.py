@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs import dry_run
-from bert_cli.runtime.memory import TENSORFLOW_BYTES
+from bert_cli.runtime.machine import TENSORFLOW_BYTES
 
 
 @pytest.fixture

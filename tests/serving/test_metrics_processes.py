@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bert_cli.runtime.memory import current_memory
+from bert_cli.runtime.machine import current_memory
 from bert_cli.serving.metrics import ProcessCollector, read_stat
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")

@@ -13,7 +13,7 @@ from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.inference.engine import LOGITS
 from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.inference.tensorflow import TensorFlowEngine
-from bert_cli.runtime.memory import machine_memory
+from bert_cli.runtime.machine import machine_memory
 
 
 def compute_frozen_states(engine: TensorFlowEngine, features: Features, batch_size: int) -> Batches:

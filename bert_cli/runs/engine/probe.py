@@ -11,7 +11,7 @@ from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.outputs.dry_run import ProbeResult
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
-from bert_cli.runtime.memory import current_memory, peak_memory
+from bert_cli.runtime.machine import current_memory, peak_memory
 from bert_cli.training.batch_distribution import distribute, memory_advice
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime import memory
-from bert_cli.runtime.memory import (
+from bert_cli.runtime import machine
+from bert_cli.runtime.machine import (
     check_address_space,
     current_memory,
     free_memory,
@@ -46,8 +46,8 @@ def test_address_space_limit(limit, is_enough, monkeypatch):
 @pytest.fixture
 def cgroups(tmp_path, monkeypatch):
     """Return a function that writes files of cgroups and the list of this process's groups."""
-    monkeypatch.setattr(memory, "_CGROUPS", str(tmp_path / "cgroup"))
-    monkeypatch.setattr(memory, "_OWN_CGROUPS", str(tmp_path / "own"))
+    monkeypatch.setattr(machine, "_CGROUPS", str(tmp_path / "cgroup"))
+    monkeypatch.setattr(machine, "_OWN_CGROUPS", str(tmp_path / "own"))
 
     def write(own_groups, **limits):
         (tmp_path / "own").write_text(own_groups, encoding="ascii")
@@ -117,7 +117,7 @@ _MAPS = """\
 
 
 def test_only_unchanged_pages_of_the_libraries_are_dropped():
-    mappings = memory._code_mappings(_MAPS.splitlines(), "/libtensorflow")
+    mappings = machine._code_mappings(_MAPS.splitlines(), "/libtensorflow")
     assert mappings == [(0x7F0000000000, 0x7F0000001000), (0x7F0000001000, 0x7F0000003000)]
 
 

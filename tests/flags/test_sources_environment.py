@@ -9,10 +9,10 @@ import pytest
 from bert_cli import serve
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import TEXT, set_log_format
-from bert_cli.flags.environment import name_variable
 from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import FlagGroup, every_flag, group, option
 from bert_cli.flags.parser import parse
+from bert_cli.flags.sources import name_variable
 from bert_cli.settings.serving import ServeSettings
 from tests.flags import samples
 

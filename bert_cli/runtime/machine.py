@@ -1,4 +1,4 @@
-"""Memory of the machine and of this process, to refuse immediately what cannot fit.
+"""Processor, GPUs and memory of this machine, found without importing TensorFlow.
 
 The standard library suffices: psutil reads the same files in /proc and rusage, but is another
 compiled package.
@@ -6,6 +6,7 @@ compiled package.
 
 import contextlib
 import ctypes
+import glob
 import mmap
 import os
 import resource
@@ -14,6 +15,10 @@ from collections.abc import Iterable
 
 from bert_cli.base.errors import refuse_if
 
+BFLOAT16_UNITS = frozenset({"amx_bf16", "avx512_bf16"})  # instruction sets with fast bfloat16 products
+# Files of NVIDIA's driver on Linux, its library in Windows Subsystem for Linux, and AMD's driver.
+_DEVICE_FILES = ("/dev/nvidia[0-9]*", "/usr/lib/wsl/lib/libcuda.so.1", "/dev/kfd")
+_HIDDEN = ("", "-1")  # values that hide all GPUs
 # Memory after the import of TensorFlow 2.21, without file pages, which the kernel can drop
 # (measured: 292 MB).
 TENSORFLOW_BYTES = 290_000_000
@@ -23,6 +28,22 @@ _OWN_CGROUPS = "/proc/self/cgroup"
 # kernel drops if the memory is needed.
 _V2 = ("memory.max", "memory.current", "inactive_file")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def processor_flags() -> frozenset[str]:
+    """Return instruction sets as Linux lists them, such as avx512_bf16; empty on other systems."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="ignore") as file:
+            return frozenset(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
+    except FileNotFoundError:
+        return frozenset()
+
+
+def has_gpu() -> bool:
+    """Return whether a driver shows a GPU to this process."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in _HIDDEN:
+        return False
+    return any(glob.glob(pattern) for pattern in _DEVICE_FILES)
 
 
 def machine_memory() -> int:

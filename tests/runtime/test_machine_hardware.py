@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from bert_cli.runtime import hardware
+from bert_cli.runtime import machine
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from bert_cli.runtime import hardware
 )
 def test_the_first_list_counts(monkeypatch, text, expected):
     monkeypatch.setattr(builtins, "open", lambda *arguments, **options: io.StringIO(text))
-    assert hardware.processor_flags() == expected
+    assert machine.processor_flags() == expected
 
 
 def test_other_systems_have_no_list(monkeypatch):
@@ -26,17 +26,17 @@ def test_other_systems_have_no_list(monkeypatch):
         raise FileNotFoundError
 
     monkeypatch.setattr(builtins, "open", refuse)
-    assert hardware.processor_flags() == frozenset()
+    assert machine.processor_flags() == frozenset()
 
 
 @pytest.mark.parametrize(("hidden", "expected"), [(None, True), ("0", True), ("", False), ("-1", False)])
 def test_a_driver_shows_its_gpus_unless_they_are_hidden(monkeypatch, tmp_path, hidden, expected):
-    monkeypatch.setattr(hardware, "_DEVICE_FILES", (str(tmp_path / "nvidia[0-9]*"),))
+    monkeypatch.setattr(machine, "_DEVICE_FILES", (str(tmp_path / "nvidia[0-9]*"),))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert not hardware.has_gpu()
+    assert not machine.has_gpu()
     (tmp_path / "nvidiactl").touch()
-    assert not hardware.has_gpu()
+    assert not machine.has_gpu()
     (tmp_path / "nvidia0").touch()
     if hidden is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-    assert hardware.has_gpu() is expected
+    assert machine.has_gpu() is expected

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bert_cli.runtime.failures import explain_failure, failed_import, is_out_of_memory
+from bert_cli.base.errors import explain_failure, failed_import, is_out_of_memory
 
 PACKAGES = {
     # Source code of the package's __init__.py -> reason.

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.flagfile import Argument, read_flagfiles
 from bert_cli.flags.option import every_flag
+from bert_cli.flags.sources import Argument, read_flagfiles
 from bert_cli.settings.classification import ClassifySettings
 
 FLAGS = {flag.name: flag for flag in every_flag(ClassifySettings)}
