@@ -146,5 +146,11 @@ def open_onnxruntime(network: Network, config: BertConfig | ModuleConfig, infere
 
         return onnxruntime.__version__
 
+    def open_backend() -> RunnerMaker:
+        # Import it here, while a thread reads weights: importing takes Python's lock.
+        import onnxruntime  # noqa: F401
+
+        return compile_graph
+
     assert inference.engine == ONNXRUNTIME, inference
-    return OnnxEngine(network, config, inference, lambda: compile_graph, version)
+    return OnnxEngine(network, config, inference, open_backend, version)
