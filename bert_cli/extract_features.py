@@ -36,6 +36,7 @@ from bert_cli.predicting.vectors import open_vector_model
 from bert_cli.runs.extraction.lines import plan, write_features
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.checks import check_shards, check_table_flags
 from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.texts import ExtractSettings
@@ -106,7 +107,10 @@ def run(settings: ExtractSettings) -> int:
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
     # Weights are read, and the network is compiled, while the first texts are tokenized.
     start_loading(vector_model.engine, model.required_checkpoint)
-    return write(input_file, output_file, num_done_lines, facts)
+    num_lines = write(input_file, output_file, num_done_lines, facts)
+    # Freeing the compiled network takes longer than ending the process.
+    PROCESS.keep(vector_model)
+    return num_lines
 
 
 def _after_interruption(settings: ExtractSettings) -> str:
@@ -117,7 +121,9 @@ def _after_interruption(settings: ExtractSettings) -> str:
     return "give the same command again"
 
 
-main = Command("bert-extract-features", __doc__, ExtractSettings, run, check, interrupted=_after_interruption)
+main = Command(
+    "bert-extract-features", __doc__, ExtractSettings, run, check, interrupted=_after_interruption, ends_quickly=True
+)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import logging
+import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -46,6 +47,7 @@ class Command:
         check: function from the settings, and the given flags' names, to the settings with
             remembered and derived values; None if the flags' own rules are enough. It raises
             InputError for flags that conflict with each other or with files.
+        ends_quickly: whether the process may end without freeing its objects, as nothing happens then.
         interrupted: advice after Ctrl-C, SIGTERM or SIGHUP, or a function from the settings to it.
     """
 
@@ -55,6 +57,7 @@ class Command:
     run: Callable[[Any], Any]
     check: Callable[[Any, frozenset[str]], Any] | None = None
     interrupted: str | Callable[[Any], str] = _REPEAT_ADVICE
+    ends_quickly: bool = False
 
     def __call__(self, arguments: list[str] | None = None) -> int:
         """Do the work, print each error as one line, and return the exit code.
@@ -65,11 +68,20 @@ class Command:
         # Set this first: modules that are imported later may configure the process for a single
         # command.
         PROCESS.is_command = True
+        PROCESS.ends_quickly = self.ends_quickly and self._is_process()
         # Do this before opening any file, which would get the descriptor of a closed stream.
         repair_streams()
         exit_code = self._exit_code(sys.argv[1:] if arguments is None else arguments)
         settle_log()
+        PROCESS.has_succeeded = exit_code == 0
         return exit_code
+
+    def _is_process(self) -> bool:
+        """Return whether this is the command's process, not a user's script."""
+        main_module = sys.modules["__main__"]
+        spec = getattr(main_module, "__spec__", None)  # of the module after -m
+        program = spec.name.partition(".")[0] if spec else os.path.splitext(os.path.basename(sys.argv[0]))[0]
+        return getattr(main_module, "main", None) is self and program in (self.name, "bert_cli")
 
     def _exit_code(self, arguments: list[str]) -> int:
         started_settings: list[Any] = []  # empty until the command line is parsed, then the settings

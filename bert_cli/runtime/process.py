@@ -18,6 +18,17 @@ class _Process:
     # True in a forked child if TensorFlow had started in its parent. A child does not inherit
     # TensorFlow's threads, and would wait for them forever.
     has_lost_tensorflow = False
+    # True if the process may end without freeing its objects; see early_interrupt.
+    ends_quickly = False
+    has_succeeded = False
+
+    def __init__(self) -> None:
+        self._kept: list[object] = []
+
+    def keep(self, value: object) -> None:
+        """Keep a large object until the end of the process, if it ends quickly."""
+        if self.ends_quickly:
+            self._kept.append(value)
 
 
 PROCESS = _Process()

@@ -79,3 +79,50 @@ def test_only_commands_change_garbage_collection(program, is_changed):
     code += "print(gc.get_threshold() != before)"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout == f"{is_changed}\n"
+
+
+QUICK_END = """
+import atexit, os, sys
+sys.argv[0] = {program!r}
+{before}
+import bert_cli
+from bert_cli.flags.command import Command
+from bert_cli.runtime.process import PROCESS
+from bert_cli.settings.tools import DoctorSettings
+
+def end(code, end_process=os._exit):
+    os.write(1, b"ended\\n")
+    end_process(code)
+
+class Large:
+    def __del__(self):
+        print("freed", flush=True)
+
+def run(settings):
+    PROCESS.keep(Large())
+    atexit.register(print, "called")
+    print("done", flush=True)
+    if {fails}:
+        raise KeyboardInterrupt
+
+os._exit = end
+main = Command("bert-doctor", "Doc.", DoctorSettings, run, ends_quickly=True)
+raise SystemExit(main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "before", "fails", "lines", "exit_code"),
+    [
+        ("bert-doctor", "", False, ["done", "called", "ended"], 0),
+        ("bert-doctor", "", True, ["done", "called"], 130),
+        # Coverage saves its data at the end.
+        ("bert-doctor", "atexit.register(print, 'measured')", False, ["done", "called", "measured"], 0),
+        ("mine.py", "", False, ["freed", "done", "called"], 0),
+        ("bert-mine", "", False, ["freed", "done", "called"], 0),
+    ],
+)
+def test_a_command_that_ends_quickly_frees_nothing(program, before, fails, lines, exit_code):
+    code = QUICK_END.format(program=program, before=before, fails=fails)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (process.stdout.split(), process.returncode) == (lines, exit_code), process.stderr
