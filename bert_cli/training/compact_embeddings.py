@@ -24,21 +24,37 @@ class CompactEmbeddings:
     numbers in the compact table, see `compact_ids`.
     """
 
-    def __init__(self, encoder: BertEncoder, token_ids: np.ndarray):
+    def __init__(self, encoder: BertEncoder, token_ids: np.ndarray, num_rows: int = 0):
         """Create the table; call this inside the strategy's scope.
 
         Args:
             encoder: the encoder that is trained.
             token_ids: all ids in the training data, int32.
+            num_rows: least number of rows, so that `reopen` can use the table for other data.
         """
         self.encoder = encoder
+        self._use_ids(token_ids)
+        table = self._rows_of_words(max(len(self.used), num_rows))
+        self.table = tf.Variable(table, trainable=True, name="compact_words")  # [R, H], R >= U
+        encoder.embeddings.use_table(self.table)
+
+    def _use_ids(self, token_ids: np.ndarray) -> None:
         self.used = np.union1d(token_ids, [0])  # 0 is the padding id
         # Use -1, so that a token without a row is an error instead of another word.
-        self._row_of = np.full(encoder.config.vocab_size, -1, np.int32)
+        self._row_of = np.full(self.encoder.config.vocab_size, -1, np.int32)
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
-        table = memory_of(encoder.embeddings.words)[self.used]
-        self.table = tf.Variable(table, trainable=True, name="compact_words")  # [U, H]
-        encoder.embeddings.use_table(self.table)
+
+    def _rows_of_words(self, num_rows: int) -> np.ndarray:
+        return self.fill(memory_of(self.encoder.embeddings.words)[self.used], num_rows)
+
+    def fill(self, rows: np.ndarray, num_rows: int | None = None) -> np.ndarray:
+        """Return rows of used words, [U, H], with zeros for the table's other rows, [R, H]."""
+        count = (self.table.shape[0] if num_rows is None else num_rows) - len(rows)
+        return np.concatenate([rows, np.zeros((count, rows.shape[1]), rows.dtype)]) if count else rows
+
+    def fits(self, token_ids: np.ndarray) -> bool:
+        """Return whether the table has enough rows for other training data."""
+        return len(np.union1d(token_ids, [0])) <= self.table.shape[0]
 
     def compact_ids(self, token_ids: np.ndarray) -> np.ndarray:
         """Return the ids' row numbers in the compact table, int32, same shape.
@@ -51,14 +67,19 @@ class CompactEmbeddings:
             raise ValueError("a token id that the training data do not have")
         return rows
 
-    def reopen(self) -> None:
-        """Make the encoder use the compact table again, with the rows of its full table."""
+    def reopen(self, token_ids: np.ndarray) -> None:
+        """Make the encoder use the compact table again, with the rows of its full table.
+
+        Args:
+            token_ids: all ids in the new training data, see `fits`.
+        """
+        self._use_ids(token_ids)
         self.reload()
         self.encoder.embeddings.use_table(self.table)
 
     def reload(self) -> None:
         """Copy the rows from the encoder's full table, after a checkpoint was loaded into that."""
-        self.table.assign(memory_of(self.encoder.embeddings.words)[self.used])
+        self.table.assign(self._rows_of_words(self.table.shape[0]))
 
     def update_full_table(self, optimizer: AdamWeightDecay) -> None:
         """Bring the encoder's full table up to date with training."""
@@ -66,15 +87,15 @@ class CompactEmbeddings:
         table, values = new_tensor(words.shape)
         # Apply the decay to unused rows: e to the sum of log factors.
         np.multiply(memory_of(words), np.exp(optimizer.log_decay.numpy()), out=values)
-        values[self.used] = memory_of(self.table)
+        values[self.used] = memory_of(self.table)[: len(self.used)]
         words.assign(table)
         optimizer.log_decay.assign(0.0)
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
-        """Return moments for the full table, from [U, H] to [V, H], with zeros for unused words."""
+        """Return moments for the full table, from [R, H] to [V, H], with zeros for unused words."""
         _, full = new_tensor((len(self._row_of), rows.shape[1]))
         full[:] = 0.0
-        full[self.used] = rows
+        full[self.used] = rows[: len(self.used)]
         return full
 
     @contextlib.contextmanager

@@ -65,6 +65,8 @@ def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | No
     # sixth smaller, but a scheduler is waiting for the process to end.
     unrounded = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
     if compact:
+        key = f"{WORDS}/adam_v{UNROUNDED_ENDING}"
+        unrounded[key] = unrounded[key][: len(compact.used)]
         unrounded[f"{WORDS}{UNROUNDED_ENDING}"] = memory_of(compact.encoder.embeddings.words)
         unrounded[LOG_DECAY_NAME] = optimizer.log_decay.numpy()
     return unrounded
@@ -114,7 +116,7 @@ def restore_training(
     if compact:
         compact.reload()
         for ending in MOMENT_ENDINGS:
-            values[WORDS + ending] = values[WORDS + ending][compact.used]
+            values[WORDS + ending] = compact.fill(values[WORDS + ending][compact.used])
     optimizer.restore(values, step)
     if loss_scale:
         loss_scale.restore(reader)
@@ -126,8 +128,11 @@ def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: Comp
     """Undo the roundings if a checkpoint was saved after a signal; call this last."""
     for name, slot in optimizer.second.items():
         key = f"{name}/adam_v{UNROUNDED_ENDING}"
-        if reader.shapes.get(key) == tuple(slot.shape):
-            slot.assign(reader.read(key))
+        table = compact if name == WORDS else None
+        shape = (len(table.used), *slot.shape[1:]) if table else tuple(slot.shape)
+        if reader.shapes.get(key) == shape:
+            values = reader.read(key)
+            slot.assign(table.fill(values) if table else values)
     if compact and LOG_DECAY_NAME in reader.shapes:
         compact.encoder.embeddings.words.assign(reader.read(f"{WORDS}{UNROUNDED_ENDING}"))
         optimizer.log_decay.assign(tf.constant(reader.read(LOG_DECAY_NAME)))

@@ -74,6 +74,7 @@ class TrainingRun:
         factors: Mapping[str, float],
         token_ids: np.ndarray | None,
         state: str | None = None,
+        num_words: int = 0,
     ):
         """Create the optimizer, and restore a checkpoint.
 
@@ -81,6 +82,7 @@ class TrainingRun:
             factors: factors for the learning rate, see rate_factors.
             token_ids: see TrainingInput.
             state: checkpoint prefix to resume from; None for a new run.
+            num_words: number of different words in the data of all runs that `restart` starts.
         """
         self.engine = engine
         self.updates = updates
@@ -93,7 +95,7 @@ class TrainingRun:
             optimizer_class = _OPTIMIZERS[updates.optimizer]
             has_words = optimizer_class.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
-                self.compact = CompactEmbeddings(model.encoder, token_ids)
+                self.compact = CompactEmbeddings(model.encoder, token_ids, num_words)
                 trained[WORDS] = self.compact.table
             self.optimizer = optimizer_class(trained, updates, factors)
             self.loss_scale = LossScale() if engine.precision == "float16" else None
@@ -106,14 +108,18 @@ class TrainingRun:
         rest = (self.engine.variables, self.optimizer, self.compact, self.loss_scale)
         self.start = restore_training(state, *rest) if state else 0
 
-    def restart(self, updates: TrainingHyperparameters, state: str | None) -> None:
+    def fits(self, token_ids: np.ndarray | None) -> bool:
+        """Return whether `restart` can use training data with these ids, see TrainingInput."""
+        return self.compact is None or (token_ids is not None and self.compact.fits(token_ids))
+
+    def restart(self, updates: TrainingHyperparameters, token_ids: np.ndarray | None, state: str | None) -> None:
         """Start another run with the same traced step, from the engine's weights; see __init__.
 
-        The hyperparameters must have an equal `in_graph`.
+        The hyperparameters must have an equal `in_graph`, and the ids must fit.
         """
         self.updates = updates
-        if self.compact:
-            self.compact.reopen()
+        if self.compact and token_ids is not None:
+            self.compact.reopen(token_ids)
         self.optimizer.restart(updates)
         if self.loss_scale:
             self.loss_scale.restart()

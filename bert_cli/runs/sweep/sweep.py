@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.json_files import JsonObject
@@ -52,6 +54,11 @@ class Folds:
         with contextlib.ExitStack() as stack:
             self._dataset: DivisibleDataset = reader.read(model, stack)
         self._folds = assign_folds(self._dataset.strata(), count, settings.seed.random_seed)
+
+    @property
+    def num_words(self) -> int:
+        """Return the number of different word ids in the training data, with the padding id."""
+        return len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
 
     def subset(self, number: int) -> DivisibleDataset:
         """Return the data for a fold; `number` counts from 1."""
@@ -174,6 +181,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
     folds = Folds(make_task, settings, len(trials)) if sweep_type == FOLDS else None
+    shared.num_words = folds.num_words if folds else 0
     reports: list[JsonObject] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation[Any]] = []

@@ -37,9 +37,14 @@ class SharedNetwork:
 
     Tracing and compiling a step takes seconds. A run that uses them starts with the same numbers as
     with a new network. Only one network is kept.
+
+    Attributes:
+        num_words: number of different words in the training data of all runs; 0 if they have the
+            same words.
     """
 
     def __init__(self) -> None:
+        self.num_words = 0
         self._engine: TensorFlowEngine | None = None
         self._facts: Any = None
         self._run: TrainingRun | None = None
@@ -87,14 +92,14 @@ class SharedNetwork:
         """
         from bert_cli.runs.engine.training_run import TrainingRun
 
-        used_ids = None if token_ids is None else np.unique(token_ids).tolist()
-        key = (updates.in_graph, dict(factors), used_ids)
+        key = (updates.in_graph, dict(factors), token_ids is None)
         # --auto_batch may have changed the step of the previous run.
-        if self._run is not None and self._run.engine is engine and self._run_facts == key and not updates.auto_batch:
-            self._run.restart(updates, state)
+        is_same = self._run is not None and self._run.engine is engine and self._run_facts == key
+        if self._run is not None and is_same and self._run.fits(token_ids) and not updates.auto_batch:
+            self._run.restart(updates, token_ids, state)
             return self._run
         self._run = None
-        run = TrainingRun(engine, updates, factors, token_ids, state)
+        run = TrainingRun(engine, updates, factors, token_ids, state, self.num_words)
         if engine is self._engine:
             self._run, self._run_facts = run, key
         return run

@@ -92,14 +92,32 @@ def test_another_rate_seed_and_length_use_the_same_trace(train, traces, precisio
     assert len(traces) == 2
 
 
+@pytest.mark.parametrize("precision", ["float32", pytest.param("float16", marks=pytest.mark.slow)])
+def test_folds_with_other_words_use_the_same_trace(train, traces, features, precision):
+    shared, flags = SharedNetwork(), {"precision": precision}
+    shared.num_words = len(np.union1d(features.sequences.token_ids, [0]))
+    # Each fold lacks a few words of the others.
+    rows = dataclasses.replace(features, text_tokens=np.zeros(10, np.int32))
+    folds = [rows.take(np.arange(start, start + 6)) for start in (0, 2, 4)]
+    words = [np.unique(fold.sequences.token_ids).tolist() for fold in folds]
+    assert words[0] != words[1] != words[2]
+    runs = list(zip((FIRST, SECOND, FIRST), folds, strict=True))
+    results = [train(shared, updates, rows=fold, flags=flags) for updates, fold in runs]
+    assert len(traces) == 1
+    for result, (updates, fold) in zip(results, runs, strict=True):
+        assert_same(result, train(SharedNetwork(), updates, rows=fold, flags=flags))
+    resumed = train(shared, FIRST, str(results[0][0].with_name("model.ckpt-3")), rows=folds[0], flags=flags)
+    assert_same(resumed, results[0])
+
+
 @pytest.mark.slow
 def test_what_a_trace_contains_needs_a_new_one(train, traces, features):
     shared = SharedNetwork()
     train(shared, FIRST)
     network = traces[0]
-    # Another rule for updates, or other words: the network is kept.
-    other_words = with_token_ids(features, features.sequences.token_ids % 7)
-    for updates, rows in ((dataclasses.replace(SECOND, weight_decay=0.5), features), (SECOND, other_words)):
+    # Another rule for updates, or more words: the network is kept.
+    more_words = with_token_ids(features, np.arange(len(features.sequences.token_ids), dtype=np.int32) % 30)
+    for updates, rows in ((dataclasses.replace(SECOND, weight_decay=0.5), features), (SECOND, more_words)):
         assert_same(train(shared, updates, rows=rows), train(SharedNetwork(), updates, rows=rows))
     assert [model is network for model in traces] == [True, True, False, True, False]
     # Another flag of the network.
