@@ -75,8 +75,7 @@ def run_once(
     """
     start = time.monotonic()
     settings: TrainingSettings = task.settings
-    phases = settings.phases
-    strategy = settings.devices.distribution_strategy
+    phases, strategy = settings.phases, settings.devices.distribution_strategy
     directory = RunDirectory(phases.output_dir)
     # A dry run writes nothing, so it needs no directory.
     if not phases.dry_run:
@@ -88,7 +87,8 @@ def run_once(
         if phases.do_train:
             recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
             controls.check(settings, model.config)
-        data = task.read(model, stack) if data is None else data
+        if data is None:
+            data = shared.read(task, model, stack) if shared else task.read(model, stack)
         _check_texts(model, data, settings.model)
         plan = plan_training(task, model, data, recipe, rerun) if recipe else None
         results = _result_files(data, settings)

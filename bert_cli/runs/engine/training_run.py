@@ -110,12 +110,12 @@ class TrainingRun:
 
     def fits(self, token_ids: np.ndarray | None) -> bool:
         """Return whether `restart` can use training data with these ids, see TrainingInput."""
-        return self.compact is None or (token_ids is not None and self.compact.fits(token_ids))
+        return token_ids is None or self.compact is None or self.compact.fits(token_ids)
 
     def restart(self, updates: TrainingHyperparameters, token_ids: np.ndarray | None, state: str | None) -> None:
         """Start another run with the same traced step, from the engine's weights; see __init__.
 
-        The hyperparameters must have an equal `in_graph`, and the ids must fit.
+        The hyperparameters must have an equal `in_graph`, and `fits` must be true.
         """
         self.updates = updates
         if self.compact and token_ids is not None:
@@ -142,10 +142,8 @@ class TrainingRun:
         return self._step_function
 
     def _make_step_function(self, specs: dict[str, tf.TensorSpec], on_traced: Callable[[], object] | None) -> Callable:
-        strategy = self.engine.strategy
-        updates = self.updates
+        strategy, updates = self.engine.strategy, self.updates
         replicas = strategy.num_replicas_in_sync
-
         rule = (strategy, self._loss, self.optimizer, self._seed, self.loss_scale)
 
         def make_step(accumulation_steps: int) -> Callable:
@@ -153,13 +151,8 @@ class TrainingRun:
 
         if not updates.auto_batch:
             return make_step(updates.accumulation_steps)
-        return AutoBatch(
-            make_step,
-            updates.accumulation_steps,
-            updates.batch_size // replicas,
-            self.changed_variables,
-            self._recompute,
-        )
+        rows = updates.batch_size // replicas
+        return AutoBatch(make_step, updates.accumulation_steps, rows, self.changed_variables, self._recompute)
 
     def _recompute(self) -> bool:
         """Turn on recomputation, and return whether that changed anything; see AutoBatch."""

@@ -40,25 +40,22 @@ from bert_cli.weights.path import model_folder
 class Folds:
     """Training data, divided into folds for a cross-validation (see examples.splitting)."""
 
-    def __init__(self, make_task: MakeTask, settings: TrainingSettings, count: int):
+    def __init__(self, make_task: MakeTask, settings: TrainingSettings, count: int, shared: SharedNetwork):
         """Read and tokenize the training data.
 
         Args:
             make_task: see driver.run.
             settings: flags for the cross-validation.
             count: number of folds.
+            shared: the trials' data and network.
         """
         single_run = replace_values(settings, {"do_eval": False, "do_predict": False})
         reader = make_task(single_run)
         model = reader.load(to_start_from(single_run.model, single_run.hub))
         with contextlib.ExitStack() as stack:
-            self._dataset: DivisibleDataset = reader.read(model, stack)
+            self._dataset: DivisibleDataset = shared.read(reader, model, stack)
         self._folds = assign_folds(self._dataset.strata(), count, settings.seed.random_seed)
-
-    @property
-    def num_words(self) -> int:
-        """Return the number of different word ids in the training data, with the padding id."""
-        return len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
+        shared.num_words = len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
 
     def subset(self, number: int) -> DivisibleDataset:
         """Return the data for a fold; `number` counts from 1."""
@@ -67,9 +64,8 @@ class Folds:
     def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation[Any]]) -> None:
         """Write out_of_fold.tsv and suspects.tsv into a directory, from one evaluation per fold."""
         table, suspects = directory.file(OUT_OF_FOLD), directory.file(SUSPECTS)
-        count = self._dataset.write_folds(
-            (table, suspects), self._folds, [evaluation.details for evaluation in evaluations]
-        )
+        details = [evaluation.details for evaluation in evaluations]
+        count = self._dataset.write_folds((table, suspects), self._folds, details)
         LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, len(self._folds), suspects, count)
 
 
@@ -168,7 +164,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
 
     Args:
         make_task, settings, run_one: see `run`.
-        shared: the trials' network.
+        shared: the trials' data and network.
     """
     sweep_type, trials = plan_trials(settings)
     parent, overwrite = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
@@ -180,8 +176,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     files.check_can_write(parent.path, "output_dir")
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
-    folds = Folds(make_task, settings, len(trials)) if sweep_type == FOLDS else None
-    shared.num_words = folds.num_words if folds else 0
+    folds = Folds(make_task, settings, len(trials), shared) if sweep_type == FOLDS else None
     reports: list[JsonObject] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation[Any]] = []
@@ -192,8 +187,8 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
         result = _run_trial(make_task, trial_settings, run_one, shared, data)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
-        # Begin the sweep after the first trial: its run.json lists the task's files, and a trial
-        # that cannot start must leave no trace.
+        # Begin the sweep after the first trial: its run.json lists the task's files. A trial that
+        # cannot start must leave no trace.
         if number == 1:
             owned_files = (*results, *_result_files(RunDirectory(parent.file(trial.folder))))
             parent.begin_sweep(command, sweep_type, owned_files, overwrite)
@@ -245,7 +240,7 @@ def _run_trial(
         make_task: see driver.run.
         settings: the trial's settings.
         run_one: the driver's function for a single run.
-        shared: the trials' network.
+        shared: the trials' data and network.
         data: a fold's data, or None.
 
     Returns:

@@ -1,7 +1,8 @@
 """Interface of a task's dataset, and base classes for datasets in memory."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class InMemorySplit:
 
 
 class InMemoryDataset(Dataset):
-    """Dataset in memory.
+    """Dataset in memory; a dataclass.
 
     Attributes:
         splits: the splits that the run needs, by name.
@@ -153,6 +154,19 @@ class DivisibleDataset(InMemoryDataset):
             details: Evaluation.details per fold.
         """
         raise NotImplementedError
+
+
+def data_for_trial(data: Dataset, settings: Any) -> Any:
+    """Return a run's data for another run of its sweep; None if that run has to read it again.
+
+    Args:
+        data: the data of the earlier run.
+        settings: flags of the other run, which may have another seed, learning rate, batch size or
+            number of steps, and another output_dir.
+    """
+    if not isinstance(data, InMemoryDataset):
+        return None
+    return dataclasses.replace(cast(Any, data), settings=settings) if hasattr(data, "settings") else data
 
 
 def token_sequences(data: Dataset) -> dict[str, RaggedFeatures]:

@@ -1,8 +1,9 @@
 """Functions that open a task's model: read its files, put it on devices, and load its weights."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bert_cli.runs.loading.checkpoints import to_start_from, to_use
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.dataset import data_for_trial
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.training import TrainingSettings
@@ -25,15 +27,23 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_run import TrainingRun
 
 
-# Flags that do not change a network or its training step. The runs of a sweep may differ in them.
-_FREE_FLAGS = {
-    "random_seed", "dev_split_seed", "learning_rate", "num_train_epochs", "num_train_steps", "warmup_proportion",
-    "num_warmup_steps", "output_dir", "do_eval", "do_predict", "num_runs", "cross_validation", "overwrite_output_dir",
+# Flags that may differ between the runs of a sweep, and that do not change the data (see data_for_trial).
+_TRIAL_FLAGS = {
+    "random_seed", "learning_rate", "num_train_epochs", "train_batch_size", "output_dir", "num_runs",
+    "cross_validation", "overwrite_output_dir",
+}  # fmt: skip
+# Flags that do not change a network or its training step.
+_FREE_FLAGS = _TRIAL_FLAGS - {"train_batch_size"} | {
+    "dev_split_seed", "num_train_steps", "warmup_proportion", "num_warmup_steps", "do_eval", "do_predict",
 }  # fmt: skip
 
 
+def _flags_without(settings: TrainingSettings, names: set[str]) -> tuple[type, dict[str, Any]]:
+    return type(settings), {name: value for name, value in flag_values(settings).items() if name not in names}
+
+
 class SharedNetwork:
-    """The previous run's network and traced training step, for the next run that they fit.
+    """The previous run's data, network and traced training step, for the next run that they fit.
 
     Tracing and compiling a step takes seconds. A run that uses them starts with the same numbers as
     with a new network. Only one network is kept.
@@ -45,10 +55,28 @@ class SharedNetwork:
 
     def __init__(self) -> None:
         self.num_words = 0
+        self._data: Any = None
+        self._data_facts: Any = None
         self._engine: TensorFlowEngine | None = None
         self._facts: Any = None
         self._run: TrainingRun | None = None
         self._run_facts: Any = None
+
+    def read(self, task: Task[Model, Data, Any], model: Model, stack: contextlib.ExitStack) -> Data:
+        """Return the previous run's data if this run has the same, otherwise read it.
+
+        Args:
+            task, model, stack: see Task.read.
+        """
+        settings = task.settings
+        key = (type(task), _flags_without(settings, _TRIAL_FLAGS))
+        if self._data_facts == key and (data := data_for_trial(self._data, settings)):
+            return cast(Data, data)
+        # Free the previous data first, so that two datasets are never in memory.
+        self._data = None
+        self._data = data = task.read(model, stack)
+        self._data_facts = key
+        return data
 
     def open(
         self,
@@ -65,8 +93,7 @@ class SharedNetwork:
             make_engine: makes a new engine.
             loads_checkpoint: see TensorFlowEngine.
         """
-        flags = {name: value for name, value in flag_values(settings).items() if name not in _FREE_FLAGS}
-        key = (type(settings), flags, *facts)
+        key = (_flags_without(settings, _FREE_FLAGS), *facts)
         if self._engine is not None and self._facts == key:
             from bert_cli.inference.tensorflow import restart_engine
 
@@ -93,12 +120,15 @@ class SharedNetwork:
         from bert_cli.runs.engine.training_run import TrainingRun
 
         key = (updates.in_graph, dict(factors), token_ids is None)
+        run, self._run = self._run, None
         # --auto_batch may have changed the step of the previous run.
-        is_same = self._run is not None and self._run.engine is engine and self._run_facts == key
-        if self._run is not None and is_same and self._run.fits(token_ids) and not updates.auto_batch:
-            self._run.restart(updates, token_ids, state)
-            return self._run
-        self._run = None
+        is_same = run and run.engine is engine and self._run_facts == key and not updates.auto_batch
+        if run and is_same and run.fits(token_ids):
+            run.restart(updates, token_ids, state)
+            self._run = run
+            return run
+        # Free the previous run first, so that the moments of two are never in memory.
+        del run
         run = TrainingRun(engine, updates, factors, token_ids, state, self.num_words)
         if engine is self._engine:
             self._run, self._run_facts = run, key

@@ -1,5 +1,6 @@
 """Several trainings with one network: the same checkpoints as with new networks, and a single trace."""
 
+import contextlib
 import dataclasses
 import pathlib
 import types
@@ -15,6 +16,7 @@ from bert_cli.heads.classification import BertClassifier
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.inference.tensorflow import TensorFlowEngine
+from bert_cli.runs.tasks.dataset import InMemoryDataset
 from bert_cli.runs.tasks.opening import SharedNetwork
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -45,7 +47,7 @@ def traces(monkeypatch) -> list:
 
 @pytest.fixture
 def train(features, tmp_path) -> Callable:
-    """A function that trains as a run of a sweep does, and returns the last checkpoint and logits."""
+    """A function that trains as a sweep does, and returns the last checkpoint and logits."""
     folders = (tmp_path / str(number) for number in range(9))
 
     def run(shared: SharedNetwork, updates, state=None, rows=features, flags=()) -> tuple[pathlib.Path, np.ndarray]:
@@ -96,7 +98,7 @@ def test_another_rate_seed_and_length_use_the_same_trace(train, traces, precisio
 def test_folds_with_other_words_use_the_same_trace(train, traces, features, precision):
     shared, flags = SharedNetwork(), {"precision": precision}
     shared.num_words = len(np.union1d(features.sequences.token_ids, [0]))
-    # Each fold lacks a few words of the others.
+    # Each fold lacks a few words that other folds have.
     rows = dataclasses.replace(features, text_tokens=np.zeros(10, np.int32))
     folds = [rows.take(np.arange(start, start + 6)) for start in (0, 2, 4)]
     words = [np.unique(fold.sequences.token_ids).tolist() for fold in folds]
@@ -120,7 +122,7 @@ def test_what_a_trace_contains_needs_a_new_one(train, traces, features):
     for updates, rows in ((dataclasses.replace(SECOND, weight_decay=0.5), features), (SECOND, more_words)):
         assert_same(train(shared, updates, rows=rows), train(SharedNetwork(), updates, rows=rows))
     assert [model is network for model in traces] == [True, True, False, True, False]
-    # Another flag of the network.
+    # A flag that changes the network.
     train(shared, dataclasses.replace(FIRST, batch_size=2), flags={"train_batch_size": 2})
     assert traces[-1] is not network
 
@@ -132,3 +134,34 @@ def test_a_run_after_a_diverged_one_is_a_new_one(train, traces):
         train(shared, dataclasses.replace(FIRST, learning_rate=1e38, warmup_steps=0))
     assert_same(train(shared, SECOND), train(SharedNetwork(), SECOND))
     assert len(traces) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows(InMemoryDataset):
+    """A dataset in memory, which several runs can share."""
+
+    settings: ClassifySettings
+
+
+class _Reader:
+    """A task that notes when it reads data."""
+
+    def __init__(self, readings: list, **flags):
+        self.settings = build(ClassifySettings, FLAGS | flags)
+        self._readings = readings
+
+    def read(self, model, stack):
+        self._readings.append(model)
+        return _Rows(self.settings)
+
+
+def test_the_data_is_read_once_if_the_flags_read_the_same():
+    shared, readings = SharedNetwork(), []
+    stack = contextlib.ExitStack()
+    for number, flags in enumerate(({}, {"random_seed": 3}, {"learning_rate": 0.5, "output_dir": "other"})):
+        data = shared.read(_Reader(readings, **flags), number, stack)
+        assert data.settings == build(ClassifySettings, FLAGS | flags)
+    assert readings == [0]
+    for number, flags in enumerate(({"max_seq_length": 16}, {"do_eval": True}, {"do_eval": True}), 3):
+        shared.read(_Reader(readings, **flags), number, stack)
+    assert readings == [0, 3, 4]
