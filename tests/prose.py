@@ -113,7 +113,7 @@ def rooms() -> dict[str, Room]:
 
 def add_file(room: Room, path: str, source: str) -> None:
     """Add a file's texts and names to its room."""
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(ast.parse(source)):
         if isinstance(node, Documented) and (text := ast.get_docstring(node)):
             docstring = node.body[0]
             room.texts.append(Text(f"{path}:{docstring.lineno}", text, node, docstring.col_offset + len('"""')))
@@ -122,6 +122,19 @@ def add_file(room: Room, path: str, source: str) -> None:
         elif isinstance(node, ast.arg):
             room.names.append(Name(f"{path}:{node.lineno}", node.arg))
     room.texts.extend(_comments(path, source))
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes faster than ast.walk, which takes seconds for all files."""
+    remaining = [tree]
+    while remaining:
+        node = remaining.pop()
+        yield node
+        for value in vars(node).values():
+            if isinstance(value, ast.AST):
+                remaining.append(value)
+            elif isinstance(value, list):
+                remaining.extend(child for child in value if isinstance(child, ast.AST))
 
 
 def _comments(path: str, source: str) -> Iterator[Text]:

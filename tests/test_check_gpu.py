@@ -3,6 +3,7 @@
 import json
 import pathlib
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_the_random_model_can_be_loaded(tmp_path):
 
 
 def test_the_makefile_target():
-    words = ["make", "--dry-run", "--always-make", "check-gpu"]
+    words = ["make", "--dry-run", "--always-make", f"PYTHON={sys.executable}", "check-gpu"]
     on_cpu, on_gpu = (
         subprocess.run([*words, *more], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for more in (["DEVICE=cpu", "MODEL=my model"], [])

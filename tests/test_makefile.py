@@ -100,7 +100,7 @@ def test_features_needs_no_other_target():
 
 def test_installing_is_announced():
     """pip is quiet for minutes. An existing environment is not announced."""
-    script = ["make", "--dry-run", "--always-make", "quickstart"]
+    script = ["make", "--dry-run", "--always-make", f"PYTHON={sys.executable}", "quickstart"]
     lines = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     index = next(number for number, line in enumerate(lines) if line.startswith("echo ") and "3 GB" in line)
     assert "pip install" in lines[index + 1]

@@ -68,10 +68,10 @@ def test_fit_trains_like_a_gradient_tape(without_dropout):
     batch, labels = rows(8)
     fitted, taped = (classifier(Encoder.load(without_dropout)) for _ in range(2))
     fitted.compile(keras.optimizers.Adam(1e-3), "binary_crossentropy")
-    fitted.fit(batch, labels, batch_size=8, epochs=20, verbose=0)
+    fitted.fit(batch, labels, batch_size=8, epochs=8, verbose=0)
     optimizer, loss = keras.optimizers.Adam(1e-3), keras.losses.BinaryCrossentropy()
     start = [variable.numpy() for variable in taped.trainable_variables]
-    for _ in range(20):
+    for _ in range(8):
         with tf.GradientTape() as tape:
             value = loss(labels, taped(batch, training=True))
         optimizer.apply(tape.gradient(value, taped.trainable_variables), taped.trainable_variables)

@@ -100,6 +100,7 @@ def test_a_body_that_is_not_an_object(body):
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=12,
     )
 )
 def test_any_json_is_an_item_or_an_error_of_the_client(value):
