@@ -23,15 +23,15 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
-from bert_cli.features.fill_mask import masked_text
+from bert_cli.features.encoded_text import masked_text
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
-from bert_cli.outputs.answers.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import FillMaskSettings
+from bert_cli.text.vocabulary import MASK
 
 
 def run(settings: FillMaskSettings) -> list[dict]:
@@ -68,6 +68,19 @@ def run(settings: FillMaskSettings) -> list[dict]:
         return records
     write_records(texts, output_file, answer, reader)
     return []
+
+
+def format_record(record: dict) -> list[str]:
+    """Return the record as lines for a terminal."""
+    lines = [record["text"]]
+    several = len(record["masks"]) > 1
+    for number, candidates in enumerate(record["masks"], start=1):
+        if several:
+            lines.append(f" {MASK} {number}")
+        lines += [f"  {candidate['probability']:.4f}  {candidate['token']}" for candidate in candidates]
+    if "next_sentence_probability" in record:
+        lines.append(f"  {record['next_sentence_probability']:.4f}  the second text follows the first")
+    return lines
 
 
 main = Command("bert-fill-mask", __doc__, FillMaskSettings, run)

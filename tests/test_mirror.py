@@ -31,8 +31,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/training.py": "commands/test_api_training.py",
     "predicting/classifier.py": "commands/test_api.py",
     "predicting/decoder.py": "runs/tasks/classification/test_decoder.py",
-    "predicting/explanation.py": "commands/test_classify_texts.py",
-    "predicting/mask_filler.py": "commands/test_fill_mask.py",
     "predicting/opening.py": "commands/test_serve.py",
     "predicting/tagger.py": "commands/test_tag.py",
     "predicting/vectors.py": "commands/test_api.py",

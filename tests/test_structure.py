@@ -49,7 +49,7 @@ weights: tf_internals model weights.formats
 heads: tf_internals problem_types model weights
 training.optimizers: tf_internals model
 training: tf_internals model weights.formats weights training.optimizers
-outputs.answers: problem_types settings text examples examples.squad features
+outputs.answers: settings text examples examples.squad features
 outputs: metrics problem_types settings text examples examples.annotations examples.squad
     examples.token_files features outputs.answers
 outputs.vectors: flags features records outputs
@@ -90,9 +90,8 @@ sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
-    outputs.answers outputs outputs.vectors report inference runs.run_directory runs.loading
-    predicting runs.preparation runs.tasks runs.tasks.classification runs.extraction runs exports
-    serving
+    outputs outputs.vectors report inference runs.run_directory runs.loading predicting
+    runs.preparation runs.tasks runs.tasks.classification runs.extraction runs exports serving
 package:
 """
 ARROWS = {
@@ -118,7 +117,7 @@ MAX_REACH = {
     "vocab.txt": 16,
     "api.Tokenizer": 32,
     "bert-tokenize": 50,
-    "bert-serve": 171,
+    "bert-serve": 159,
 }
 
 

@@ -21,7 +21,7 @@ from bert_cli.api.results.predictions import Predictions, make_predictions
 from bert_cli.api.saving import with_source
 from bert_cli.base.errors import check_text, name_arguments_in_errors, refuse_if
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.cuts import CuttingModel
+from bert_cli.features.packing import CuttingModel
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
 from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.settings import ClassifierSettings, select_groups

@@ -19,7 +19,7 @@ from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, m
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.examples.text_lines import make_line
-from bert_cli.features.cuts import NOT_CUT, Cuts, CuttingModel
+from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
 from bert_cli.inference.pooling import VectorModel
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.rows import FeatureRows

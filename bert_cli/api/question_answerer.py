@@ -22,7 +22,7 @@ from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.features.cuts import CuttingModel, warn_cuts
+from bert_cli.features.packing import CuttingModel, warn_cuts
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.trained import check_command, load_with_settings

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.examples.text_lines import LineWord, TextLine, split_line_words
-from bert_cli.features.cuts import Cuts
-from bert_cli.features.packing import DocSpan, doc_spans, pack
+from bert_cli.features.packing import Cuts, DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

@@ -13,8 +13,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import Paragraph, SquadExample
-from bert_cli.features.cuts import Cuts, cuts_of
-from bert_cli.features.packing import check_doc_stride, doc_spans
+from bert_cli.features.packing import Cuts, check_doc_stride, cuts_of, doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

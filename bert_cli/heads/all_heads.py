@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, REPLACED_TOKENS, SPANS
 from bert_cli.heads.classification import ClassifierHead
-from bert_cli.heads.pretraining_layers import MaskedLmHead, NextSentenceHead, ReplacedTokensHead
+from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead, ReplacedTokensHead
 from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder

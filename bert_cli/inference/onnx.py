@@ -22,7 +22,7 @@ from bert_cli.onnx.runners import (
     logits_runner,
     masked_words_runner,
 )
-from bert_cli.settings.engines import INT8, ONNXRUNTIME, Inference
+from bert_cli.settings.devices import INT8, ONNXRUNTIME, Inference
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 

@@ -16,7 +16,7 @@ from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import Runner, RunnerMaker
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
-from bert_cli.settings.engines import BFLOAT16, FLOAT32, Inference
+from bert_cli.settings.devices import BFLOAT16, FLOAT32, Inference
 
 _PRECISIONS = {BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
 _HINT = "INFERENCE_PRECISION_HINT"

@@ -14,8 +14,7 @@ from bert_cli.inference.engine import LOGITS, Arrays, Engine, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.engines import ONNXRUNTIME, OPENVINO
+from bert_cli.settings.devices import ONNXRUNTIME, OPENVINO, Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.weights.path import CheckpointPath
 

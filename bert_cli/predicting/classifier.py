@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
 from bert_cli.features.classification import ClassificationFeatures, classification_features
-from bert_cli.features.occlusion import WordTokens
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.predicting.decoder import Decoder, make_decoder
-from bert_cli.predicting.explanation import BUDGET, explain, text_record, tokenize_for_explanation
+from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
 from bert_cli.predicting.opening import open_for_new_texts
 from bert_cli.predicting.settings import ClassifierSettings
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.registry import problem_type
+from bert_cli.problem_types.registry import find_facts, problem_type
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.problem_types.task_facts import find_facts
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, num_trained_texts
@@ -176,8 +174,8 @@ class TextClassifier:
         ]
 
     def tokenize_for_explanation(self, text: str, text_b: str | None) -> WordTokens:
-        """Return the words to explain, see explanation.tokenize_for_explanation."""
-        return tokenize_for_explanation(self.predictor, self.tokenizer, text, text_b)
+        """Return a text's or pair's tokens, as one sequence even if the model uses windows."""
+        return word_tokens(text, text_b, self.tokenizer, self.predictor.max_seq_length)
 
     def explain(self, text: str, text_b: str | None, tokens: WordTokens, budget: int = BUDGET) -> dict[str, Any]:
         """Return the texts with their prediction and each word's share in it.

@@ -1,34 +1,92 @@
-"""Explanation of a classifier's prediction: each word's share in a text's score."""
+"""Explanation of a classifier's prediction: each word's share in a text's score.
 
-from typing import Any
+The method is occlusion with [MASK], made fair with Shapley values. The words of a fully masked text
+are uncovered one by one, in several orders. A word's share is the mean rise of the score when the
+word is uncovered. So the shares add up to the text's score minus the masked text's score, for any
+model and without gradients. Orders come in pairs, each with its reverse, which removes most of the
+random error of few orders.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
+from bert_cli.features.packing import Cuts, pack
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.columns import significant
-from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenization import FullTokenizer, chunks
+from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 BUDGET = 512  # masked copies per text, for --explain
+_SPECIAL = -1
+MOST_PAIRS = 8  # maximum number of order pairs
+
+
+class WordTokens(NamedTuple):
+    """One or two texts as the model reads them, with T tokens.
+
+    Attributes:
+        words: words of text a, then words of text b, separated by white space.
+        is_second: whether each word is in text b.
+        token_ids: int32 [T].
+        segment_ids: int8 [T].
+        word_of: int [T], word of each token, -1 for [CLS] and [SEP].
+        seen: ascending indices of words with at least one token; words without pieces and cut words
+            are missing.
+        cuts: tokens that the text lost to max_seq_length.
+    """
+
+    words: tuple[str, ...]
+    is_second: tuple[bool, ...]
+    token_ids: np.ndarray
+    segment_ids: np.ndarray
+    word_of: np.ndarray
+    seen: np.ndarray
+    cuts: Cuts
+
+
+def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_seq_length: int) -> WordTokens:
+    """Return the tokens of a text or a pair, cut as in features.classification.
+
+    Args:
+        text_a: the text, or a pair's first text.
+        text_b: a pair's second text, or None.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens, including special tokens.
+    """
+    first = chunks(text_a)
+    second = chunks(text_b) if text_b else []
+    words = (*first, *second)
+    pieces = [tokenizer.encode(word) for word in words]
+    word_numbers = [[number] * len(ids) for number, ids in enumerate(pieces)]
+
+    def join(lists: Sequence[Sequence[int]]) -> tuple[list[int], list[int] | None]:
+        texts = lists[: len(first)], lists[len(first) :]
+        ids_a, ids_b = (list(itertools.chain.from_iterable(text_lists)) for text_lists in texts)
+        return ids_a, ids_b or None
+
+    packed = pack(*join(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
+    # Pack word numbers like tokens, so that both are cut at the same positions.
+    word_of = np.array(pack(*join(word_numbers), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
+    return WordTokens(
+        words=words,
+        is_second=(False,) * len(first) + (True,) * len(second),
+        token_ids=np.array(packed.token_ids, np.int32),
+        segment_ids=np.array(packed.segment_ids, np.int8),
+        word_of=word_of,
+        seen=np.unique(word_of[word_of >= 0]),
+        cuts=Cuts(1, int(packed.num_cut > 0), sum(map(len, pieces)), packed.num_cut),
+    )
 
 
 def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
     """Return the keys for the text or pair in a JSON line with a prediction."""
     return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
-
-
-def tokenize_for_explanation(
-    predictor: Predictor, tokenizer: FullTokenizer, text_a: str, text_b: str | None
-) -> WordTokens:
-    """Return a text's or pair's tokens, as one sequence even if the model uses windows.
-
-    Args:
-        predictor: the opened model, which has the sequence length.
-        tokenizer: the model's tokenizer.
-        text_a: the text.
-        text_b: second text of a pair, or None.
-    """
-    return word_tokens(text_a, text_b, tokenizer, predictor.max_seq_length)
 
 
 def explain(
@@ -56,7 +114,7 @@ def explain(
         predictor: the opened model.
         decoder: decoder for the model's predictions.
         tokenizer: the model's tokenizer.
-        tokens: result of tokenize_for_explanation.
+        tokens: the text's or pair's tokens, see word_tokens.
         batch_size: rows per batch.
         budget: approximate number of masked copies to predict.
     """
@@ -81,3 +139,67 @@ def explain(
         "masked_score": significant(values[1]),
         "words": words,
     }
+
+
+def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:
+    """Return orders of `count` words, in pairs: as many as `budget` rows allow.
+
+    There is at least one pair, and there are at most MOST_PAIRS. `seed` is used for random orders.
+    """
+    # An order needs one row per word, and orders come in pairs.
+    pairs = min(MOST_PAIRS, max(1, budget // (2 * max(1, count))))
+    generator = np.random.default_rng(seed)
+    # The first pair is not random: the text's order, and its reverse.
+    orders = [np.arange(count), *(generator.permutation(count) for _ in range(pairs - 1))]
+    return [order for forward in orders for order in (forward, forward[::-1])]
+
+
+def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: FullTokenizer) -> RaggedFeatures:
+    """Return the text, the fully masked text, and the partly uncovered texts for each order.
+
+    An order has a row with 1 word uncovered, a row with 2 words and so on, but no row with all
+    words. All rows are as long as the text, because [MASK] replaces single word pieces.
+
+    Args:
+        tokens: the text.
+        orders: orders from uncovering_orders.
+        tokenizer: the model's tokenizer.
+    """
+    # Keep [CLS] and [SEP]: the model has never seen a text without them.
+    covered = np.where(tokens.word_of >= 0, tokenizer.ids[MASK], tokens.token_ids)
+    rows = [tokens.token_ids, covered]
+    for order in orders:
+        row = covered
+        for word in tokens.seen[order][:-1]:
+            row = np.where(tokens.word_of == word, tokens.token_ids, row)
+            rows.append(row)
+    return RaggedFeatures(
+        np.concatenate(rows).astype(np.int32),
+        np.tile(tokens.segment_ids, len(rows)),
+        np.arange(len(rows) + 1, dtype=np.int64) * len(covered),
+    )
+
+
+def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.ndarray) -> np.ndarray:
+    """Return each word's share in the score, float64 [words].
+
+    The shares add up to scores[0] − scores[1]. A word that the model does not see has share 0.
+
+    Args:
+        tokens: the text.
+        orders: orders used for masked_rows.
+        scores: the model's scores for masked_rows, float [rows].
+    """
+    shares = np.zeros(len(tokens.words))
+    scores = np.asarray(scores, np.float64)
+    count = len(tokens.seen)
+    row = 2
+    if not count:
+        return shares
+    for order in orders:
+        steps = np.concatenate([scores[1:2], scores[row : row + count - 1], scores[:1]])
+        shares[tokens.seen[order]] += np.diff(steps)
+        # Every order ends with the same two rows, the text and the masked text, which are computed
+        # once.
+        row += count - 1
+    return shares / len(orders)

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.fill_mask import MaskedText, masked_text
+from bert_cli.features.encoded_text import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
 from bert_cli.inference.rows import open_engine, run_sequences
 from bert_cli.model.config import BertConfig
-from bert_cli.outputs.answers.fill_mask import fill_mask_record, most_probable
 from bert_cli.predicting.settings import MaskFillerSettings
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -129,7 +128,7 @@ def predict_masks(
     for rows, outputs in run_sequences(pretrained.engine, sequences, max_tokens, {MASKS: positions}):
         texts, columns = np.nonzero(positions[rows])
         masks = (rows[texts], columns)
-        candidates[masks], probabilities[masks] = most_probable(outputs[LOGITS], top_k)
+        candidates[masks], probabilities[masks] = _most_probable(outputs[LOGITS], top_k)
         if NEXT_SENTENCE_LOGITS in outputs:
             # Column 0 is "follows" in the original: label 1 is a random next sentence.
             follows[rows] = np.exp(log_softmax(outputs[NEXT_SENTENCE_LOGITS]))[:, 0]
@@ -138,6 +137,49 @@ def predict_masks(
         tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in candidates[row, :count].tolist()]
         next_sentence = float(follows[row]) if masked.is_pair else None
         yield fill_mask_record(text, tokens, probabilities[row, :count], next_sentence)
+
+
+def _most_probable(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most probable tokens of each mask, best first, and the smallest id first in a tie.
+
+    Args:
+        logits: float32 [M, V].
+        count: k, the tokens per mask.
+
+    Returns:
+        Token ids, int64 [M, k], and probabilities, float32 [M, k].
+    """
+    probabilities = np.exp(log_softmax(logits))
+    candidates = np.empty((len(logits), count), np.int64)
+    for row, values in enumerate(probabilities):
+        # Sort only the best tokens: sorting a vocabulary of 30,000 takes milliseconds.
+        best = np.flatnonzero(values >= np.partition(values, -count)[-count])
+        candidates[row] = best[np.argsort(-values[best], kind="stable")[:count]]
+    return candidates, np.take_along_axis(probabilities, candidates, axis=1)
+
+
+def fill_mask_record(
+    text: str, tokens: list[list[str]], probabilities: np.ndarray, next_sentence: float | None
+) -> dict[str, object]:
+    """Return the candidates for a text's masks as a JSON object.
+
+    Args:
+        text: the text with its masks.
+        tokens: k candidates per mask, best first.
+        probabilities: float32 [masks, k].
+        next_sentence: probability that the second text follows the first, None for a single text.
+    """
+    masks = [
+        [
+            {"token": token, "probability": round(float(value), 6)}
+            for token, value in zip(names, values, strict=True)
+        ]
+        for names, values in zip(tokens, probabilities, strict=True)
+    ]  # fmt: skip
+    record: dict[str, object] = {"text": text, "masks": masks}
+    if next_sentence is not None:
+        record["next_sentence_probability"] = round(next_sentence, 6)
+    return record
 
 
 @dataclasses.dataclass(frozen=True)

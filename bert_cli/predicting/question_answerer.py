@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.examples.squad.records import SquadExample
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor

@@ -8,18 +8,16 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import make_line
-from bert_cli.features.cuts import NOT_CUT, Cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
-from bert_cli.features.packing import check_max_seq_length
+from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length
 from bert_cli.inference.pooling import VectorChoice, VectorModel
 from bert_cli.inference.rows import open_engine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.engines import INT8
+from bert_cli.settings.devices import INT8, Devices
 
 if TYPE_CHECKING:
     # It has the flags of all models, which take a tenth of the imports' time.

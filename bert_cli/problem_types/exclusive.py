@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.metrics import classification
-from bert_cli.metrics.calibration import reliability
+from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import Column, Probabilities, TextColumn
 from bert_cli.problem_types.parts import LabelSet, Metrics, OutputDecoder, PredictionColumns, Predictions, Scores
 

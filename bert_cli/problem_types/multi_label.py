@@ -8,8 +8,8 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
-from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
+from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import (
     FLAGS,
     Column,

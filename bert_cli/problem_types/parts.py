@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.metrics.calibration import fit_temperature
-from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
 if TYPE_CHECKING:

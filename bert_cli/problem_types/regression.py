@@ -1,14 +1,17 @@
 """Regression: a number per text, using no activation and squared error."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.metrics.classification import LOSSES
-from bert_cli.metrics.regression import CORRELATIONS, regression_metrics
-from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant
-from bert_cli.problem_types.label_numbers import read_numbers
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import count_more, parse_number, quote
+from bert_cli.base.log import LOG
+from bert_cli.metrics.classification import CORRELATIONS, LOSSES, regression_metrics
+from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.parts import (
     LabelReader,
@@ -21,13 +24,18 @@ from bert_cli.problem_types.parts import (
     Suspects,
 )
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.target_scale import scale_advice
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _NAME = "regression"
 _LEAST_SPREAD = 0.05  # predictions with less spread than this share of their error are nearly equal
+_LARGEST_TARGET, _LEAST_TARGET_SPREAD = 20.0, 0.01  # fine-tuning reaches targets from 0 to 5 and from 0 to 10
+_FAR_FROM_ZERO = 3.0  # a mean further than this many spreads from 0 is an offset
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d*),(\d+)([eE][-+]?\d+)?")
+# Numbers with thousands separators are never guessed: 1.234,5 or 1,234.5 or 1 234,5.
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:[.' \u00a0\u202f]\d{3})+,\d+|(?:,\d{3})+\.\d+)")
+_GROUP_DIGITS = 3
 
 
 class NumberReader(LabelReader):
@@ -52,7 +60,92 @@ class NumberReader(LabelReader):
         return float(str(label))
 
     def learning_advice(self, label_ids: np.ndarray) -> str:
-        return scale_advice(label_ids)
+        """Return how to scale targets that a model cannot reach, "" for usual targets."""
+        numbers = np.asarray(label_ids, np.float64)
+        least, most, spread = numbers.min(), numbers.max(), numbers.std()
+        if least == most:
+            return f"every training row has the number {_format_number(least)}, so there is nothing to learn"
+        if max(abs(least), abs(most)) <= _LARGEST_TARGET and spread >= _LEAST_TARGET_SPREAD:
+            return ""
+        divisor = 10.0 ** round(math.log10(spread))
+        offset = round(numbers.mean() / divisor) * divisor
+        steps = [f"subtract {_format_number(offset)}"] if abs(offset) > _FAR_FROM_ZERO * spread else []
+        steps += [f"divide them by {_format_number(divisor)}"] if divisor != 1 else []
+        return (
+            f"the numbers to learn go from {_format_number(least)} to {_format_number(most)}, and an untrained "
+            f"model predicts about 0: scale the targets ({' and '.join(steps)}), and the predictions "
+            "back"
+        )
+
+
+def has_comma(text: str) -> bool:
+    """Return whether a text is a number with a comma in it, such as 3,5 or 1.234,5."""
+    return _DECIMAL_COMMA.fullmatch(text) is not None or _GROUPED.fullmatch(text) is not None
+
+
+def read_numbers(cells: LabelCells, texts: Sequence[str]) -> list[str]:
+    """Return the numbers of a file as text with a decimal point.
+
+    Commas are decimal commas if no cell has a point and at least one comma cannot separate
+    thousands.
+
+    Args:
+        cells: label cells, for the path and the lines.
+        texts: text of each row.
+
+    Raises:
+        InputError: a text is not a finite number, or its comma is ambiguous.
+    """
+    rows = list(zip(cells.lines, texts, strict=True))
+    with_comma = [(line, text) for line, text in rows if _DECIMAL_COMMA.fullmatch(text)]
+    for line, text in rows:
+        if _GROUPED.fullmatch(text):
+            raise InputError(
+                f"{cells.path}:{line}: the label is {quote(text)}; write the number without "
+                "separators of thousands and with a decimal point"
+            )
+        # The texts nan and inf are numbers, too, and either of them makes every later loss NaN.
+        if not _DECIMAL_COMMA.fullmatch(text) and not math.isfinite(parse_number(text)):
+            raise InputError(f"{cells.path}:{line}: the label is {quote(text)}, a number is needed{skip_advice(text)}")
+    if not with_comma:
+        return list(texts)
+    _check_commas(cells.path, with_comma, [(line, text) for line, text in rows if "." in text])
+    line, text = with_comma[0]
+    point = text.replace(",", ".")
+    LOG.info("%s:%d: decimal commas in the labels: %s is read as %s", cells.path, line, text, point)
+    return [text.replace(",", ".") for text in texts]
+
+
+def _check_commas(
+    path: str,
+    with_comma: Sequence[tuple[int, str]],
+    with_point: Sequence[tuple[int, str]],
+) -> None:
+    line, text = with_comma[0]
+    if with_point:
+        raise InputError(
+            f"{path}:{line}: the label is {quote(text)}, and line {with_point[0][0]} has "
+            f"{quote(with_point[0][1])}; write all numbers with a decimal point"
+        )
+    if not any(_is_decimal(text) for _, text in with_comma):
+        whole = text.replace(",", "")
+        raise InputError(
+            f"{path}:{line}: the label is {quote(text)}, which may be {text.replace(',', '.')} or "
+            f"{whole}{count_more(with_comma)}; write a decimal point, or leave the comma out"
+        )
+
+
+def _is_decimal(text: str) -> bool:
+    """Return whether a number's comma cannot separate thousands, as in 3,5 and 0,125."""
+    matched = _DECIMAL_COMMA.fullmatch(text)
+    assert matched is not None, "a number with a comma"
+    whole, digits, exponent = matched.groups()
+    is_group = len(digits) == _GROUP_DIGITS and whole[:1] not in ("", "0")
+    return not is_group or len(whole) > _GROUP_DIGITS or exponent is not None
+
+
+def _format_number(number: float) -> str:
+    return np.format_float_positional(float(f"{number:.7g}"), trim="-")
 
 
 class NumberDecoder(OutputDecoder):

@@ -8,10 +8,9 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 from bert_cli.metrics import classification
-from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, TextColumn, significant
+from bert_cli.problem_types.columns import SKIP_ADVICE, Column, LabelCells, NumberColumn, TextColumn, significant
 from bert_cli.problem_types.exclusive import ExclusiveColumns, ExclusiveDecoder, ExclusiveMetrics
 from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.missing_labels import SKIP_ADVICE
 from bert_cli.problem_types.parts import LabelReader, LabelSet, Predictions, Scores, Suspects
 from bert_cli.problem_types.problem_type import ProblemType
 

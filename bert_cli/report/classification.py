@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.metrics.calibration import reliability
+from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, number, percent, prediction

@@ -15,7 +15,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
-from bert_cli.settings.engines import INT8
+from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings
 
 

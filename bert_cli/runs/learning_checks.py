@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.metrics.regression import CORRELATIONS
+from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import is_better
 from bert_cli.report.baselines import BASELINE_NAMES
 from bert_cli.report.main_metric import display_name, score

@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.predicting.settings import (
     VectorSettings,
 )

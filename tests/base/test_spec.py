@@ -6,7 +6,7 @@ import pytest
 from bert_cli.base import spec
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.cuts import NOT_CUT
+from bert_cli.features.packing import NOT_CUT
 from bert_cli.features.pretraining_batch import model_batch, training_batch
 from bert_cli.features.ragged import RaggedFeatures, row_lengths, with_token_ids
 from bert_cli.features.squad import SquadFeatures

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.choice import choice_features, format_choices
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, read_examples
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.classification import classification_features, format_features
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.examples.text_lines import split_line
-from bert_cli.features.cuts import Cuts
 from bert_cli.features.extraction import extraction_chunks
-from bert_cli.features.packing import pack
+from bert_cli.features.packing import Cuts, pack
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer(

@@ -5,8 +5,7 @@ import pytest
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features, format_cuts
-from bert_cli.features.cuts import Cuts
-from bert_cli.features.packing import head_and_tail, long_sequences
+from bert_cli.features.packing import Cuts, head_and_tail, long_sequences
 from bert_cli.features.ragged import row_lengths
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -13,8 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_examples
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.features.cuts import Cuts
-from bert_cli.features.packing import doc_spans
+from bert_cli.features.packing import Cuts, doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_cli.features.pretraining_batch import loss_shares
 from bert_cli.heads.losses import cross_entropy
-from bert_cli.heads.pretraining_layers import tied_cross_entropy
+from bert_cli.heads.pretraining import tied_cross_entropy
 from bert_cli.heads.squad import span_loss
 
 LOGITS = np.log(np.array([[1.0, 2.0, 5.0], [4.0, 2.0, 2.0]], np.float32))  # probabilities in eighths

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.heads.losses import cross_entropy
-from bert_cli.heads.pretraining_layers import tied_cross_entropy
+from bert_cli.heads.pretraining import tied_cross_entropy
 
 
 def tied(rows, words, bias, labels, weights):

@@ -19,7 +19,7 @@ from bert_cli.inference.onnx import open_onnxruntime
 from bert_cli.inference.openvino import open_openvino
 from bert_cli.onnx.graph import assemble
 from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
-from bert_cli.settings.engines import Inference
+from bert_cli.settings.devices import Inference
 from bert_cli.weights.path import TF1, CheckpointPath
 from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, Options, ServedModel, check_served
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath

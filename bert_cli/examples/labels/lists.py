@@ -13,8 +13,7 @@ from bert_cli.examples.labels.written_lists import (
     parse_list,
     starts_like_list,
 )
-from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells
-from bert_cli.problem_types.missing_labels import may_be_missing
+from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells, may_be_missing
 from bert_cli.problem_types.problem_type import ProblemType
 
 _NAME_ADVICE = "--problem_type=single_label if it is the name of a class"

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.problem_types.columns import Cell, LabelCells
-from bert_cli.problem_types.missing_labels import (
+from bert_cli.problem_types.columns import (
     MINUS_ONE,
     SKIP_ADVICE,
+    Cell,
+    LabelCells,
     is_doubtful_word,
     is_missing_sign,
     is_missing_word,

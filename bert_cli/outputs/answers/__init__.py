@@ -1,1 +1,1 @@
-"""Conversion of arrays to answers: tags, spans of contexts and masked words; it writes no files."""
+"""Conversion of arrays to answers: tags and spans of contexts; it writes no files."""

@@ -21,7 +21,7 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.inference.rows import Predictor, load_trained
-from bert_cli.metrics.regression import CORRELATIONS
+from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.runs.run_directory.directory import RunDirectory

@@ -8,8 +8,8 @@ import time
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.features.cuts import NOT_CUT, warn_cuts
 from bert_cli.features.extraction import extraction_chunks
+from bert_cli.features.packing import NOT_CUT, warn_cuts
 from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer

@@ -4,8 +4,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import TextLine, split_line
-from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
+from bert_cli.features.packing import warn_cuts
 from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.runtime.streams import print_text

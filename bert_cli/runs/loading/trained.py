@@ -15,7 +15,7 @@ from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.task_facts import TASK_FACTS
+from bert_cli.problem_types.registry import TASK_FACTS
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.manifest import COMMAND, check_labels, manifest_of

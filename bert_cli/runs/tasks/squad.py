@@ -14,7 +14,7 @@ from bert_cli.base.writing import move_file
 from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.features.cuts import describe_cuts
+from bert_cli.features.packing import describe_cuts
 from bert_cli.features.squad import check_lengths
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor

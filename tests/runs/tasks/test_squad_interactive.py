@@ -1,7 +1,7 @@
 """Answers as lines for the terminal."""
 
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.features.cuts import Cuts
+from bert_cli.features.packing import Cuts
 from bert_cli.outputs.answers.squad import NBestEntry, Prediction
 from bert_cli.predicting.question_answerer import answer_record
 from bert_cli.runs.tasks.squad_interactive import format_record, warn_cut_questions

@@ -24,7 +24,7 @@ from bert_cli.features.classification import (
     format_cuts,
     format_features,
 )
-from bert_cli.features.cuts import describe_cuts
+from bert_cli.features.packing import describe_cuts
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.classification import text_columns
 from bert_cli.outputs.dry_run import SplitStatistics

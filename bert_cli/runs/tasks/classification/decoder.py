@@ -10,9 +10,14 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
-from bert_cli.metrics.calibration import CONFIDENCE, choose_abstention
 from bert_cli.predicting.decoder import Decoder, make_decoder
-from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
+from bert_cli.problem_types.calibration import (
+    CONFIDENCE,
+    Calibration,
+    choose_abstention,
+    find_calibration,
+    write_calibration,
+)
 from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel

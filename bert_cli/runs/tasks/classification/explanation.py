@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.examples.text_lines import TextLine
-from bert_cli.features.cuts import warn_cuts
+from bert_cli.features.packing import warn_cuts
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
-from bert_cli.predicting.explanation import explain, text_record, tokenize_for_explanation
+from bert_cli.predicting.explanation import explain, text_record, word_tokens
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
 from bert_cli.runtime.streams import print_text
@@ -60,7 +60,7 @@ def explain_eval_examples(
     short.sort(key=lambda row: -problem_type.metrics.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
-        tokens = tokenize_for_explanation(predictor, data.tokenizer, row["text"], row.get("text_b"))
+        tokens = word_tokens(row["text"], row.get("text_b"), data.tokenizer, predictor.max_seq_length)
         row["explanation"] = explain(predictor, data.decoder, data.tokenizer, tokens, batch_size, DEV_BUDGET)
     return examples
 
@@ -110,7 +110,7 @@ def print_explanation(predictor: "Predictor", data: ClassificationDataset, line:
         line: the text or pair.
         batch_size: rows per batch.
     """
-    tokens = tokenize_for_explanation(predictor, data.tokenizer, line.text_a, line.text_b)
+    tokens = word_tokens(line.text_a, line.text_b, data.tokenizer, predictor.max_seq_length)
     warn_cuts(tokens.cuts, data.settings.encoding.max_seq_length, place="--explain")
     record = explain(predictor, data.decoder, data.tokenizer, tokens, batch_size)
     if not predictor.is_chief:

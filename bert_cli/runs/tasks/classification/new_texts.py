@@ -15,7 +15,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
+from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
 from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.metrics.calibration import Abstention
-from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.calibration import Abstention, Calibration
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import format_calibration, make_fitting_decoder

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.features.cuts import NOT_CUT, Cuts, cuts_of, describe_cuts, warn_cuts
+from bert_cli.features.packing import NOT_CUT, Cuts, cuts_of, describe_cuts, warn_cuts
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.problem_types.missing_labels import may_be_missing, skip_advice
+from bert_cli.problem_types.columns import may_be_missing, skip_advice
 
 
 @pytest.mark.parametrize(

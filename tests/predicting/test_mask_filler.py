@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bert_cli.outputs.answers.fill_mask import fill_mask_record, format_record
+from bert_cli.fill_mask import format_record
+from bert_cli.predicting.mask_filler import fill_mask_record
 
 
 def test_one_mask():

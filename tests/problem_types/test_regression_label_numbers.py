@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells
-from bert_cli.problem_types.label_numbers import has_comma, read_numbers
+from bert_cli.problem_types.regression import has_comma, read_numbers
 
 
 def read(*texts):

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from bert_cli.problem_types.target_scale import scale_advice
+from bert_cli.problem_types.regression import REGRESSION
 
 
 @pytest.mark.parametrize("values", [[0, 5], [1, 10], [-1, 1], [0, 0.5, 1], [-20, 20], [2.5, 2.6]])
 def test_usual_numbers_need_no_advice(values):
-    assert scale_advice(np.array(values)) == ""
+    assert REGRESSION.reader.learning_advice(np.array(values)) == ""
 
 
 def test_numbers_of_a_large_scale():
     values = np.arange(40) * 1_000_000 + 0.5
-    assert scale_advice(values) == (
+    assert REGRESSION.reader.learning_advice(values) == (
         "the numbers to learn go from 0.5 to 39000000, and an untrained model predicts about 0: scale the targets (divide "
         "them by 10000000), and the predictions back"
     )
@@ -31,13 +31,16 @@ def test_numbers_of_a_large_scale():
     ],
 )
 def test_advice_to_subtract_and_divide(values, steps):
-    assert f"scale the targets ({steps})" in scale_advice(np.array(values))
+    assert f"scale the targets ({steps})" in REGRESSION.reader.learning_advice(np.array(values))
 
 
 def test_advised_numbers_need_no_more_advice():
     years = np.arange(1950, 2021)
-    assert scale_advice((years - 1980) / 10) == ""
+    assert REGRESSION.reader.learning_advice((years - 1980) / 10) == ""
 
 
 def test_a_single_number():
-    assert scale_advice(np.array([2.5, 2.5])) == "every training row has the number 2.5, so there is nothing to learn"
+    assert (
+        REGRESSION.reader.learning_advice(np.array([2.5, 2.5]))
+        == "every training row has the number 2.5, so there is nothing to learn"
+    )

@@ -9,8 +9,7 @@ import scipy.stats
 import sklearn.metrics
 
 from bert_cli.base.errors import InputError
-from bert_cli.metrics.classification import main_metrics
-from bert_cli.metrics.regression import regression_metrics
+from bert_cli.metrics.classification import main_metrics, regression_metrics
 
 
 def test_regression_by_hand():

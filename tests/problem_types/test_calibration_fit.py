@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bert_cli.metrics import calibration
-from bert_cli.metrics.calibration import choose_abstention, fit_temperature, reliability
+from bert_cli.problem_types import calibration
+from bert_cli.problem_types.calibration import choose_abstention, fit_temperature, reliability
 
 
 def test_reliability_by_hand():

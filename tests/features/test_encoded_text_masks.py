@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.fill_mask import masked_text
+from bert_cli.features.encoded_text import masked_text
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer({"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "the": 5, "dog": 6, "##s": 7})

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.features.occlusion import MOST_PAIRS, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.features.packing import pack
+from bert_cli.predicting.explanation import MOST_PAIRS, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "not", "a", "good", "##ness", "film", "!"]

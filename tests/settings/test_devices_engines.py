@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger
 from bert_cli.base.errors import InputError
-from bert_cli.settings.engines import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
+from bert_cli.settings.devices import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.pretraining_layers import MaskedLmHead, NextSentenceHead, ReplacedTokensHead, tied_cross_entropy
+from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead, ReplacedTokensHead, tied_cross_entropy
 from tests.configs import small_config
 
 
