@@ -24,7 +24,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
 from bert_cli.predicting.explanation import BUDGET
-from bert_cli.predicting.settings import ClassifierSettings, select_groups
+from bert_cli.predicting.opening import ClassifierSettings, select_groups
 from bert_cli.runs.loading import trained
 from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.run_directory.manifest import LABEL_TYPE, manifest_of

@@ -20,11 +20,10 @@ from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
-from bert_cli.inference.pooling import VectorModel
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.rows import FeatureRows
-from bert_cli.predicting.settings import VectorSettings, select_groups
-from bert_cli.predicting.vectors import TextVectors, open_vector_model, open_vectors
+from bert_cli.predicting.opening import VectorSettings, select_groups
+from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
 from bert_cli.runs.loading.checkpoints import to_use
 from bert_cli.runs.loading.trained import load_with_settings

@@ -19,7 +19,7 @@ from bert_cli.base.errors import InputError, check_text, name_arguments_in_error
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
-from bert_cli.predicting.settings import MaskFillerSettings, select_groups
+from bert_cli.predicting.opening import MaskFillerSettings, select_groups
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.texts import FillMaskSettings
 

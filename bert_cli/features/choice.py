@@ -11,7 +11,7 @@ from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 

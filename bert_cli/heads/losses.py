@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 

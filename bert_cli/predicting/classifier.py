@@ -12,9 +12,8 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
-from bert_cli.predicting.opening import open_for_new_texts
-from bert_cli.predicting.settings import ClassifierSettings
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type

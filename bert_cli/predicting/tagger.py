@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import EMBEDDING, TAGGER, HeadSpec
+from bert_cli.base.head_types import EMBEDDING, TAGGER, HeadSpec, parse_layers
 from bert_cli.base.names import LABELS, OUTSIDE
 from bert_cli.examples.tag_schemes import describe_tag_problem
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import make_text_example
-from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.answers.tagging import TagPrediction, predict_tags
-from bert_cli.predicting.opening import open_for_new_texts
-from bert_cli.predicting.settings import TaggerSettings
+from bert_cli.predicting.opening import TaggerSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.settings.controls import LayerRates

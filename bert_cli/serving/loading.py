@@ -13,13 +13,13 @@ from bert_cli.flags.parser import parse
 from bert_cli.outputs.answers.tagging import example_entities
 from bert_cli.predicting.classifier import TextClassifier, open_classifier
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
-from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
-from bert_cli.predicting.settings import (
+from bert_cli.predicting.opening import (
     AnswererSettings,
     ClassifierSettings,
     MaskFillerSettings,
     TaggerSettings,
 )
+from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.loading.trained import command_of
 from bert_cli.serving.responses import RequestError

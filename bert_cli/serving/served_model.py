@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.features.packing import Cuts
-from bert_cli.predicting.settings import (
+from bert_cli.predicting.opening import (
     VectorSettings,
 )
 from bert_cli.predicting.vectors import TextVectors, open_vectors

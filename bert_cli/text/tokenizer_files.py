@@ -9,13 +9,14 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_object
 from bert_cli.base.names import TOKENIZER_FILES
-from bert_cli.text.added_token_files import (
+from bert_cli.text.hugging_face_files import (
+    TokenizerJson,
     TokenizerPaths,
     read_added_tokens,
     read_added_tokens_decoder,
+    read_tokenizer_json,
     with_added_tokens,
 )
-from bert_cli.text.tokenizer_json_reading import TokenizerJson, read_tokenizer_json
 from bert_cli.text.tokenizer_settings import (
     CHINESE,
     GOOGLE,

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json, read_json_object, to_json
 from bert_cli.model.config_files import read_config, read_hugging_face_labels, read_module_config
-from bert_cli.text.tokenizer_json_reading import read_tokenizer_json
+from bert_cli.text.hugging_face_files import read_tokenizer_json
 
 DEEP = "[" * 200_000
 LONG = '{"vocab_size": ' + "1" * 5000 + "}"

@@ -19,8 +19,8 @@ from bert_cli import (
     run_tagging,
 )
 from bert_cli.base.errors import InputError, InputTypeError
-from bert_cli.inference.pooling import VectorModel
 from bert_cli.predicting import vectors as predicting_vectors
+from bert_cli.predicting.vectors import VectorModel
 from tests.commands import squad_run
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.text.tokenizer_json_reading import read_tokenizer_json
+from bert_cli.text.hugging_face_files import read_tokenizer_json
 from bert_cli.text.tokenizer_settings import AddedToken
 
 SPECIAL = {"SpecialToken": {"id": "[CLS]", "type_id": 0}}

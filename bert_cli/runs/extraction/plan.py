@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import Layer
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
@@ -20,7 +21,6 @@ from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.features.layer_choice import Layer
 from bert_cli.flags.option import flag_values
 from bert_cli.flags.parser import format_value
 from bert_cli.model.config import BertConfig, ModuleConfig

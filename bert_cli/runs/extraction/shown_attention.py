@@ -6,8 +6,8 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.packing import warn_cuts
-from bert_cli.inference.pooling import VectorModel
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
+from bert_cli.predicting.vectors import VectorModel
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import Attention
 from bert_cli.text.tokenization import FullTokenizer

@@ -11,12 +11,11 @@ from typing import Any, Generic, TypeVar
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput, parse_layers
 from bert_cli.base.json_files import to_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.features.layer_choice import parse_layers
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import (
     generic_labels,
@@ -25,7 +24,7 @@ from bert_cli.model.config_files import (
     read_hugging_face_problem,
 )
 from bert_cli.problem_types.calibration import Calibration, find_calibration
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES, TASK_FACTS, problem_type
 from bert_cli.problem_types.regression import REGRESSION

@@ -23,8 +23,8 @@ from bert_cli.outputs.answers.squad import Prediction, check_search
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
-from bert_cli.predicting.settings import AnswererSettings, select_groups
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.layer_choice import parse_layers
+from bert_cli.base.head_types import parse_layers
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.text.added_token_files import TokenizerPaths, read_added_tokens, with_added_tokens
+from bert_cli.text.hugging_face_files import TokenizerPaths, read_added_tokens, with_added_tokens
 from bert_cli.text.tokenizer_settings import AddedToken
 from tests.tokenizer_folders import write
 

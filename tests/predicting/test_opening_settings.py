@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.flags.option import every_flag, flag_values
-from bert_cli.predicting.settings import (
+from bert_cli.predicting.opening import (
     AnswererSettings,
     ClassifierSettings,
     MaskFillerSettings,

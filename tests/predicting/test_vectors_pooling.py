@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_cli.inference.pooling import VectorChoice, pool
+from bert_cli.predicting.vectors import VectorChoice, pool
 
 STATES = [np.array([[[1.0, -2.0], [3.0, -4.0], [9.0, 9.0]]], np.float32)]  # [1, 3, 2]
 STATES.append(-STATES[0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.parts import LabelSet
 
 PREDICTIONS = {"probabilities": np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], np.float32)}
