@@ -60,8 +60,8 @@ runs.loading: problem_types flags model settings text features weights.formats w
     runs.run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features weights
     heads outputs.answers outputs.vectors inference runs.loading
-runs.engine: flags model settings features corpus weights heads training.optimizers training
-    outputs inference runs.run_directory runs.loading
+runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
+    training outputs inference runs.run_directory runs.loading
 runs.preparation: problem_types settings text examples.labels examples.table_files examples
     records corpus outputs runs.loading
 runs.tasks: metrics problem_types flags model settings text examples.labels examples.table_files
@@ -77,7 +77,8 @@ runs.sweep: flags settings examples weights outputs runs.run_directory runs.load
 runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
-exports: problem_types flags model onnx settings text examples features weights heads runs.loading
+exports: problem_types flags model onnx settings text examples features weights.formats weights heads
+    runs.loading
 api.inputs: problem_types settings examples.table_files runs.loading
 api.results: problem_types flags outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text examples.table_files examples examples.squad

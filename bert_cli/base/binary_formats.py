@@ -27,6 +27,16 @@ def read_varint(data: bytes, position: int, problem: str = "the message ends ins
     raise ValueError(problem)
 
 
+def write_varint(value: int) -> bytes:
+    """Return a nonnegative number as a varint, see `read_varint`."""
+    groups = bytearray()
+    while value > 0x7F:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    groups.append(value)
+    return bytes(groups)
+
+
 def mask(checksum: int) -> bytes:
     """Return a CRC-32C checksum as the 4 bytes that are stored in a file."""
     rotated = (checksum >> 15) | (checksum << 17)

@@ -75,6 +75,14 @@ def _rename_when_complete(path: str) -> Iterator[str]:
         gfile(path).rename(hidden, path, overwrite=True)
 
 
+@contextlib.contextmanager
+def open_new(path: str) -> Iterator[IO[bytes]]:
+    """Open a new file for many bytes: remote as in atomic_write, local and incomplete until the block ends."""
+    opener, naming = (gfile(path).GFile, _rename_when_complete) if is_remote(path) else (open, contextlib.nullcontext)
+    with naming(path) as temporary, opener(temporary, "wb") as file:
+        yield file
+
+
 def follow_umask(path: str) -> None:
     """Give a local file a new file's mode, which is 0644 for the usual umask.
 

@@ -21,8 +21,8 @@ from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import tokenizer_config
-from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.electra import google_name
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.h5_files import write_keras
 from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR

@@ -6,6 +6,7 @@ Writes are atomic, and old checkpoints are removed.
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -14,12 +15,13 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.base.writing import make_names_durable
-from bert_cli.weights.checkpoint import data_files, second_data_file, write_tf1
+from bert_cli.weights.checkpoint import data_files, second_data_file
 from bert_cli.weights.formats.checkpoint_index import check_data
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 
-def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep: int) -> str:
+def save_checkpoint(folder: str, step: int, tensors: Mapping[str, np.ndarray], keep: int) -> str:
     """Write model.ckpt-`step` and the `checkpoint` file, then remove old ones; return the prefix.
 
     At any moment, a reader or a resumed run sees either the old or the new state.
@@ -27,7 +29,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     Args:
         folder: directory of the run.
         step: number of finished steps.
-        tensors: variable name -> values.
+        tensors: variable name -> values, see write_tf1.
         keep: number of checkpoints to keep; 0 for all.
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
@@ -57,7 +59,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     return prefix
 
 
-def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> None:
+def _write_local(folder: str, prefix: str, tensors: Mapping[str, np.ndarray]) -> None:
     temporary = tempfile.mkdtemp(dir=folder, prefix=UNFINISHED)
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
@@ -70,7 +72,7 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
         shutil.rmtree(temporary)
 
 
-def write_checked(prefix: str, tensors: dict[str, np.ndarray]) -> None:
+def write_checked(prefix: str, tensors: Mapping[str, np.ndarray]) -> None:
     """Write a local checkpoint to disk and verify it, so that it may replace another one.
 
     Raises:

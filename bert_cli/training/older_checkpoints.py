@@ -1,5 +1,6 @@
 """Removal of the optimizer's moments from all checkpoints except the newest."""
 
+import functools
 import os
 
 import tensorflow as tf
@@ -12,6 +13,7 @@ from bert_cli.base.writing import atomic_write, link_file, publish_file, staging
 from bert_cli.training.checkpoints import write_checked
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_data_file
 from bert_cli.weights.formats.checkpoint_index import with_second_shard
+from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 from bert_cli.weights.training_folder import numbered_checkpoints
 from bert_cli.weights.variables import is_optimizer_state
 
@@ -38,14 +40,18 @@ def _drop_moments(folder: str, number: int) -> None:
         # Skip a checkpoint with another step: it does not belong to this run.
         if not has_work or saved_step(reader) != number:
             return
-        weights = {name: reader.read(name) for name in reader.shapes if not is_optimizer_state(name)}
+        names = [name for name in reader.shapes if not is_optimizer_state(name)]
+        weights = LazyArrays({name: functools.partial(reader.read, name) for name in names})
     except InputError as error:
-        warn_once(f"warning: {error}; until then it stays as it is")
+        _warn_of_damage(error)
         return
     with staging_folder(folder) as staged:
         hidden = os.path.join(staged, os.path.basename(prefix))
         try:
             write_checked(hidden, weights)
+        except InputError as error:
+            _warn_of_damage(error)
+            return
         except (OSError, tf.errors.OpError) as error:
             # The moments only take space, and training goes on with or without them.
             warn_once(f"warning: {prefix}: its moments cannot be dropped: {explain_write_error(error, folder)}")
@@ -59,3 +65,7 @@ def _drop_moments(folder: str, number: int) -> None:
         publish_file(hidden_data, data)
         publish_file(hidden_index, index)
         files.remove(second)
+
+
+def _warn_of_damage(error: InputError) -> None:
+    warn_once(f"warning: {error}; until then it stays as it is")

@@ -1,5 +1,9 @@
 """The training state that checkpoints save and a resumed run restores."""
 
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import tensorflow as tf
 
@@ -10,6 +14,7 @@ from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 from bert_cli.weights.variables import (
     LOG_DECAY_NAME,
     MOMENT_ENDINGS,
@@ -21,17 +26,19 @@ from bert_cli.weights.variables import (
 )
 
 
+@contextlib.contextmanager
 def training_tensors(
     variables: dict,
     optimizer: AdamWeightDecay,
     compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
-) -> dict[str, np.ndarray]:
-    """Return the training state under Google's names.
+) -> Iterator[LazyArrays]:
+    """Yield the training state under Google's names, which does not change in the context.
 
     It consists of weights, adam_m, adam_v, global_step (int64) and the loss scale. Most arrays share
-    the variables' memory: if you keep them, the next update copies that memory.
+    the variables' memory: if you keep them, the next update copies that memory. Moments of all words
+    are new arrays.
 
     Args:
         variables: name -> variable.
@@ -39,19 +46,25 @@ def training_tensors(
         compact: trained word embeddings; None if the encoder uses its full table.
         loss_scale: None except in float16.
         is_regular: whether every run with the same flags saves at this step. If not, the numbers
-            that saving rounds are returned, too.
+            that saving rounds are included, too.
     """
     # Read these first: the code below rounds them.
     unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
     if compact:
         compact.update_full_table(optimizer)
-    tensors = {name: memory_of(variable) for name, variable in variables.items()}
-    moments = optimizer.moments()
-    if compact:
-        for ending in MOMENT_ENDINGS:
-            moments[WORDS + ending] = compact.expand(moments[WORDS + ending])
+    weights = {name: functools.partial(memory_of, variable) for name, variable in variables.items()}
     scale = loss_scale.tensors() if loss_scale else {}
-    return tensors | moments | unrounded | scale | {STEP_NAME: np.int64(optimizer.step.numpy())}
+    with optimizer.moments() as moments:
+        if compact:
+            moments |= {WORDS + ending: _expanding(compact, moments[WORDS + ending]) for ending in MOMENT_ENDINGS}
+        yield (
+            LazyArrays(weights | moments) | unrounded | scale | {STEP_NAME: np.array(optimizer.step.numpy(), np.int64)}
+        )
+
+
+def _expanding(compact: CompactEmbeddings, read_rows: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
+    """Return a function that returns moments for the full table."""
+    return lambda: compact.expand(read_rows())
 
 
 def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> dict[str, np.ndarray]:

@@ -1,9 +1,8 @@
-"""Opening checkpoints of any format, writing TF1 checkpoints, and loading weights into a model."""
+"""Opening checkpoints of any format, and loading weights into a model."""
 
 import contextlib
 import dataclasses
 import os
-import types
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -149,41 +148,8 @@ def saved_step(reader: Reader) -> int:
     return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
 
-def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
-    """Write a TF1 checkpoint that Google's scripts can read.
-
-    Args:
-        prefix: path without the ending .index; its directory must exist.
-        tensors: values by Google's name.
-    """
-    import tensorflow as tf
-
-    def to_tensor(value: np.ndarray) -> tf.Tensor:
-        # Use DLPack: convert_to_tensor copies numbers twice, which takes as long as writing them.
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.flags.c_contiguous and value.size:
-            return tf.experimental.dlpack.from_dlpack(_as_writable(value).__dlpack__())
-        return tf.convert_to_tensor(value)
-
-    # Sort the names, so that equal weights give equal files.
-    names = sorted(tensors)
-    # Call the operation directly: tf.compat.v1.train.Saver would need a graph and a session.
-    tf.raw_ops.SaveV2(
-        prefix=tf.constant(prefix),
-        tensor_names=tf.constant(names),
-        shape_and_slices=tf.constant([""] * len(names)),
-        tensors=[to_tensor(tensors[name]) for name in names],
-    )
-
-
-def _as_writable(values: np.ndarray) -> np.ndarray:
-    """Return a view of an array that claims to be writable."""
-    # NumPy does not export read-only arrays through DLPack. SaveV2 does not write, so this is safe.
-    interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
-    return np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))
-
-
 def data_files(prefix: str) -> list[str]:
-    """Return the files of `write_tf1`, the index last: it makes the checkpoint visible."""
+    """Return the files of a checkpoint from `write_tf1`, the index last: it makes the checkpoint visible."""
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 

@@ -108,8 +108,9 @@ def test_remote_weights_in_every_format(ram, tmp_path):
     import h5py
     import safetensors.numpy
 
-    from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
+    from bert_cli.weights.checkpoint import Tf1Reader
     from bert_cli.weights.formats.checkpoint_index import check_data
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
     from bert_cli.weights.h5_files import KerasReader
     from bert_cli.weights.hugging_face import HuggingFaceReader
     from bert_cli.weights.path import find_checkpoint

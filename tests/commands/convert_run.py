@@ -27,7 +27,7 @@ def make_source(
     from bert_cli.model.config import BertConfig
     from bert_cli.model.config_files import write_config
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
     config = BertConfig(len(tokens), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))

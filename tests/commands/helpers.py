@@ -118,7 +118,7 @@ def as_problem(trained: pathlib.Path, folder: pathlib.Path, problem_type: str) -
     """
     import tensorflow as tf
 
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     reader = tf.train.load_checkpoint(str(trained))
     names = [name for name in reader.get_variable_to_shape_map() if "adam" not in name and name != "global_step"]

@@ -74,7 +74,7 @@ def save_pretrained(folder: pathlib.Path, model: pathlib.Path, with_head: bool) 
     from bert_cli.heads.tagging import BertTagger
     from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     folder.mkdir()
     for name in ("vocab.txt", "bert_config.json"):

@@ -36,7 +36,7 @@ def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
 
 def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
     """The mean covers the last two of three checkpoints and leaves out optimizer variables."""
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     folder, tensors = source(("masked_lm",))
     for number, factor in ((10, 100.0), (20, 0.5), (30, 1.0)):

@@ -66,7 +66,7 @@ def test_truncated_source(source, tmp_path, capfd, share):
 def test_incomplete_sources(source, tmp_path, capfd):
     import tensorflow as tf
 
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     folder, tensors = source(("spans",), name="whole")
     prefix, flags = folder / "bert_model.ckpt", (f"--from={folder}", f"--to={tmp_path / 'hf'}")

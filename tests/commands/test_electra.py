@@ -25,7 +25,7 @@ from bert_cli.model.config_files import read_config
 from bert_cli.onnx.bert import FLAT
 from bert_cli.onnx.int8 import FLAT_INT8
 from bert_cli.onnx.runners import logits_runner, masked_words_runner
-from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, tensors_of, there_and_back

@@ -72,7 +72,7 @@ def test_refusals(trained, model, tmp_path, refused):
 def test_checkpoint_without_classifier(trained, tmp_path, refused):
     import tensorflow as tf
 
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     reader = tf.train.load_checkpoint(str(trained))
     tensors = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name.startswith("bert/")}

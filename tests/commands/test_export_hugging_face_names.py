@@ -86,7 +86,7 @@ def test_a_classifier(tmp_path, problem_type, probabilities):
 def test_a_regression_and_labels_without_names(tmp_path):
     source, tensors = make_source(tmp_path, ("classifier",))
     assert list(export(source, tmp_path / "three")["id2label"].values()) == ["LABEL_0", "LABEL_1", "LABEL_2"]
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     tensors |= {name: tensors[name][:1] for name in ("output_weights", "output_bias")}
     write_tf1(str(source / "bert_model.ckpt"), tensors)

@@ -118,7 +118,7 @@ def test_an_encoder(two_layer_model, tmp_path, activation):
     from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     config = json.loads((two_layer_model / "bert_config.json").read_text()) | {
         "hidden_act": activation,

@@ -37,7 +37,7 @@ def checkpoint(two_layer_model, tmp_path_factory) -> tuple[pathlib.Path, dict, d
     from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
     setup_tensorflow()
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     write_tf1(str(folder / "bert_model.ckpt"), {name: value.astype(np.float32) for name, value in weights.items()})
     return folder, config, weights

@@ -139,7 +139,7 @@ def test_invalid_question_lines(refused, model, tmp_path):
     from bert_cli.heads.squad import BertSpanModel
     from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     prefix, lines = tmp_path / "model.ckpt-1", tmp_path / "lines.jsonl"
     weights = {
@@ -180,7 +180,7 @@ def test_nan_weights_are_reported_before_any_output(refused, good, model, tmp_pa
     from bert_cli.heads.squad import BertSpanModel
     from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     weights = {
         name: v.numpy()

@@ -21,7 +21,7 @@ from bert_cli.predicting.tagger import predict_windows
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.training import Saving
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
-from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import train_rows
 

@@ -15,7 +15,7 @@ def write_checkpoint(folder: pathlib.Path, config: dict) -> pathlib.Path:
     from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
+    from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
     write_model(folder, config)
     encoder = BertEncoder(read_config(str(folder / "bert_config.json")), seed=3)

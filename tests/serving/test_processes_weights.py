@@ -5,7 +5,8 @@ import pytest
 
 from bert_cli.serving.processes import share
 from bert_cli.weights import checkpoint
-from bert_cli.weights.checkpoint import open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 
 

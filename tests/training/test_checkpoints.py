@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.training.checkpoints import save_checkpoint
-from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.training_folder import latest_checkpoint
 
 resource = pytest.importorskip("resource")  # not on Windows

@@ -14,8 +14,9 @@ from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.saved_state import restore_training, training_tensors
+from bert_cli.training.saved_state import restore_training
 from tests.configs import WITHOUT_DROPOUT, small_config
+from tests.training_states import state_of
 
 CONFIG = small_config(max_position_embeddings=6, **WITHOUT_DROPOUT)
 USED = [3, 7, 8, 20, 29]
@@ -57,7 +58,7 @@ def train(run, first: int, stop: int) -> None:
 
 
 def tensors_of(run) -> dict:
-    return training_tensors(run.variables, run.optimizer, run.words)
+    return state_of(run.variables, run.optimizer, run.words)
 
 
 @pytest.fixture(scope="module")

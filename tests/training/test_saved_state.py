@@ -11,7 +11,8 @@ from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.saved_state import restore_training, training_tensors
+from bert_cli.training.saved_state import restore_training
+from tests.training_states import state_of
 
 DATA = ".data-00000-of-00001"
 
@@ -31,7 +32,7 @@ def run():
 
 
 def test_names_and_types_in_a_training_checkpoint(run):
-    tensors = training_tensors(*run, None)
+    tensors = state_of(*run, None)
     assert {name: (np.shape(value), value.dtype) for name, value in tensors.items()} == {
         "bert/w": ((1, 2), np.float32),
         "bert/w/adam_m": ((1, 2), np.float32),
@@ -44,19 +45,19 @@ def test_names_and_types_in_a_training_checkpoint(run):
 
 def test_everything_is_restored(run, folder):
     variables, optimizer = run
-    saved = training_tensors(variables, optimizer, None)
+    saved = state_of(variables, optimizer, None)
     prefix = save_checkpoint(folder, 1, saved, keep=1)
     variables["bert/pooler/bias"].assign([9.0])
     optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
     assert restore_training(prefix, variables, optimizer, None) == 1
-    restored = training_tensors(variables, optimizer, None)
+    restored = state_of(variables, optimizer, None)
     for name, value in saved.items():
         np.testing.assert_allclose(restored[name], value, rtol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("name", ["bert/pooler/bias", "bert/w/adam_v", "global_step"])
 def test_incomplete_checkpoint(run, folder, name):
-    tensors = training_tensors(*run, None)
+    tensors = state_of(*run, None)
     prefix = save_checkpoint(folder, 1, {key: tensors[key] for key in tensors if key != name}, keep=1)
     with pytest.raises(InputError) as caught:
         restore_training(prefix, *run, None)
@@ -67,17 +68,17 @@ def test_incomplete_checkpoint(run, folder, name):
 
 def test_checkpoint_with_another_shape_changes_nothing(run, folder):
     variables, optimizer = run
-    before = training_tensors(variables, optimizer, None)
+    before = state_of(variables, optimizer, None)
     prefix = save_checkpoint(folder, 1, before | {"bert/w": np.zeros((2, 2), np.float32)}, keep=1)
     with pytest.raises(InputError) as caught:
         restore_training(prefix, variables, optimizer, None)
     assert f"{prefix}: bert/w has the shape [2, 2], this run needs [1, 2]" in str(caught.value)
-    after = training_tensors(variables, optimizer, None)
+    after = state_of(variables, optimizer, None)
     assert all(np.array_equal(after[key], value) for key, value in before.items())
 
 
 def test_damaged_checkpoint(run, folder):
-    prefix = save_checkpoint(folder, 1, training_tensors(*run, None), keep=1)
+    prefix = save_checkpoint(folder, 1, state_of(*run, None), keep=1)
     os.truncate(prefix + DATA, 5)
     with pytest.raises(InputError, match="damaged or cut short"):
         restore_training(prefix, *run, None)
@@ -85,21 +86,21 @@ def test_damaged_checkpoint(run, folder):
 
 def test_weights_without_moments_start_from_0(run, folder):
     variables, optimizer = run
-    tensors = {name: value for name, value in training_tensors(*run, None).items() if "/adam_" not in name}
+    tensors = {name: value for name, value in state_of(*run, None).items() if "/adam_" not in name}
     prefix = save_checkpoint(folder, 1, tensors, keep=1)
     assert restore_training(prefix, variables, optimizer, None) == 1
-    assert training_tensors(variables, optimizer, None)["bert/w/adam_m"].tolist() == [[0, 0]]
+    assert state_of(variables, optimizer, None)["bert/w/adam_m"].tolist() == [[0, 0]]
 
 
 def test_the_loss_scale_belongs_to_the_state(run, folder):
     scale = LossScale()
     scale.update(tf.constant(False))
-    prefix = save_checkpoint(folder, 1, training_tensors(*run, None, scale), keep=1)
+    prefix = save_checkpoint(folder, 1, state_of(*run, None, scale), keep=1)
     restored = LossScale()
     restore_training(prefix, *run, None, restored)
     assert float(restored.current()) == 2.0**14
 
 
 def test_irregular_checkpoints_have_unrounded_numbers(run):
-    tensors = training_tensors(*run, None, is_regular=False)
+    tensors = state_of(*run, None, is_regular=False)
     assert tensors["bert/w/adam_v/unrounded"].shape == (1, 2)

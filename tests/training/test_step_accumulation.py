@@ -8,6 +8,7 @@ from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
+from tests.training_states import moments_of
 
 ROWS = 8
 SIGNATURE = {"words": tf.TensorSpec([None, 3], tf.int32), "gradient": tf.TensorSpec([None], tf.float32)}
@@ -37,7 +38,7 @@ def train(accumulation_steps: int, size: float, loss_scale: LossScale | None = N
     step = make_train_step(strategy, loss_fn, optimizer, 3, loss_scale, SIGNATURE, accumulation_steps)
     losses = [float(step(batch_of(number, size))[0]) for number in range(4)]
     assert optimizer.step.numpy() == 4
-    return losses, {"table": table.numpy(), "bias": bias.numpy()} | optimizer.moments()
+    return losses, {"table": table.numpy(), "bias": bias.numpy()} | moments_of(optimizer)
 
 
 @pytest.mark.parametrize("size", [0.1, 10.0])  # below and above the clipping norm; rows count separately in the norm

@@ -18,9 +18,9 @@ from bert_cli.model.layers import named_weights
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.saved_state import training_tensors
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
+from tests.training_states import state_of
 
 # Minimum tolerances by kind of tensor (see the README of the golden sets).
 FLOORS = {"adam_m": 1e-6, "adam_v": 1e-8}
@@ -100,7 +100,7 @@ def test_trajectory(build, packed, compact, request):
         assert abs(float(loss) - step_values["loss"]) <= 1e-5
         assert abs(float(rate) - step_values["learning_rate"]) <= 1e-6 * expected["init_lr"]
     assert abs(float(loss_fn(placed, None)) - expected["loss_after_last_update"]) <= 1e-5
-    tensors = training_tensors(variables, optimizer, words)
+    tensors = state_of(variables, optimizer, words)
     assert tensors.pop("global_step") == expected["final_global_step"]
     final = np.load(folder / "final.npz")
     assert set(final.files) <= set(tensors)  # the included copy has only some tensors

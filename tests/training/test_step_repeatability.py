@@ -12,9 +12,10 @@ from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.saved_state import restore_training, training_tensors
+from bert_cli.training.saved_state import restore_training
 from bert_cli.training.step import make_train_step
 from tests.configs import small_config
+from tests.training_states import state_of
 
 CONFIG = small_config(vocab_size=40)
 STEPS, SAVED_AT = 6, 3
@@ -53,7 +54,7 @@ class Training:
         return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
 
     def tensors(self, is_regular: bool = True) -> dict:
-        return training_tensors(self.variables, self.optimizer, self.words, is_regular=is_regular)
+        return state_of(self.variables, self.optimizer, self.words, is_regular=is_regular)
 
     def run(self, start: int, stop: int) -> list[float]:
         losses = []

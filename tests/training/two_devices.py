@@ -31,9 +31,9 @@ from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
-from bert_cli.training.saved_state import training_tensors  # noqa: E402
 from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
+from tests.training_states import state_of  # noqa: E402
 
 CONFIG = BertConfig(
     vocab_size=20,
@@ -82,7 +82,7 @@ def train(
 
     step = make_train_step(strategy, loss_fn, optimizer, 3, None, None, accumulation_steps)
     results = [step(distribute(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
-    tensors = training_tensors(variables, optimizer, None)
+    tensors = state_of(variables, optimizer, None)
     tensors["losses"], tensors["rates"] = (np.array(values, np.float32) for values in zip(*results, strict=True))
     local = [replica_values(strategy, variable.value) for variable in variables.values()]
     tensors["replicas_differ"] = np.array(max(np.abs(values[0] - values[-1]).max() for values in local))

@@ -14,7 +14,8 @@ from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config_files import read_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import Tf1Reader, data_files, load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import Tf1Reader, data_files, load_weights, open_checkpoint
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import newest_undamaged
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.checkpoint import open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.electra import (
     ElectraReader,
     config_of,
@@ -12,6 +12,7 @@ from bert_cli.weights.electra import (
     networks_in,
     our_to_google_names,
 )
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 

@@ -16,7 +16,8 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.runs.loading.tokenizer import module_lower_cases
 from bert_cli.weights import checkpoint
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.hub import google_name
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import HUB, CheckpointPath

@@ -50,7 +50,8 @@ def probe(
             tokens.append(int(batch["input_mask"].sum()))
             used_bytes.append(current_memory())
     start = time.monotonic()
-    tensors = run.tensors()
+    with run.tensors() as tensors:
+        checkpoint_bytes = sum(np.asarray(tensors[name]).nbytes for name in tensors)
     saving = time.monotonic() - start
     memory, memory_owner = find_peak_memory()
     if memory_owner == _OF_PROCESS and engine.packed:
@@ -67,7 +68,7 @@ def probe(
         tokens=tokens[1:] or tokens,
         mean_tokens=float(np.mean(tokens)) if probe_batches.mean_tokens is None else probe_batches.mean_tokens,
         saving=saving,
-        checkpoint_bytes=sum(np.asarray(values).nbytes for values in tensors.values()),
+        checkpoint_bytes=checkpoint_bytes,
         memory=memory,
         memory_of=memory_owner,
         passes_once=probe_batches.encodes_once,

@@ -35,6 +35,7 @@ from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 from bert_cli.training.saved_state import restore_training, training_tensors
 from bert_cli.training.several_processes import StopFlag, log_stop_signal, stop_error
 from bert_cli.training.step import make_train_step
+from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 from bert_cli.weights.training_folder import repair_state
 
 _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
@@ -167,8 +168,8 @@ class TrainingRun:
         scale = self.loss_scale
         return [*self.optimizer.variables(), *([scale.scale, scale.good_steps] if scale else [])]
 
-    def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
-        """Return the contents of a checkpoint after the last step; see training_tensors."""
+    def tensors(self, is_regular: bool = True) -> contextlib.AbstractContextManager[LazyArrays]:
+        """Return a context with a checkpoint's contents after the last step; see training_tensors."""
         return training_tensors(self.engine.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
@@ -208,13 +209,15 @@ class _SaveCheckpoints(Callback):
 
     def on_step(self, step: int) -> None:
         is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
-        # All processes collect the tensors: reading a distributed variable involves each of them.
-        tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
-        if self._run.engine.is_chief:
-            LOG.info("saved %s", save_checkpoint(self._directory.path, step, tensors, self._saving.keep_checkpoint_max))
-            del tensors  # make room for the older checkpoint's weights
-            if self._saving.keep_moments == NEWEST:
-                drop_older_moments(self._directory.path, step)
+        with self._run.tensors(is_regular) as state:
+            tensors = state | self._source.checkpoint_tensors()
+            if self._run.engine.is_chief:
+                keep = self._saving.keep_checkpoint_max
+                LOG.info("saved %s", save_checkpoint(self._directory.path, step, tensors, keep))
+            else:
+                list(map(np.shape, tensors.values()))  # reading a distributed variable involves all processes
+        if self._run.engine.is_chief and self._saving.keep_moments == NEWEST:
+            drop_older_moments(self._directory.path, step)
 
 
 class _ShowProgress(Callback):

@@ -1,7 +1,9 @@
 """Adam with weight decay, as in Google's optimization.py, with few passes over memory."""
 
+import contextlib
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import keras
@@ -188,33 +190,38 @@ class AdamWeightDecay:
         """Return all variables that `apply` changes."""
         return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
 
-    def moments(self) -> dict[str, np.ndarray]:
-        """Return `<name>/adam_m` and `<name>/adam_v`, float32, as in Google's checkpoints.
+    @contextlib.contextmanager
+    def moments(self) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
+        """Yield functions that return `<name>/adam_m` and `<name>/adam_v`, float32, as in Google's checkpoints.
 
-        The slots are then set as `restore` would set them, so a run that saves and a resumed run
-        continue with identical numbers. The arrays may share memory, see memory_of.
+        In the context, the slots hold v itself, so that no copies are needed. Then they are set as
+        `restore` would set them, so a run that saves and a resumed run continue with identical numbers.
+        The arrays may share memory, see memory_of: do not keep them, or the slots need new memory.
         """
-        moments = {}
-        for name in self.weights:
-            moments[f"{name}/adam_m"] = variables.memory_of(self.first[name])
-            second = variables.memory_of(self.second[name])
-            _, moments[f"{name}/adam_v"] = variables.new_tensor(second.shape)
-            np.multiply(second, self.second_scale, out=moments[f"{name}/adam_v"])
-            del second  # the next line replaces its memory
-            self._set_second(name, moments[f"{name}/adam_v"])
-        return moments
+        for name, slot in self.second.items():
+            self._set_second(name, np.multiply, variables.memory_of(slot))
+        try:
+            slots_by_ending = {"adam_m": self.first, "adam_v": self.second}
+            yield {
+                f"{name}/{ending}": functools.partial(variables.memory_of, slots[name])
+                for ending, slots in slots_by_ending.items()
+                for name in self.weights
+            }
+        finally:
+            for name, slot in self.second.items():
+                self._set_second(name, np.divide, variables.memory_of(slot))
 
     def restore(self, moments: dict[str, np.ndarray], step: int) -> None:
         """Set the moments from a checkpoint, and the number of finished steps."""
         for name in self.weights:
             self.first[name].assign(moments[f"{name}/adam_m"])
-            self._set_second(name, moments[f"{name}/adam_v"])
+            self._set_second(name, np.divide, moments[f"{name}/adam_v"])
         self.step.assign(step)
 
-    def _set_second(self, name: str, second: np.ndarray) -> None:
-        """Set the slot from v, the value in checkpoints."""
+    def _set_second(self, name: str, scale: np.ufunc, second: np.ndarray) -> None:
+        """Set the slot from v, the value in checkpoints, with np.divide; from the slot to v with np.multiply."""
         slot, values = variables.new_tensor(second.shape)
-        np.divide(second, self.second_scale, out=values)
+        scale(second, self.second_scale, out=values)
         self.second[name].assign(slot)
 
 

@@ -1,1 +1,1 @@
-"""Readers for weight files, without TensorFlow and without running code in the files."""
+"""Readers and writers for weight files, without TensorFlow and without running code in the files."""

@@ -18,7 +18,7 @@ from bert_cli.base.binary_formats import mask, masked_crc32c, read_varint
 from bert_cli.base.files import check_no_pointer, file_size, list_directory, open_binary, read_bytes
 
 # NumPy's names of the fixed-size types, by their numbers in TensorFlow's DataType.
-_DTYPES = {
+DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 8: "complex64", 9: "int64", 10: "bool",
     14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Return whether this is an array that `read_array` can read."""
-        return self.dtype in _DTYPES and not self.is_sliced
+        return self.dtype in DTYPES and not self.is_sliced
 
 
 def read_index(prefix: str, verify_checksums: bool = False) -> dict[str, Entry]:
@@ -125,7 +125,7 @@ def read_array(entry: Entry, name: str) -> np.ndarray:
         OSError: if the data file cannot be read.
     """
     # Compute the checksum while reading into the array: one pass, and no second copy.
-    values = np.empty(entry.shape, _DTYPES[entry.dtype])
+    values = np.empty(entry.shape, DTYPES[entry.dtype])
     raw = values.reshape(-1).view(np.uint8)
     with open_binary(entry.path) as file:
         if _checksum(file, entry.offset, entry.size, raw) != entry.checksum:
@@ -158,7 +158,7 @@ def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) ->
     # Skip dimensions of 0, which would hide overflow in the product.
     if len(entry.shape) > _MAX_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
-    dtype = _DTYPES.get(entry.dtype)
+    dtype = DTYPES.get(entry.dtype)
     size = _total_data_size(prefix) if entry.is_sliced else entry.size
     count = math.prod(entry.shape)
     width = np.dtype(dtype).itemsize if dtype else 1
@@ -202,7 +202,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
         yield tag >> 3, value
 
 
-_MAGIC = 0xDB4775248B80FB57
+TABLE_MAGIC = 0xDB4775248B80FB57
 # Bytes. The trailer after each block contains its compression (1) and checksum (4).
 _FOOTER, _TRAILER = 48, 5
 
@@ -215,7 +215,7 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
     Raises:
         ValueError: if `data` is not a table.
     """
-    if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
+    if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != TABLE_MAGIC:
         raise ValueError("the index is not a table")
     end = 0
     for start, length in _blocks(data):

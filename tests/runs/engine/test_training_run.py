@@ -15,7 +15,8 @@ from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.settings.devices import Devices
 from bert_cli.training import loss_scale
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
-from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
+from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.configs import small_config
 from tests.train_rows import Called, train_rows

@@ -10,7 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.runs.resuming import find_state
 from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
 FOREIGN = "mine"
 TASK_FILES = ("test_results.tsv", "predictions.tsv")

@@ -9,8 +9,9 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.records.tfrecord import masked_crc32c
-from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
+from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.formats.checkpoint_index import read_index
+from bert_cli.weights.formats.checkpoint_writer import write_tf1
 
 MAGIC = 0xDB4775248B80FB57
 
@@ -83,7 +84,10 @@ def test_an_index_from_tensorflow(tmp_path):
         "half": np.float16(2),
     }
     tensors["brain"] = tf.cast([1.0, 2.0], tf.bfloat16)
-    write_tf1(prefix, tensors)
+    tf.raw_ops.SaveV2(
+        prefix=prefix, tensor_names=list(tensors), shape_and_slices=[""] * len(tensors),
+        tensors=[tf.convert_to_tensor(values) for values in tensors.values()],
+    )  # fmt: skip
     read_index(prefix)
     objects = str(tmp_path / "objects")
     tf.train.Checkpoint(variable=tf.Variable(np.ones((4, 3), np.float32))).write(objects)
