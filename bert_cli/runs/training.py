@@ -1,6 +1,7 @@
 """Training phase: start or resume the training, then load the best weights."""
 
 import contextlib
+import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,7 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
+from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.loop import Callback, TrainingFigures
 from bert_cli.weights.path import find_checkpoint
@@ -86,6 +88,10 @@ def open_and_train(
     if plan.finished_checkpoint is None:
         trained = _train(task, engine, predictor, model, data, plan, recorders, best, stack, shared)
         last_step, figures = trained.global_step, trained._asdict()
+        if not shared:
+            # Free the optimizer and the traced step, which are in cycles: later phases can use their memory.
+            gc.collect()
+        release_free_memory()
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), engine.is_chief)
     else:
         last_step = step_number(plan.finished_checkpoint)
