@@ -77,7 +77,7 @@ def _rename_when_complete(path: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def open_new(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file for many bytes: remote as in atomic_write, local and incomplete until the block ends."""
+    """Open a new binary file, which is complete when the block ends."""
     opener, naming = (gfile(path).GFile, _rename_when_complete) if is_remote(path) else (open, contextlib.nullcontext)
     with naming(path) as temporary, opener(temporary, "wb") as file:
         yield file

@@ -149,7 +149,7 @@ def saved_step(reader: Reader) -> int:
 
 
 def data_files(prefix: str) -> list[str]:
-    """Return the files of a checkpoint from `write_tf1`, the index last: it makes the checkpoint visible."""
+    """Return the files of `write_tf1`, the index last: it makes the checkpoint visible."""
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 

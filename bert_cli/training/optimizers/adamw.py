@@ -192,7 +192,7 @@ class AdamWeightDecay:
 
     @contextlib.contextmanager
     def moments(self) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
-        """Yield functions that return `<name>/adam_m` and `<name>/adam_v`, float32, as in Google's checkpoints.
+        """Yield a function per moment that returns it, float32, as in Google's checkpoints.
 
         In the context, the slots hold v itself, so that no copies are needed. Then they are set as
         `restore` would set them, so a run that saves and a resumed run continue with identical numbers.
@@ -219,7 +219,7 @@ class AdamWeightDecay:
         self.step.assign(step)
 
     def _set_second(self, name: str, scale: np.ufunc, second: np.ndarray) -> None:
-        """Set the slot from v, the value in checkpoints, with np.divide; from the slot to v with np.multiply."""
+        """Set the slot from v with np.divide, or to v, the value in checkpoints, with np.multiply."""
         slot, values = variables.new_tensor(second.shape)
         scale(second, self.second_scale, out=values)
         self.second[name].assign(slot)
