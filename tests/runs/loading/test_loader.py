@@ -16,6 +16,7 @@ from bert_cli.runs.loading.loader import load_model
 from bert_cli.serving.processes import share
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights import checkpoint as checkpoint_files
+from bert_cli.weights.formats import checkpoint_writer
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
@@ -52,7 +53,7 @@ def test_shared_weights_give_the_sizes_of_an_electra(tmp_path, monkeypatch):
     shapes = {f"electra/embeddings/{name}_embeddings": (7, 8) for name in ("word", "position", "token_type")}
     shapes["electra/encoder/layer_0/intermediate/dense/kernel"] = (16, 24)
     path = str(tmp_path / "electra_small")
-    checkpoint_files.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+    checkpoint_writer.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     monkeypatch.setattr(checkpoint_files, "_SHARED_READERS", {})
     checkpoint = find_checkpoint(path)
@@ -62,7 +63,7 @@ def test_shared_weights_give_the_sizes_of_an_electra(tmp_path, monkeypatch):
 
 
 def test_a_tensorflow_checkpoint_is_opened_once(checkpoint, monkeypatch):
-    checkpoint_files.write_tf1(checkpoint.location, {"bert/pooler/dense/bias": np.zeros(8, np.float32)})
+    checkpoint_writer.write_tf1(checkpoint.location, {"bert/pooler/dense/bias": np.zeros(8, np.float32)})
     prefixes = []
     read_index = checkpoint_files.read_index
     monkeypatch.setattr(checkpoint_files, "read_index", lambda *a, **k: prefixes.append(a[0]) or read_index(*a, **k))
