@@ -39,8 +39,8 @@ from bert_cli.runs.resuming import find_state
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
-from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.hugging_face_files import read_tokenizer_json
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.h5_files import KerasReader

@@ -72,7 +72,7 @@ runs.tasks.classification: metrics problem_types flags settings text examples.la
     examples.table_files examples features weights heads outputs inference runs.run_directory
     runs.loading predicting runs.engine runs.tasks
 runs.extraction: flags model settings text examples.table_files examples features outputs
-    outputs.vectors report inference runs.loading predicting runs.engine
+    outputs.vectors report runs.loading predicting runs.engine
 runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
 runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
 runs: metrics flags settings text features weights training.optimizers training outputs report
@@ -115,10 +115,10 @@ MAX_REACH = {
     "import bert_cli": 2,
     "keras.Encoder": 48,
     "text.tokenization": 11,
-    "vocab.txt": 16,
-    "api.Tokenizer": 32,
-    "bert-tokenize": 50,
-    "bert-serve": 159,
+    "vocab.txt": 15,
+    "api.Tokenizer": 31,
+    "bert-tokenize": 49,
+    "bert-serve": 153,
 }
 
 

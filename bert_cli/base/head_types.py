@@ -1,4 +1,4 @@
-"""Heads that a checkpoint can have besides its encoder: names, variables and parameter counts.
+"""Heads that a checkpoint can have besides its encoder, and the layers that they read.
 
 This module imports no TensorFlow.
 """

@@ -27,8 +27,8 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.model.config import BertConfig
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model

@@ -12,8 +12,8 @@ from bert_cli.base.spec import EXAMPLE_WEIGHT
 from bert_cli.features.encoded_text import LabeledText
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, describe_cuts, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 

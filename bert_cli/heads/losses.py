@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 # Lower bound for 1 - p in the focal loss: the slope of the power is infinite at 0, and the loss is
 # negligible there.

@@ -13,11 +13,10 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, num_trained_texts

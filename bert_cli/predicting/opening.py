@@ -1,28 +1,28 @@
-"""Functions that put a trained network on an engine, with its weights."""
+"""Opening of trained models for new texts: flags of each kind, and its network on an engine.
 
+The flags are groups of the command that trains the model. The training run's flags.txt has the values.
+"""
+
+import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from bert_cli.flags.option import group
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.settings.devices import Devices
-
-if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
-import dataclasses
-from typing import Any, TypeVar
-
-from bert_cli.flags.option import group
-from bert_cli.settings.classification import Classification
 from bert_cli.settings import controls
+from bert_cli.settings.classification import Classification
 from bert_cli.settings.data import Choices, LabelKind
-from bert_cli.settings.devices import WITHOUT_INT8
+from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles
 from bert_cli.settings.squad import WINDOW_LENGTH, AnswerSearch, Squad
 from bert_cli.settings.tagging import TaggerModel, Tagging
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
 
 Settings = TypeVar("Settings")
 

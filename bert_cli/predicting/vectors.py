@@ -1,4 +1,4 @@
-"""Encoders that are opened to turn texts into vectors."""
+"""Vectors of texts: encoders that are opened for them, and pooling over tokens."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

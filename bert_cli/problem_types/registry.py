@@ -6,11 +6,10 @@ examples.glue has the files of these tasks.
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 # --help and error messages list the types in this order.
 PROBLEM_TYPES: dict[str, ProblemType] = {

@@ -30,7 +30,6 @@ from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunRes
 from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
-from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
@@ -117,7 +116,6 @@ def run_once(
         evaluation = evaluate(task, model, data, trained) if phases.do_eval else None
         report |= evaluation.report if evaluation else {}
         if settings.inference.do_predict:
-            release_free_memory()
             report |= task.predict(predictor, data, evaluation)
         report |= run_facts(predictor, token_sequences(data), time.monotonic() - start)
         if predictor.is_chief:

@@ -15,6 +15,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
+from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings
 
@@ -54,6 +55,7 @@ def evaluate(
         LOG.log(RESULT, line)
     baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
+    release_free_memory()  # a prediction may follow, which can use it
     plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     entries: JsonObject = {
         "eval": {**plain_results, **member_object(evaluation.report, "eval")},

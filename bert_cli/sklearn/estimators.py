@@ -14,9 +14,9 @@ from bert_cli.api.classifier import Classifier
 from bert_cli.api.inputs.texts import Texts, read_texts
 from bert_cli.api.results.predictions import Predictions
 from bert_cli.base.errors import InputError
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 
 class _BertEstimator(BaseEstimator):

@@ -1,4 +1,7 @@
-"""Reader of tokenizer.json, which refuses tokenizers that are not BERT's and names the difference."""
+"""Reader of Hugging Face's tokenizer files: tokenizer.json, and added tokens from all files.
+
+It refuses tokenizers that are not BERT's and names the difference.
+"""
 
 import dataclasses
 from collections.abc import Iterator, Sequence

@@ -8,10 +8,9 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.metrics.multi_label import tune_thresholds
 from bert_cli.problem_types.calibration import Abstention, Calibration, find_calibration, write_calibration
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 LABELS = LabelSet(("no", "yes"))
 SEVERAL = LabelSet(("x", "y"), np.array([0.5, 0.5]))

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.linear_models import logistic_probabilities, ridge_values
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 FEATURES = csr_matrix(np.array([[1.0, 0], [1, 0.1], [0, 1], [0.1, 1]]))
 NEW_FEATURES = csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.parts import LabelReader, LabelSet
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 
 class LengthReader(LabelReader):

@@ -11,7 +11,7 @@ from bert_cli.api.inputs.label_types import find_label_type
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
-from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 
 _FLAGS = frozenset((0, 1))  # also contains the equal values False, True, 0.0 and 1.0
 _NEEDED = "a 0 or 1 per label"

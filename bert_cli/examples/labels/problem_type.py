@@ -7,10 +7,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.examples.labels.lists import ListCells
 from bert_cli.problem_types.columns import FLAGS, SKIP_ADVICE, LabelCells, may_be_missing
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import has_comma
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 _INDICES = re.compile(r"\d+(?:\s*,\s*\d+)+")  # class indices separated by commas
 _SINGLE_LABEL_ADVICE = "--problem_type=single_label if a text has exactly one"

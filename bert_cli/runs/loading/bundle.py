@@ -24,11 +24,10 @@ from bert_cli.model.config_files import (
     read_hugging_face_problem,
 )
 from bert_cli.problem_types.calibration import Calibration, find_calibration
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES, TASK_FACTS, problem_type
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.paths import ModelPaths
 from bert_cli.runs.run_directory.manifest import check_labels

@@ -8,6 +8,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
 from bert_cli.runs.loading.paths import ModelPaths, find_paths, named_or_builtin, read_vocab_size, refuse_other_network
 from bert_cli.runs.loading.vocab_file import check_casing, load_from_vocab_file, report_tokenizer
+from bert_cli.text.hugging_face_files import TokenizerPaths
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import (
     StoredTokenizer,
@@ -16,7 +17,6 @@ from bert_cli.text.tokenizer_files import (
     read_casing,
     read_tokenizer,
 )
-from bert_cli.text.hugging_face_files import TokenizerPaths
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.path import HUB, CheckpointPath

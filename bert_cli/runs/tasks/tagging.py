@@ -28,7 +28,7 @@ from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
-from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest

@@ -6,10 +6,10 @@ import pytest
 
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.api.results.predictions import Prediction, make_predictions
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 LABELS = LabelSet(("bad", "good"), np.array([0.5, 0.5]))
 PROBABILITIES = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.625]], np.float32)

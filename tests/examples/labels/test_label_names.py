@@ -5,8 +5,8 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.label_names import find_label_names, natural_key, warn_about_few_rows
 from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 
 def column(*labels):

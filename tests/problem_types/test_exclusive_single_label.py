@@ -5,8 +5,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.parts import LabelSet
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 LABELS = LabelSet(("no", "yes"))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
