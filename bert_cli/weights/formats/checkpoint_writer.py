@@ -1,6 +1,6 @@
 """Writer for TF1 checkpoints that needs memory for one variable at a time.
 
-The files are the same, byte for byte, as those of TensorFlow's SaveV2, which needs all variables in
+The files equal TensorFlow's from SaveV2, byte for byte, but SaveV2 needs all variables in
 memory at once. The index is a LevelDB table, see `checkpoint_index`.
 """
 
