@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON, LOG
 from bert_cli.flags.command import Command
-from bert_cli.serving.api_keys import ApiKeys
+from bert_cli.serving.access import ApiKeys
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -102,13 +102,12 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
         keys: API keys.
         listeners: listening sockets, which all processes share: for requests, and for metrics.
     """
+    from bert_cli.serving.access import RequestLog
     from bert_cli.serving.app import State
     from bert_cli.serving.loading import load_served
-    from bert_cli.serving.request_log import RequestLog
     from bert_cli.serving.served_model import Options
     from bert_cli.serving.server import serve
-    from bert_cli.serving.service import Service
-    from bert_cli.serving.watching import Watcher
+    from bert_cli.serving.service import Service, Watcher
 
     options = Options(settings.devices.precision, settings.devices.engine)
     service = Service({name: load_served(name, path, options) for name, path in paths.items()}, settings.limits)

@@ -118,7 +118,7 @@ MAX_REACH = {
     "vocab.txt": 15,
     "api.Tokenizer": 31,
     "bert-tokenize": 49,
-    "bert-serve": 153,
+    "bert-serve": 150,
 }
 
 

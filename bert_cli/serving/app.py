@@ -13,11 +13,16 @@ from starlette.exceptions import HTTPException
 from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.serving.api_keys import ApiKeys
-from bert_cli.serving.pages import render_page, route_arguments
-from bert_cli.serving.request_log import RequestLog, begin_request, current_request_id, with_request_id
+from bert_cli.serving.access import ApiKeys, RequestLog, begin_request, current_request_id, with_request_id
 from bert_cli.serving.requests import is_allowed_host, normalize_scope, parse_object, public_prefix, read_body
-from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
+from bert_cli.serving.responses import (
+    RequestError,
+    UnreadBodyResponse,
+    error_response,
+    json_response,
+    render_page,
+    route_arguments,
+)
 from bert_cli.serving.service import Service
 
 # Paths that need no API key.

@@ -15,7 +15,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.serving.request_log import current_request_id
+from bert_cli.serving.access import current_request_id
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item
 

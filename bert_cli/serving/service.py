@@ -1,17 +1,30 @@
-"""The service that the HTTP routes call: models by name, a request queue, and answers."""
+"""The service that the HTTP routes call: models by name, a request queue, answers, and reloading.
+
+Newer checkpoints replace models (--watch), and SIGHUP reloads models and API keys.
+"""
 
 import asyncio
+import contextlib
+import glob
+import os
+import queue
 import time
+from collections.abc import Mapping
+from threading import Thread
 from typing import Any
 
+from bert_cli.base.errors import first_line
 from bert_cli.base.json_files import JsonObject
+from bert_cli.base.log import LOG
 from bert_cli.serving import requests
+from bert_cli.serving.access import ApiKeys, note_texts
 from bert_cli.serving.batching import Batcher
+from bert_cli.serving.loading import load_served
 from bert_cli.serving.metrics import Metrics
-from bert_cli.serving.request_log import note_texts
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.serving.served_model import Item, Options, ServedModel
 from bert_cli.settings.serving import Limits
+from bert_cli.weights.path import find_checkpoint
 
 # Every model has this version in TensorFlow Serving's API, even after --watch replaces the model.
 _VERSION = "1"
@@ -133,3 +146,116 @@ class Service:
 
 def _model_object(model: ServedModel) -> JsonObject:
     return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli", **model.describe()}
+
+
+class Watcher:
+    """Thread that looks for new checkpoints, regularly or when a reload is requested."""
+
+    def __init__(
+        self, service: Service, paths: Mapping[str, str], options: Options, keys: ApiKeys, seconds: float | None
+    ):
+        """Start the thread.
+
+        Args:
+            service: contains the models that are replaced.
+            paths: each model's directory, by name. The newest checkpoint there is used.
+            options: flags for loading.
+            keys: API keys that a reload reads again.
+            seconds: time between two checks; None to check only on request.
+        """
+        self._service = service
+        self._paths = dict(paths)
+        self._options = options
+        self._keys = keys
+        self._seconds = seconds
+        # By model name: the checkpoint that could not be loaded, or else the error message.
+        self._rejected: dict[str, str] = {}
+        self._versions = {name: file_version(model.checkpoint.location) for name, model in service.models.items()}
+        # Its `put` is reentrant, so signal handlers may call it. True requests a reload, False ends
+        # the thread.
+        self._requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._thread = Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def request_reload(self) -> None:
+        """Let the thread read API keys and checkpoints again; signal handlers may call this."""
+        self._requests.put(True)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._requests.put(False)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            is_reload = None
+            with contextlib.suppress(queue.Empty):
+                is_reload = self._requests.get(timeout=self._seconds)
+            if is_reload is False:
+                return
+            if is_reload:
+                self._reload_keys()
+            for name, path in self._paths.items():
+                if is_reload:
+                    # Try a rejected checkpoint again, because its files may have been repaired.
+                    self._rejected.pop(name, None)
+                self.update(name, path, is_reload=bool(is_reload))
+
+    def _reload_keys(self) -> None:
+        is_success = False
+        try:
+            self._keys.reload()
+            is_success = True
+            LOG.info("reload: %d API keys", len(self._keys))
+        except Exception as error:
+            LOG.error("error: %s; the old API keys stay valid", first_line(error))
+        self._service.metrics.count_key_reload(is_success)
+
+    def update(self, name: str, path: str, is_reload: bool = False) -> None:
+        """Replace the model if its directory has a checkpoint that is not served yet.
+
+        A checkpoint that cannot be loaded is logged once, and the old model continues.
+
+        Args:
+            name: name of the model.
+            path: its directory.
+            is_reload: also replace a model if the files of its checkpoint have changed.
+        """
+        newest = self._rejected.get(name, "")
+        served = self._service.models[name].checkpoint
+        try:
+            # Be strict: a damaged checkpoint is an error here, instead of using an older one.
+            newest = find_checkpoint(path, "output_dir", strict=True).location
+            version = file_version(newest)
+            has_changed = newest != served.location or (is_reload and version != self._versions[name])
+            if not has_changed and is_reload:
+                LOG.info("reload: %s: %s is the newest checkpoint", name, served.name)
+            if not has_changed or newest == self._rejected.get(name):
+                return
+            # Load and check the new model while the old one still answers.
+            model = load_served(name, newest, self._options)
+        except Exception as error:
+            if self._rejected.get(name) != (newest or str(error)):
+                self._rejected[name] = newest or str(error)
+                self._service.metrics.count_reload(name, is_success=False)
+                LOG.error(
+                    "error: %s cannot be used: %s; %s stays in use", newest or path, first_line(error), served.name
+                )
+            return
+        self._rejected.pop(name, None)
+        self._versions[name] = version
+        self._service.replace_model(name, model)
+        self._service.metrics.count_reload(name, is_success=True)
+        LOG.info("%s: now serving %s", name, model.checkpoint.name)
+
+
+def file_version(location: str) -> list[tuple[str, int, int]]:
+    """Return name, size and time of change (ns) for all files of a checkpoint.
+
+    Args:
+        location: a prefix, file or directory, as in `CheckpointPath`.
+    """
+    escaped = glob.escape(location)
+    paths = glob.glob(f"{escaped}/*") if os.path.isdir(location) else glob.glob(f"{escaped}*")
+    states = [(path, os.stat(path)) for path in sorted(paths)]
+    return [(path, state.st_size, state.st_mtime_ns) for path, state in states]

@@ -588,7 +588,7 @@ def test_server_needs_only_its_requirements(trained_once):
         "from bert_cli.serving.served_model import Item, Options\n"
         f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"
         "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
-        "import bert_cli.serving.watching, bert_cli.serving.processes\n"
+        "import bert_cli.serving.service, bert_cli.serving.processes\n"
         "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
 import re
 
 from bert_cli import __version__
-from bert_cli.serving.pages import render_page, route_arguments
+from bert_cli.serving.responses import render_page, route_arguments
 
 
 def test_the_policy_allows_only_the_scripts_of_the_page():

@@ -2,7 +2,7 @@
 
 import os
 
-from bert_cli.serving.watching import file_version
+from bert_cli.serving.service import file_version
 
 
 def test_versions_have_all_files_of_a_prefix(tmp_path):

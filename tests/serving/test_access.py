@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from bert_cli.serving import request_log
+from bert_cli.serving import access
 from bert_cli.serving.responses import error_response
 
 
@@ -22,7 +22,7 @@ def scope_with(*headers, path=b"/predict"):
 
 
 def id_for(value):
-    return request_log.begin_request(scope_with((b"host", b"a"), (b"x-request-id", value))).id
+    return access.begin_request(scope_with((b"host", b"a"), (b"x-request-id", value))).id
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_invalid_ids_are_replaced(value):
 
 def test_concurrent_requests_have_separate_records():
     async def answer(name):
-        request_log.begin_request(scope_with((b"x-request-id", name)))
+        access.begin_request(scope_with((b"x-request-id", name)))
         await asyncio.sleep(0.01)
-        return request_log.current_request_id()
+        return access.current_request_id()
 
     async def answer_two():
         return await asyncio.gather(answer(b"one"), answer(b"two"))
@@ -69,8 +69,8 @@ def test_line_has_no_line_ends_from_the_path(caplog):
     try:
         with caplog.at_level(logging.INFO, "bert_cli"):
             path = b"/predict%0Aerror:%20no\xff" + b"x" * 500
-            lines = request_log.RequestLog()
-            lines.add(request_log.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
+            lines = access.RequestLog()
+            lines.add(access.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
             assert not caplog.records
             lines.write()
             lines.write()

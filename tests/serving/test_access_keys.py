@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.serving.api_keys import ApiKeys
+from bert_cli.serving.access import ApiKeys
 
 
 @pytest.fixture
