@@ -1,10 +1,12 @@
-"""Varints and checksums in Google's binary formats: protobuf, LevelDB, TFRecord, TF1 checkpoints."""
+"""Varints, protobuf fields and checksums in Google's binary formats: protobuf, LevelDB, TFRecord, TF1 checkpoints."""
 
 import struct
 
 import google_crc32c
 
 LONGEST_VARINT = 10  # bytes used by 64 bits
+# Wire types of protocol buffers.
+VARINT, BYTES, FIXED32 = 0, 2, 5
 _MASK_DELTA = 0xA282EAD8
 
 
@@ -35,6 +37,21 @@ def write_varint(value: int) -> bytes:
         value >>= 7
     groups.append(value)
     return bytes(groups)
+
+
+def integer_field(field: int, number: int) -> bytes:
+    """Return a protobuf field with an integer; a negative one has 64 bits."""
+    return field_key(field, VARINT) + write_varint(number & (1 << 64) - 1)
+
+
+def bytes_field(field: int, content: bytes) -> bytes:
+    """Return a protobuf field with a message, a text or bytes."""
+    return field_key(field, BYTES) + write_varint(len(content)) + content
+
+
+def field_key(field: int, wire_type: int) -> bytes:
+    """Return what precedes a protobuf field's value."""
+    return write_varint(field << 3 | wire_type)
 
 
 def mask(checksum: int) -> bytes:

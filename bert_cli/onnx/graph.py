@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.base.binary_formats import FIXED32, bytes_field, field_key, integer_field
+
 OPSET, IR_VERSION = 20, 9  # the newest versions that onnxruntime 1.17 can read
 TEXTS = ("batch", "length")  # shape of token ids
 FLOAT, INT8, INT32, INT64 = 1, 3, 6, 7  # numbers for element types
 _ELEMENT_TYPES = {"float32": FLOAT, "uint8": 2, "int8": INT8, "int32": INT32, "int64": INT64}
 _EXTERNAL = 1  # data_location for values outside the model
-# Wire types of protocol buffers.
-_VARINT, _BYTES, _FIXED32 = 0, 2, 5
 # Attribute types: their numbers, and the fields that hold their values.
 _ATTRIBUTE_FLOAT, _ATTRIBUTE_INT, _ATTRIBUTE_STRING, _ATTRIBUTE_INTS = 1, 2, 3, 7
 Shape = Sequence[str | int]
@@ -136,10 +136,10 @@ class Node(NamedTuple):
     attributes: Mapping[str, Any]
 
     def encode(self) -> bytes:
-        parts = [*(_text(1, name) for name in self.input), *(_text(2, name) for name in self.output)]
-        parts += [_text(3, self.name), _text(4, self.op_type)]
-        parts += [_message(5, _attribute(name, value)) for name, value in sorted(self.attributes.items())]
-        return b"".join(parts) + (_text(7, self.domain) if self.domain is not None else b"")
+        fields = [*(_text(1, name) for name in self.input), *(_text(2, name) for name in self.output)]
+        fields += [_text(3, self.name), _text(4, self.op_type)]
+        fields += [bytes_field(5, _attribute(name, value)) for name, value in sorted(self.attributes.items())]
+        return b"".join(fields) + (_text(7, self.domain) if self.domain is not None else b"")
 
 
 class Value(NamedTuple):
@@ -150,9 +150,9 @@ class Value(NamedTuple):
     shape: Shape
 
     def encode(self) -> bytes:
-        sizes = (_text(2, size) if isinstance(size, str) else _integer(1, size) for size in self.shape)
-        shape = _message(2, b"".join(_message(1, size) for size in sizes))
-        return _text(1, self.name) + _message(2, _message(1, _integer(1, self.element_type) + shape))
+        sizes = (_text(2, size) if isinstance(size, str) else integer_field(1, size) for size in self.shape)
+        shape = bytes_field(2, b"".join(bytes_field(1, size) for size in sizes))
+        return _text(1, self.name) + bytes_field(2, bytes_field(1, integer_field(1, self.element_type) + shape))
 
 
 def encode_constant(name: str, value: np.ndarray, location: Mapping[str, str] | None = None) -> bytes:
@@ -163,13 +163,13 @@ def encode_constant(name: str, value: np.ndarray, location: Mapping[str, str] | 
         value: its values.
         location: entries of external_data; if None, the values are part of the result.
     """
-    head = b"".join(_integer(1, size) for size in value.shape)
-    head += _integer(2, _ELEMENT_TYPES[value.dtype.name]) + _text(8, name)
+    head = b"".join(integer_field(1, size) for size in value.shape)
+    head += integer_field(2, _ELEMENT_TYPES[value.dtype.name]) + _text(8, name)
     if location is None:
         # The format is little-endian.
-        return head + _message(9, value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
-    entries = (_message(13, _text(1, key) + _text(2, text)) for key, text in location.items())
-    return head + b"".join(entries) + _integer(14, _EXTERNAL)
+        return head + bytes_field(9, value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
+    entries = (bytes_field(13, _text(1, key) + _text(2, text)) for key, text in location.items())
+    return head + b"".join(entries) + integer_field(14, _EXTERNAL)
 
 
 def encode_model(
@@ -189,49 +189,26 @@ def encode_model(
         ir_version: version of the format.
         opsets: version by domain.
     """
-    fields = [_message(1, node.encode()) for node in nodes]
+    fields = [bytes_field(1, node.encode()) for node in nodes]
     fields.append(_text(2, "bert"))
-    fields += [_message(5, constant) for constant in constants]
-    fields += [_message(11, value.encode()) for value in inputs]
-    fields += [_message(12, value.encode()) for value in outputs]
+    fields += [bytes_field(5, constant) for constant in constants]
+    fields += [bytes_field(11, value.encode()) for value in inputs]
+    fields += [bytes_field(12, value.encode()) for value in outputs]
     graph = b"".join(fields)
-    versions = (_message(8, _text(1, domain) + _integer(2, version)) for domain, version in opsets.items())
-    return b"".join([_integer(1, ir_version), _text(2, "bert_cli"), _message(7, graph), *versions])
+    versions = (bytes_field(8, _text(1, domain) + integer_field(2, version)) for domain, version in opsets.items())
+    return b"".join([integer_field(1, ir_version), _text(2, "bert_cli"), bytes_field(7, graph), *versions])
 
 
 def _attribute(name: str, value: Any) -> bytes:
     """Return an AttributeProto for a float, an int, a text or a list of integers."""
     if isinstance(value, float):
-        return _text(1, name) + _key(2, _FIXED32) + struct.pack("<f", value) + _integer(20, _ATTRIBUTE_FLOAT)
+        return _text(1, name) + field_key(2, FIXED32) + struct.pack("<f", value) + integer_field(20, _ATTRIBUTE_FLOAT)
     if isinstance(value, int):
-        return _text(1, name) + _integer(3, value) + _integer(20, _ATTRIBUTE_INT)
+        return _text(1, name) + integer_field(3, value) + integer_field(20, _ATTRIBUTE_INT)
     if isinstance(value, str):
-        return _text(1, name) + _text(4, value) + _integer(20, _ATTRIBUTE_STRING)
-    return _text(1, name) + b"".join(_integer(8, number) for number in value) + _integer(20, _ATTRIBUTE_INTS)
-
-
-def _integer(field: int, number: int) -> bytes:
-    return _key(field, _VARINT) + _varint(number)
+        return _text(1, name) + _text(4, value) + integer_field(20, _ATTRIBUTE_STRING)
+    return _text(1, name) + b"".join(integer_field(8, number) for number in value) + integer_field(20, _ATTRIBUTE_INTS)
 
 
 def _text(field: int, text: str) -> bytes:
-    return _message(field, text.encode())
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return _key(field, _BYTES) + _varint(len(content)) + content
-
-
-def _key(field: int, wire_type: int) -> bytes:
-    return _varint(field << 3 | wire_type)
-
-
-def _varint(number: int) -> bytes:
-    """Return a number in groups of 7 bits, the lowest first; negative ones have 64 bits."""
-    number &= (1 << 64) - 1
-    groups = bytearray()
-    while number > 0x7F:
-        groups.append(number & 0x7F | 0x80)
-        number >>= 7
-    groups.append(number)
-    return bytes(groups)
+    return bytes_field(field, text.encode())

@@ -12,7 +12,15 @@ from typing import IO
 import google_crc32c
 import numpy as np
 
-from bert_cli.base.binary_formats import mask, masked_crc32c, write_varint
+from bert_cli.base.binary_formats import (
+    FIXED32,
+    bytes_field,
+    field_key,
+    integer_field,
+    mask,
+    masked_crc32c,
+    write_varint,
+)
 from bert_cli.base.writing import open_new
 from bert_cli.weights.formats.checkpoint_index import DTYPES, TABLE_MAGIC
 
@@ -76,18 +84,14 @@ def _write_array(file: IO[bytes], values: np.ndarray, offset: int) -> tuple[byte
         chunk = raw[start : start + _CHUNK_BYTES].tobytes()
         checksum = google_crc32c.extend(checksum, chunk)
         file.write(chunk)
-    shape = b"".join(_message(2, _number(1, size)) for size in values.shape)
-    entry = _number(1, number) + _message(2, shape) + _number(4, offset) + _number(5, raw.size)
-    return entry + b"\x35" + mask(checksum), raw.size
+    shape = b"".join(bytes_field(2, _number(1, size)) for size in values.shape)
+    entry = _number(1, number) + bytes_field(2, shape) + _number(4, offset) + _number(5, raw.size)
+    return entry + field_key(6, FIXED32) + mask(checksum), raw.size
 
 
 def _number(field: int, value: int) -> bytes:
     """Return a protobuf field; proto3 omits a 0."""
-    return bytes([field << 3]) + write_varint(value) if value else b""
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return bytes([field << 3 | 2]) + write_varint(len(content)) + content
+    return integer_field(field, value) if value else b""
 
 
 def _table(entries: list[tuple[bytes, bytes]]) -> bytes:
