@@ -12,6 +12,8 @@ from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_ob
 from bert_cli.text.tokenizer_settings import ADDED_TOKENS, MAX_WORD, AddedToken
 from bert_cli.text.vocabulary import CLS, SEP, SPECIAL, UNK
 
+_CORRECT = "correct the file"
+_FETCH = "fetch the file again"
 _ADVICE = "only the WordPiece tokenizer of BERT can be computed here"
 _PREFIX = "##"
 # Required post-processor output for a text and for a pair: (token or text, segment).
@@ -48,7 +50,7 @@ def read_tokenizer_json(path: str) -> TokenizerJson:
     Raises:
         InputError: the file is damaged, or the tokenizer is not BERT's.
     """
-    values = read_json_object(path, advice="fetch the file again")
+    values = read_json_object(path, advice=_FETCH)
     model = expect(values.get("model"), dict, f"{path}: model", _ADVICE)
     # Files from 2020 have no type. Only WordPiece has a prefix for inner pieces but no merges.
     model_type = model.get(
@@ -62,7 +64,7 @@ def read_tokenizer_json(path: str) -> TokenizerJson:
     refuse_if(unknown_token != UNK, f"{path}: model.unk_token is {unknown_token!r}, not {UNK!r}; {_ADVICE}")
     ids = expect(model.get("vocab"), dict, f"{path}: model.vocab", _ADVICE)
     _check_ids(ids, path)
-    longest = expect(model.get(MAX_WORD, 100), int, f"{path}: model.{MAX_WORD}", "correct the file")
+    longest = expect(model.get(MAX_WORD, 100), int, f"{path}: model.{MAX_WORD}", _CORRECT)
     normalizer = _read_only_step(values.get("normalizer"), "normalizers", "BertNormalizer", f"{path}: normalizer")
     cleans_text = normalizer is None or _read_flag(normalizer, "clean_text", f"{path}: normalizer") is not False
     refuse_if(not cleans_text, f"{path}: normalizer.clean_text is false; {_ADVICE}")
@@ -72,7 +74,7 @@ def read_tokenizer_json(path: str) -> TokenizerJson:
         _read_flag(normalizer or {}, key, f"{path}: normalizer")
         for key in ("lowercase", "strip_accents", "handle_chinese_chars")
     ]
-    added = expect(values.get("added_tokens") or [], list, f"{path}: added_tokens", "correct the file")
+    added = expect(values.get("added_tokens") or [], list, f"{path}: added_tokens", _CORRECT)
     tokens = [
         read_added_token(token, token.get("id") if isinstance(token, dict) else None, f"{path}: added_tokens[{number}]")
         for number, token in enumerate(added)
@@ -88,12 +90,11 @@ def read_added_token(values: object, index: object, place: str) -> AddedToken:
         index: the token's id.
         place: file and key for messages.
     """
-    advice = "correct the file"
-    members = expect(values, dict, place, advice)
-    content = expect(members.get("content"), str, f"{place}.content", advice)
-    token_id = expect(index, int, f"{place}.id", advice)
-    refuse_if(token_id < 0, f"{place}.id: is below 0; {advice}")
-    refuse_if("\n" in content, f"{place}.content: has a line end, which no vocab.txt can hold; {advice}")
+    members = expect(values, dict, place, _CORRECT)
+    content = expect(members.get("content"), str, f"{place}.content", _CORRECT)
+    token_id = expect(index, int, f"{place}.id", _CORRECT)
+    refuse_if(token_id < 0, f"{place}.id: is below 0; {_CORRECT}")
+    refuse_if("\n" in content, f"{place}.content: has a line end, which no vocab.txt can hold; {_CORRECT}")
     flags = {name: _read_flag(members, name, place) for name in AddedToken(content, token_id).flags()}
     # Defaults in `tokenizers`: special tokens are searched for in the original text.
     defaults = {"normalized": not flags["special"]}
@@ -114,15 +115,13 @@ def _check_ids(ids: JsonObject, path: str) -> None:
     for token, index in ids.items():
         place = f"{path}: model.vocab[{token!r}]"
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-            raise InputError(f"{place}: is {index!r}, an id is needed; correct the file")
-        refuse_if(
-            index in tokens_by_id, f"{place}: has the id {index} of {tokens_by_id.get(index)!r}; correct the file"
-        )
+            raise InputError(f"{place}: is {index!r}, an id is needed; {_CORRECT}")
+        refuse_if(index in tokens_by_id, f"{place}: has the id {index} of {tokens_by_id.get(index)!r}; {_CORRECT}")
         tokens_by_id[index] = token
     # A larger gap is no vocabulary, and its list of tokens would use all memory.
     refuse_if(
         tokens_by_id and max(tokens_by_id) > 2 * len(tokens_by_id) + 1000,
-        f"{path}: model.vocab has ids up to {max(tokens_by_id, default=0)} for {len(tokens_by_id)} tokens; correct the file",
+        f"{path}: model.vocab has ids up to {max(tokens_by_id, default=0)} for {len(tokens_by_id)} tokens; {_CORRECT}",
     )
 
 
@@ -151,7 +150,7 @@ def _read_only_step(values: object, members: str, step_type: str, place: str) ->
 def _read_flag(values: JsonObject, key: str, place: str) -> bool | None:
     value = values.get(key)
     if value is not None and not isinstance(value, bool):
-        raise InputError(f"{place}.{key}: is {json_type(value)}, true or false is needed; correct the file")
+        raise InputError(f"{place}.{key}: is {json_type(value)}, true or false is needed; {_CORRECT}")
     return value
 
 
@@ -177,7 +176,6 @@ def _check_post_processor(values: object, place: str) -> None:
             raise InputError(f"{place}.{name}: is {texts[0]}, not {texts[1]}; {_ADVICE}")
 
 
-_CORRECT = "correct the file"
 _EXTRA = ("additional_special_tokens", "extra_special_tokens")
 
 
@@ -240,7 +238,7 @@ def _read_added_tokens_json(config: JsonObject, paths: TokenizerPaths) -> Iterat
     if not path:
         return
     special = set(SPECIAL) | {content for _, content in _extra_tokens(config, paths)}
-    for content, index in read_json_object(path, "fetch the file again").items():
+    for content, index in read_json_object(path, _FETCH).items():
         values = {"content": content, "special": content in special}
         yield path, read_added_token(values, index, f"{path}: {content}")
 
@@ -249,7 +247,7 @@ def _extra_tokens(config: JsonObject, paths: TokenizerPaths) -> Iterator[tuple[s
     """Yield (path, token) for the special tokens besides BERT's five."""
     special: JsonObject = {}
     if paths.special_tokens:
-        special = read_json_object(paths.special_tokens, "fetch the file again")
+        special = read_json_object(paths.special_tokens, _FETCH)
     for path, values in ((paths.config, config), (paths.special_tokens, special)):
         for key in _EXTRA:
             tokens = values.get(key) or []

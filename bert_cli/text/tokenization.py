@@ -35,8 +35,7 @@ _CJK = re.compile(
     "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
-# Entries in a cache before it is emptied. Chunks and words of English text then use
-# about 30 MB together.
+# Entries in a cache before it is emptied. Chunks and words of English text then use 30 MB together.
 CACHE_SIZE = 1 << 17
 # Longer chunks (a sentence without spaces, a URL, a line of base64) hardly ever repeat.
 _LONGEST_CACHED = 64
@@ -232,8 +231,7 @@ class FullTokenizer:
         Args:
             vocabulary: a Vocabulary, or ids by token.
             do_lower_case: whether to lower-case words and remove accents.
-            cache_size: maximum number of cached chunks and words, 0 for no cache; it
-                never changes a result.
+            cache_size: maximum number of cached chunks and words, 0 for none. Results are the same.
             settings: rules that differ from Google's.
         """
         if isinstance(vocabulary, Vocabulary):
@@ -256,18 +254,20 @@ class FullTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """Return a text's word pieces in order."""
-        if self.splitter:
-            return self._tokenize_fragments(text, self._tokenize)
-        return self._tokenize(text)
+        return self._tokenize_fragments(text, self._tokenize)
 
     def _tokenize(self, text: str) -> list[str]:
         return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, chunks(text))))
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the word pieces that `tokenize` returns."""
-        if self.splitter is None or self.splitter.split(text) == [text]:
-            return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
-        return [self.ids[piece] for piece in self.tokenize(text)]
+        ids: list[int] = []
+        for fragment in self.splitter.split(text) if self.splitter else (text,):
+            if isinstance(fragment, AddedToken):
+                ids.append(self.ids[fragment.content])
+            else:
+                ids.extend(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(fragment))))
+        return ids
 
     def words(self, text: str) -> list[str]:
         """Return a text's words and added tokens, before words are cut into pieces."""
