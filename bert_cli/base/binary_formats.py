@@ -1,4 +1,4 @@
-"""Varints, protobuf fields and checksums in Google's binary formats: protobuf, LevelDB, TFRecord, TF1 checkpoints."""
+"""Varints, fields and checksums in protobuf, LevelDB, TFRecord and TF1 checkpoints."""
 
 import struct
 
