@@ -142,17 +142,18 @@ def test_taggers_and_questions(served, tagger_once, answering):
 
 def test_the_openai_client(served, trained_once):
     openai = pytest.importorskip("openai")
-    client = openai.OpenAI(base_url=f"http://127.0.0.1:{served.port}/v1", api_key="none")
     expected = FeatureExtractor.load(str(trained_once[0]), normalize=True).extract(TEXTS)
-    # base64, which the client requests by default.
-    answer = client.embeddings.create(model="default", input=TEXTS)
-    np.testing.assert_allclose([item.embedding for item in answer.data], expected, atol=1e-6)
-    plain = client.embeddings.create(model="default", input=TEXTS[0], encoding_format="float")
-    np.testing.assert_allclose(plain.data[0].embedding, expected[0], atol=1e-6)
-    assert plain.usage.prompt_tokens == len(TEXTS[0].split()) + 2
-    assert [model.id for model in client.models.list()] == ["default", "tags", "answers"]
-    with pytest.raises(openai.NotFoundError, match="no model 'gpt-4'"):
-        client.embeddings.create(model="gpt-4", input="a")
+    # The client keeps its connection open. If it was left to the garbage collector, a later test would get the ResourceWarning.
+    with openai.OpenAI(base_url=f"http://127.0.0.1:{served.port}/v1", api_key="none") as client:
+        # base64, which the client requests by default.
+        answer = client.embeddings.create(model="default", input=TEXTS)
+        np.testing.assert_allclose([item.embedding for item in answer.data], expected, atol=1e-6)
+        plain = client.embeddings.create(model="default", input=TEXTS[0], encoding_format="float")
+        np.testing.assert_allclose(plain.data[0].embedding, expected[0], atol=1e-6)
+        assert plain.usage.prompt_tokens == len(TEXTS[0].split()) + 2
+        assert [model.id for model in client.models.list()] == ["default", "tags", "answers"]
+        with pytest.raises(openai.NotFoundError, match="no model 'gpt-4'"):
+            client.embeddings.create(model="gpt-4", input="a")
 
 
 def test_curl(served):
