@@ -56,7 +56,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     # text must fail fast.
     from bert_cli.predicting.mask_filler import open_masked_words, predict_masks, tokenize_masked_texts
 
-    pretrained = open_masked_words(model, settings.devices, settings.model.strict)
+    pretrained = open_masked_words(model, settings.devices, settings.model.strict, settings.files.come_together)
     reader = ChunkReader(input_file, settings.files.line_buffered, skips_blank=True)
     lines = read_texts(words, input_file, settings.text_files.encoding, reader.pipe)
     texts = tokenize_masked_texts(pretrained, lines, tokenizer, positions)

@@ -215,11 +215,13 @@ class Engine(Protocol):
     Attributes:
         precision: dtype of matrix products.
         is_chief: whether this process writes files.
+        concurrency: number of threads that call `run` at a time if there are many batches.
         compilation: thread that loads and compiles the network, or None. `run` waits for it.
     """
 
     precision: str
     is_chief: bool
+    concurrency: int
     compilation: Background[Any] | None
 
     def load(self, checkpoint: CheckpointPath) -> "tuple[LoadReport, int]":

@@ -3,8 +3,9 @@
 Importing TensorFlow takes seconds, so a single text is answered faster without it.
 """
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from bert_cli.features.row_batches import equal_length_groups, similar_length_gr
 from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.runners import (
+    ALL_THREADS,
     Runner,
     RunnerMaker,
     compile_graph,
@@ -22,12 +24,38 @@ from bert_cli.onnx.runners import (
     logits_runner,
     masked_words_runner,
 )
+from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Inference
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 
 # Tokens per batch: with more, the activations do not stay in the processor's cache.
 _MAX_TOKENS = 1024
+# Batches at a time: each takes memory for its activations.
+_MOST_BATCHES = 4
+
+
+class Shares(NamedTuple):
+    """The number of batches that are computed at a time, and the threads for each."""
+
+    batches: int
+    threads: int
+
+
+def share_processors(many: bool) -> Shares:
+    """Return how batches share this process's processors.
+
+    One batch by all threads is computed soonest. But threads wait for one another after each
+    operator, so many batches are computed faster if each has few threads.
+
+    Args:
+        many: see rows.open_engine.
+    """
+    processors = num_processors()
+    if not many or processors == 1:
+        return Shares(1, ALL_THREADS)
+    threads = -(-processors // _MOST_BATCHES)
+    return Shares(processors // threads, threads)
 
 
 class OnnxEngine:
@@ -45,6 +73,7 @@ class OnnxEngine:
         inference: Inference,
         open_backend: Callable[[], RunnerMaker],
         backend_version: Callable[[], str],
+        concurrency: int,
     ):
         """Prepare an engine without weights; `load` reads them.
 
@@ -54,6 +83,7 @@ class OnnxEngine:
             inference: engine and precision.
             open_backend: function that returns the function that makes a graph's runner.
             backend_version: function that returns the version of the backend's package.
+            concurrency: see engine.Engine.
 
         Raises:
             InputError: if the model is a tensorflow-hub module.
@@ -64,6 +94,7 @@ class OnnxEngine:
             raise InputError(f"--keep_padding: {inference.flag} computes no padding; leave one of them out")
         LOG.info("devices: 1 CPU, precision %s, by %s", inference.precision, inference.engine)
         self.precision = inference.precision
+        self.concurrency = concurrency
         self._name = inference.engine
         self._network = network
         self._config = config
@@ -138,8 +169,11 @@ class OnnxEngine:
         return outputs | {LOGITS: outputs[LOGITS][: len(masked)]}
 
 
-def open_onnxruntime(network: Network, config: BertConfig | ModuleConfig, inference: Inference) -> OnnxEngine:
-    """Return an engine with onnxruntime for `network`, `config` and `inference`, see OnnxEngine."""
+def open_onnxruntime(
+    network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
+) -> OnnxEngine:
+    """Return an engine with onnxruntime; see OnnxEngine, and rows.open_engine for `many`."""
+    shares = share_processors(many)
 
     def version() -> str:
         import onnxruntime
@@ -150,7 +184,7 @@ def open_onnxruntime(network: Network, config: BertConfig | ModuleConfig, infere
         # Import it here, while a thread reads weights: importing takes Python's lock.
         import onnxruntime  # noqa: F401
 
-        return compile_graph
+        return functools.partial(compile_graph, threads=shares.threads)
 
     assert inference.engine == ONNXRUNTIME, inference
-    return OnnxEngine(network, config, inference, open_backend, version)
+    return OnnxEngine(network, config, inference, open_backend, version, shares.batches)

@@ -1,7 +1,7 @@
 """OpenVINO as the backend of an engine for ONNX graphs, imported only when it is used."""
 
 import functools
-import threading
+import queue
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
 from bert_cli.inference.engine import Network
-from bert_cli.inference.onnx import OnnxEngine
+from bert_cli.inference.onnx import OnnxEngine, Shares, share_processors
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import Runner, RunnerMaker
@@ -25,17 +25,22 @@ _HINT = "INFERENCE_PRECISION_HINT"
 _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
 
 
-def open_openvino(network: Network, config: BertConfig | ModuleConfig, inference: Inference) -> OnnxEngine:
-    """Return an engine with OpenVINO for `network`, `config` and `inference`, see OnnxEngine."""
-    open_backend = functools.partial(_open_backend, inference.precision)
-    return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__)
+def open_openvino(
+    network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
+) -> OnnxEngine:
+    """Return an engine with OpenVINO; see OnnxEngine, and rows.open_engine for `many`."""
+    shares = share_processors(many)
+    open_backend = functools.partial(_open_backend, inference.precision, shares)
+    return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__, shares.batches)
 
 
-def _open_backend(precision: str) -> RunnerMaker:
+def _open_backend(precision: str, shares: Shares) -> RunnerMaker:
     """Return the function that makes a graph's runner."""
     core = _openvino().Core()
-    # Compute one batch at a time on all cores, which uses the least memory.
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
+    if shares.batches > 1:
+        # A stream computes one batch at a time.
+        hints |= {"NUM_STREAMS": str(shares.batches), "INFERENCE_NUM_THREADS": str(shares.batches * shares.threads)}
 
     def compile_graph(graph: Graph, external: Mapping[str, np.ndarray]) -> Runner:
         constants = {name: np.ascontiguousarray(value) for name, value in external.items()}
@@ -92,12 +97,17 @@ class _Running:
         # An output has several names if its last node is an Identity.
         self._outputs = {name: output for output in compiled.outputs for name in output.names}
         self._input_names = {name for model_input in compiled.inputs for name in model_input.names}
-        self._local = threading.local()
+        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        # A request handles one call at a time, so each thread uses a separate one.
-        if not hasattr(self._local, "request"):
-            self._local.request = self._compiled.create_infer_request()
         fed = {name: values for name, values in inputs.items() if name in self._input_names}
-        results = self._local.request.infer(fed, share_inputs=True)
-        return {name: results[output] for name, output in self._outputs.items()}
+        # A request handles one call at a time. It keeps its memory for activations, so use it again.
+        try:
+            request = self._idle.get_nowait()
+        except queue.Empty:
+            request = self._compiled.create_infer_request()
+        try:
+            results = request.infer(fed, share_inputs=True)
+            return {name: results[output] for name, output in self._outputs.items()}
+        finally:
+            self._idle.put(request)

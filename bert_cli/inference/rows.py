@@ -1,9 +1,11 @@
 """Rows through an engine: batches by length, results in row order, progress and throughput."""
 
+import collections
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.weights.path import CheckpointPath
 
 Run = Callable[[Arrays], Arrays]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 # Check of all sequences before a prediction, such as runs.loading.checks.PairCheck.
 Check = Callable[[RaggedFeatures], None]
 # If rows have several sequences, keep the results for this many batches together.
@@ -31,6 +35,7 @@ def open_engine(
     devices: Devices,
     max_seq_length: int,
     make_model: Callable[[str], Any] | None = None,
+    many: bool = False,
 ) -> Engine:
     """Return the engine that the flags choose, without weights.
 
@@ -40,6 +45,8 @@ def open_engine(
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.
         make_model: make_model(compute dtype) returns the Keras model; only a head needs it.
+        many: whether to compute several batches at a time, which is faster for many. If not, all
+            processors share one batch, so that a single text is answered sooner.
     """
     # Import late: a command needs only one engine.
     inference = devices.inference
@@ -51,11 +58,11 @@ def open_engine(
     if inference.engine == ONNXRUNTIME:
         from bert_cli.inference.onnx import open_onnxruntime
 
-        return open_onnxruntime(network, config, inference)
+        return open_onnxruntime(network, config, inference, many)
     assert inference.engine == OPENVINO, inference.engine
     from bert_cli.inference.openvino import open_openvino
 
-    return open_openvino(network, config, inference)
+    return open_openvino(network, config, inference, many)
 
 
 def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
@@ -87,10 +94,10 @@ def run_sequences(
     columns: Mapping[str, np.ndarray] | None = None,
     run: Run | None = None,
 ) -> Iterator[tuple[np.ndarray, Arrays]]:
-    """Yield batches of (row numbers, outputs).
+    """Yield batches of (row numbers, outputs), the longest rows first.
 
     Args:
-        engine: engine with weights.
+        engine: engine with weights. Its `concurrency` tells how many batches are computed at a time.
         sequences: n sequences.
         max_tokens: see Engine.groups.
         columns: more arrays of a batch, [n, …].
@@ -98,9 +105,42 @@ def run_sequences(
     """
     lengths = sequences.lengths
     run = run or engine.run
-    for rows in engine.groups(lengths, max_tokens):
+
+    def compute(rows: np.ndarray) -> tuple[np.ndarray, Arrays]:
         batch = sequences.pad(rows, engine.width(int(lengths[rows].max())))
-        yield rows, run(batch | {name: values[rows] for name, values in (columns or {}).items()})
+        return rows, run(batch | {name: values[rows] for name, values in (columns or {}).items()})
+
+    groups = engine.groups(lengths, max_tokens)
+    yield from map_in_threads(compute, groups, min(len(groups), engine.concurrency))
+
+
+def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], count: int) -> Iterator[Result]:
+    """Yield function(item) in the order of the items, like map.
+
+    Args:
+        function: function that several threads may call.
+        items: its arguments.
+        count: number of threads. With less than 2, this thread calls the function.
+
+    Raises:
+        Exception: what the function raised for the first item with an error.
+    """
+    if count < 2:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(count) as threads:
+        waiting: collections.deque[Future[Result]] = collections.deque()
+        try:
+            for item in items:
+                waiting.append(threads.submit(function, item))
+                # Each thread has a call, and one more for when it is done; more results would fill memory.
+                if len(waiting) > 2 * count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for call in waiting:
+                call.cancel()
 
 
 def put_rows(results: Arrays, rows: np.ndarray, batch_results: Arrays, total: int) -> None:

@@ -5,6 +5,7 @@ runs.engine.training_run trains it. Everything specific to a task is in its mode
 
 import functools
 import math
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -36,6 +37,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import Scoped, named_weights
+from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -128,7 +130,10 @@ class TensorFlowEngine:
             with self._deferred.deferring(loads_checkpoint):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
+        # TensorFlow's threads wait for one another after each operator; with a second batch, they compute that meanwhile.
+        self.concurrency = 2 if on_one_cpu(self.strategy) and num_processors() > 1 else 1
         self._runner: Callable[[Arrays], Arrays] | None = None
+        self._making_runner = threading.Lock()
         self._log_devices()
 
     def _log_devices(self) -> None:
@@ -210,9 +215,12 @@ class TensorFlowEngine:
         return make_runner(self.strategy, forward, tensor_specs(columns), flag)
 
     def run(self, batch: Arrays) -> Arrays:
-        if self._runner is None:
-            self._runner = self.make_runner(self._forward, *_COLUMNS_AND_FLAGS[type(self._network)])
-        outputs = self._runner(batch)
+        # Each runner traces the network, so threads share one.
+        with self._making_runner:
+            if self._runner is None:
+                self._runner = self.make_runner(self._forward, *_COLUMNS_AND_FLAGS[type(self._network)])
+            runner = self._runner
+        outputs = runner(batch)
         if isinstance(self._network, MaskedWords):
             # Position 0 is [CLS], so it can mark padding.
             outputs[LOGITS] = outputs[LOGITS][batch[MASKS] > 0]

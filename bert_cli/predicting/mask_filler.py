@@ -50,6 +50,7 @@ def open_masked_words(
     model: ModelBundle[BertConfig],
     devices: Devices,
     strict: bool = False,
+    many: bool = False,
 ) -> PretrainedModel:
     """Return the pre-trained model on its devices, with its weights.
 
@@ -57,13 +58,14 @@ def open_masked_words(
         model: the model's files.
         devices: device flags; Devices.for_answers chooses the engine.
         strict: whether a doubt about the model is an error, see base.log.warn_or_fail.
+        many: see inference.rows.open_engine.
 
     Raises:
         InputError: if the checkpoint has no masked-LM head.
     """
     config = model.config
     network = MaskedWords(model.vocabulary.size)
-    engine = open_engine(network, config, devices.for_answers(), config.max_position_embeddings)
+    engine = open_engine(network, config, devices.for_answers(), config.max_position_embeddings, many=many)
     report, _ = engine.load(model.required_checkpoint)
     no_next_sentence = ""
     if report.missing:

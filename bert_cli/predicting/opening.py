@@ -103,6 +103,7 @@ def open_for_new_texts(
     devices: Devices,
     max_seq_length: int,
     strict: bool = False,
+    many: bool = False,
 ) -> Predictor:
     """Return a trained model for new texts, with the engine of Devices.for_answers.
 
@@ -113,9 +114,10 @@ def open_for_new_texts(
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.
         strict: whether a doubt about the texts is an error, see base.log.warn_or_fail.
+        many: see inference.rows.open_engine.
     """
     devices = devices.for_answers(isinstance(model.config, BertConfig))
-    engine = open_engine(network, model.config, devices, max_seq_length, make_model)
+    engine = open_engine(network, model.config, devices, max_seq_length, make_model, many)
     predictor = Predictor(engine, max_seq_length, PairCheck(model.config, model.config_name, strict))
     load_trained(predictor.engine, model.required_checkpoint)
     return predictor

@@ -184,12 +184,13 @@ class TextTagger:
         return predict_tags(features, windows, self.labels, settings.inference.decoding)
 
 
-def open_tagger(settings: TaggerSettings, model: AnyModel) -> TextTagger:
+def open_tagger(settings: TaggerSettings, model: AnyModel, many: bool = False) -> TextTagger:
     """Return a trained tagger with its weights.
 
     Args:
         settings: flags, including the training run's values.
         model: the model's files.
+        many: see inference.rows.open_engine.
 
     Raises:
         InputError: if the labels are missing or not BIO, or the model lacks a layer.
@@ -202,5 +203,5 @@ def open_tagger(settings: TaggerSettings, model: AnyModel) -> TextTagger:
 
     network = tagger_network(len(labels), layers)
     length = settings.encoding.max_seq_length
-    predictor = open_for_new_texts(network, build, model, settings.devices, length, settings.model.strict)
+    predictor = open_for_new_texts(network, build, model, settings.devices, length, settings.model.strict, many)
     return TextTagger(predictor, labels, model.tokenizer, settings)

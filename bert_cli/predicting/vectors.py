@@ -155,7 +155,9 @@ MAX_LINES = 8192
 MAX_NUMBERS = 1 << 24
 
 
-def open_vector_model(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> VectorModel:
+def open_vector_model(
+    model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False, many: bool = False
+) -> VectorModel:
     """Return a model for vectors without weights, using the chosen engine.
 
     Args:
@@ -163,11 +165,12 @@ def open_vector_model(model: AnyModel, devices: Devices, choice: VectorChoice, s
         devices: flags that select engine, devices and precision.
         choice: settings for the vectors.
         strict: whether a conflict is an error instead of a warning.
+        many: see inference.rows.open_engine.
     """
     inference = devices.inference
     if inference and choice.with_attention and inference.precision == INT8:
         raise InputError(f"{inference.flag} shows no attention; leave it out")
-    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length)
+    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length, many=many)
     return VectorModel(engine, choice, PairCheck(model.config, model.config_name, strict))
 
 

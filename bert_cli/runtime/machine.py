@@ -39,6 +39,12 @@ def processor_flags() -> frozenset[str]:
         return frozenset()
 
 
+def num_processors() -> int:
+    """Return the number of processors that this process may use."""
+    # macOS has no sched_getaffinity.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def has_gpu() -> bool:
     """Return whether a driver shows a GPU to this process."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in _HIDDEN:

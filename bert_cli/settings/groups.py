@@ -5,7 +5,7 @@ from typing import Any
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.base.log import JSON, LEVELS, TEXT
-from bert_cli.base.names import HEAD_TAIL, RANDOM, TRUNCATE, WINDOWS
+from bert_cli.base.names import HEAD_TAIL, RANDOM, STANDARD, TRUNCATE, WINDOWS
 from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option, transient_option
 from bert_cli.flags.paths import file_list_reader, name_list_properties
@@ -61,6 +61,11 @@ class Files(FlagGroup, heading="Files"):
         read=read_shard,
         suggestions=(ALL,),
     )
+
+    @property
+    def come_together(self) -> bool:
+        """Return whether all input texts are there from the start; those of a pipe may come one by one."""
+        return self.input_file not in ("", STANDARD) and not self.line_buffered
 
 
 class TextFiles(FlagGroup, heading="Data"):

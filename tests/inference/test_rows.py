@@ -1,5 +1,9 @@
 """Rows through an engine that computes simple numbers: order, windows, choices and widths."""
 
+import itertools
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -7,7 +11,7 @@ from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import length_groups
-from bert_cli.inference.rows import Predictor, average_windows, run_sequences
+from bert_cli.inference.rows import Predictor, average_windows, map_in_threads, run_sequences
 
 LENGTHS = [3, 1, 4, 1, 5, 2]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
@@ -20,8 +24,9 @@ class SumEngine:
 
     precision, is_chief = "float32", True
 
-    def __init__(self, fixed_width=0):
+    def __init__(self, fixed_width=0, concurrency=1):
         self.fixed_width = fixed_width
+        self.concurrency = concurrency
         self.batches = []
 
     def groups(self, lengths, max_tokens):
@@ -39,14 +44,15 @@ def expected_sums() -> np.ndarray:
     return np.add.reduceat(SEQUENCES.token_ids, OFFSETS[:-1]).astype(np.float32)
 
 
+@pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("batch_size", [1, 2, 100])
-def test_rows_have_their_original_order(batch_size):
-    engine = SumEngine()
+def test_rows_have_their_original_order(batch_size, concurrency):
+    engine = SumEngine(concurrency=concurrency)
     features = ClassificationFeatures(SEQUENCES, LABELS, tuple("abcdef"))
     inferred = Predictor(engine, 5).infer(features, batch_size, None)
     assert inferred.logits.tolist() == expected_sums()[:, None].tolist()
     widths = [batch["input_mask"].shape[1] for batch in engine.batches]
-    assert widths == sorted(widths, reverse=True)
+    assert concurrency > 1 or widths == sorted(widths, reverse=True)
     assert all(batch["input_mask"].size <= 5 * batch_size for batch in engine.batches)
 
 
@@ -86,3 +92,41 @@ def test_progress_and_check_see_all_rows():
 def test_average_windows_by_hand():
     logits = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]], np.float32)
     assert average_windows(logits, np.array([0, 2, 3])).tolist() == [[2.0, 4.0], [5.0, 7.0]]
+
+
+def test_threads_call_at_the_same_time_and_results_keep_their_order():
+    together = threading.Barrier(2, timeout=20)
+
+    def wait(number: int) -> int:
+        together.wait()
+        time.sleep(0.02 * (number % 2 == 0))  # the first of two calls ends last
+        return 10 * number
+
+    assert list(map_in_threads(wait, range(6), 2)) == [0, 10, 20, 30, 40, 50]
+
+
+def test_one_thread_is_the_callers():
+    assert set(map_in_threads(lambda _: threading.current_thread(), range(3), 1)) == {threading.current_thread()}
+    assert threading.current_thread() not in set(map_in_threads(lambda _: threading.current_thread(), range(3), 2))
+
+
+def test_results_that_nobody_reads_do_not_pile_up():
+    started = []
+    results = map_in_threads(started.append, itertools.count(), 2)
+    next(results)
+    results.close()
+    assert 1 <= len(started) <= 5
+
+
+def test_the_first_error_in_order_is_raised_and_ends_the_threads():
+    def fail(number: int) -> int:
+        if number in (2, 3):
+            time.sleep(0.02 * (number == 2))
+            raise ValueError(str(number))
+        return number
+
+    before, results = threading.active_count(), []
+    with pytest.raises(ValueError, match=r"^2$"):
+        results.extend(map_in_threads(fail, range(100), 2))
+    assert threading.active_count() == before
+    assert list(itertools.islice(map_in_threads(fail, range(100), 2), 2)) == [0, 1]

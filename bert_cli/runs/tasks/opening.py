@@ -221,31 +221,38 @@ def make_predictor(engine: Engine, model: Model, data: Data, settings: TrainingS
     return Predictor(engine, settings.encoding.max_seq_length, check)
 
 
-def open_predictor(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_predictor(
+    task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool = True
+) -> Predictor:
     """Return the task's model for predictions with any --engine, without its weights.
 
-    Inference engines do not import TensorFlow. See open_network for the arguments.
+    Inference engines do not import TensorFlow. See open_network for the arguments, and
+    inference.rows.open_engine for `many`.
     """
     make_model = _make_model(task, model, data, settings)
     max_seq_length = settings.encoding.max_seq_length
-    engine = open_engine(task.network(model, data), model.config, settings.devices, max_seq_length, make_model)
+    engine = open_engine(task.network(model, data), model.config, settings.devices, max_seq_length, make_model, many)
     return make_predictor(engine, model, data, settings)
 
 
-def open_for_new_texts(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_for_new_texts(
+    task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool
+) -> Predictor:
     """Return the trained model for new texts, with the engine of Devices.for_answers.
 
-    See open_network for the arguments.
+    See open_predictor for the arguments.
     """
     devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
-    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
+    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices), many)
 
 
-def open_trained(task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+def open_trained(
+    task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool = True
+) -> Predictor:
     """Return the task's model for predictions, with the weights of the checkpoint in `model`.
 
-    See open_network for the arguments.
+    See open_predictor for the arguments.
     """
-    predictor = open_predictor(task, model, data, settings)
+    predictor = open_predictor(task, model, data, settings, many)
     load_trained(predictor.engine, model.required_checkpoint)
     return predictor

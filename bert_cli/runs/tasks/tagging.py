@@ -196,7 +196,7 @@ def tag_text(settings: TagSettings) -> dict:
     data = make_empty_dataset(settings, model)
     if text and not make_text_example(text, model.tokenizer).words:
         raise InputError("--text: holds no words")
-    tagger = open_tagger(select_groups(TaggerSettings, settings), model)
+    tagger = open_tagger(select_groups(TaggerSettings, settings), model, many=settings.files.come_together)
 
     reader = interactive.ChunkReader(source, settings.files.line_buffered) if source and not table else None
     check = interactive.make_unknown_check(source, model.vocabulary, settings.model, reader)

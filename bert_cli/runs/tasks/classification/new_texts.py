@@ -71,7 +71,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     _features(lines[:CHUNK], data)
     if plan:
         settings = dataclasses.replace(settings, devices=settings.devices.without_workers())
-    predictor = opening.open_for_new_texts(task, model, data, settings)
+    predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if plan:
         for shard in plan.iterate(shards_to_do):

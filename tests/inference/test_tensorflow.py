@@ -1,0 +1,41 @@
+"""Several batches at a time on TensorFlow: one trace, and the same numbers as one at a time."""
+
+import threading
+
+import numpy as np
+
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.inference import tensorflow
+from bert_cli.inference.engine import Layers
+from bert_cli.inference.rows import run_sequences
+from bert_cli.inference.tensorflow import TensorFlowEngine, open_tensorflow
+from bert_cli.settings.devices import Devices
+from tests.onnx.test_runners import random_model
+
+
+def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
+    config, _, weights = random_model()
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(2, 12, 60)
+    tokens = rng.integers(1, config.vocab_size, lengths.sum()).astype(np.int32)
+    sequences = RaggedFeatures(tokens, np.zeros(len(tokens), np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    results, makers = [], []
+
+    class Counting(TensorFlowEngine):
+        def make_runner(self, *arguments):
+            makers.append(threading.current_thread())
+            return super().make_runner(*arguments)
+
+    monkeypatch.setattr(tensorflow, "TensorFlowEngine", Counting)
+    for processors, concurrency in ((8, 2), (1, 1)):
+        makers.clear()
+        monkeypatch.setattr(tensorflow, "num_processors", lambda count=processors: count)
+        engine = open_tensorflow(Layers((3,)), config, Devices(precision="float32"), 12)
+        engine.set_weights(weights)
+        assert engine.concurrency == concurrency
+        results.append(list(run_sequences(engine, sequences, 24)))
+        assert len(results[0]) > 10
+        assert len(makers) == 1
+    for (rows, outputs), (other_rows, others) in zip(*results, strict=True):
+        np.testing.assert_array_equal(rows, other_rows)
+        np.testing.assert_array_equal(outputs["state_0"], others["state_0"])
