@@ -18,15 +18,23 @@ PEERS = pathlib.Path(__file__).parent / "peers"
 _RATE = 1e-4
 _BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
 _SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+
+
+def _both(engine: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return (engine, module), with a batch for all threads and with a batch per thread."""
+    module = engine.partition("-")[0]
+    return (engine, module), (f"{engine}-parallel", module)
+
+
 _ENGINES = {
     "float32": (
         ("sentence-transformers", "sentence_transformers"),
-        ("openvino", "openvino"),
-        ("onnxruntime", "onnxruntime"),
-        ("ctranslate2", "ctranslate2"),
+        *_both("openvino"),
+        *_both("onnxruntime"),
+        *_both("ctranslate2"),
     ),
-    "bfloat16": (("sentence-transformers-bf16", "sentence_transformers"), ("openvino-bf16", "openvino")),
-    "int8": (("onnxruntime-int8", "onnxruntime"), ("ctranslate2-int8", "ctranslate2")),
+    "bfloat16": (("sentence-transformers-bf16", "sentence_transformers"), *_both("openvino-bf16")),
+    "int8": (*_both("onnxruntime-int8"), *_both("ctranslate2-int8")),
 }
 # Common engines on a GPU; the others are for processors.
 _GPU_ENGINES = {

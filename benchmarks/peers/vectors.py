@@ -5,15 +5,19 @@
 ENGINE is sentence-transformers, optionally followed by -compiled (torch.compile), -bf16 or both;
 onnxruntime, onnxruntime-int8, openvino or openvino-bf16, which use FILE, a graph from
 input_word_ids, input_mask and input_type_ids to sequence_output; or ctranslate2 or
-ctranslate2-int8, which use FOLDER. All use batches of --batch lines sorted by length, cut to 128
-tokens. If --output is given, the vectors are saved there as .npy. Prints a JSON object: lines per
-second, without loading.
+ctranslate2-int8, which use FOLDER. After all but the first, -parallel computes as many batches at a
+time as there are processors, by a thread each. If not, all threads share a batch. All use batches of
+--batch lines sorted by length, cut to 128 tokens. If --output is given, the vectors are saved there
+as .npy. Prints a JSON object: lines per second, without loading.
 """
 
 import argparse
 import json
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -49,21 +53,31 @@ def batches(model: str, lines: list[str], batch: int) -> Iterator[tuple[list[int
         yield rows, [ids[row] for row in rows]
 
 
-def onnxruntime_engine(path: str) -> Callable:
+def onnxruntime_engine(path: str, batches: int) -> Callable:
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    if batches > 1:
+        options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return lambda feed: session.run(["sequence_output"], feed)[0]
 
 
-def openvino_engine(path: str, precision: str) -> Callable:
+def openvino_engine(path: str, precision: str, batches: int) -> Callable:
     import openvino
 
-    hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    hints = {"INFERENCE_PRECISION_HINT": precision}
+    hints |= {"NUM_STREAMS": str(batches)} if batches > 1 else {"PERFORMANCE_HINT": "LATENCY"}
     model = openvino.Core().compile_model(path, "CPU", hints)
     output = next(port for port in model.outputs if "sequence_output" in port.get_names())
-    request = model.create_infer_request()
-    return lambda feed: request.infer(feed)[output]
+    of_thread = threading.local()
+
+    def infer(feed: dict[str, np.ndarray]) -> np.ndarray:
+        if not hasattr(of_thread, "request"):
+            of_thread.request = model.create_infer_request()
+        return of_thread.request.infer(feed)[output]
+
+    return infer
 
 
 def sentence_transformers(settings: argparse.Namespace, lines: list[str]) -> tuple[np.ndarray, float]:
@@ -84,25 +98,34 @@ def sentence_transformers(settings: argparse.Namespace, lines: list[str]) -> tup
 
 
 def graph_engine(settings: argparse.Namespace, lines: list[str]) -> tuple[np.ndarray, float]:
-    if settings.engine.startswith("ctranslate2"):
+    name = settings.engine.removesuffix("-parallel")
+    num_batches = 1 if name == settings.engine else os.cpu_count() or 1
+    if name.startswith("ctranslate2"):
         import ctranslate2
 
-        compute_type = "int8" if settings.engine.endswith("int8") else "float32"
-        encoder = ctranslate2.Encoder(settings.ct2, device="cpu", compute_type=compute_type)
+        compute_type = "int8" if name.endswith("int8") else "float32"
+        threads = {"inter_threads": num_batches, "intra_threads": 1} if num_batches > 1 else {}
+        encoder = ctranslate2.Encoder(settings.ct2, device="cpu", compute_type=compute_type, **threads)
         as_float = ctranslate2.DataType.float32
         states = lambda ids, feed: np.array(encoder.forward_batch(ids).last_hidden_state.to(as_float))  # noqa: E731
     else:
-        precision = "bf16" if settings.engine.endswith("bf16") else "f32"
+        precision = "bf16" if name.endswith("bf16") else "f32"
         engine = (
-            onnxruntime_engine(settings.onnx)
-            if settings.engine.startswith("onnxruntime")
-            else openvino_engine(settings.onnx, precision)
+            onnxruntime_engine(settings.onnx, num_batches)
+            if name.startswith("onnxruntime")
+            else openvino_engine(settings.onnx, precision, num_batches)
         )
         states = lambda ids, feed: engine(feed)  # noqa: E731
-    start, vector_by_row = time.perf_counter(), {}
-    for rows, ids in batches(settings.model, lines, settings.batch):
+
+    def compute(batch: tuple[list[int], list[list[int]]]) -> dict[int, np.ndarray]:
+        rows, ids = batch
         feed = padded(ids)
-        vector_by_row |= dict(zip(rows, mean(states(ids, feed), feed["input_mask"]), strict=True))
+        return dict(zip(rows, mean(states(ids, feed), feed["input_mask"]), strict=True))
+
+    start, vector_by_row = time.perf_counter(), {}
+    with ThreadPoolExecutor(num_batches) as threads:
+        for vectors_of_rows in threads.map(compute, batches(settings.model, lines, settings.batch)):
+            vector_by_row |= vectors_of_rows
     vectors = np.stack([vector_by_row[row] for row in range(len(lines))])
     return vectors, time.perf_counter() - start
 
