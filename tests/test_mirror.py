@@ -47,8 +47,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/driver.py": "commands/test_classify_reruns.py",
     "runs/engine/frozen_states.py": "runs/tasks/test_controls.py",
     "runs/engine/training_inputs.py": "runs/tasks/test_controls.py",
-    "inference/onnx.py": "commands/test_engines.py",
-    "inference/tensorflow.py": "runs/engine/test_training_run.py",
     "runs/engine/initial_weights.py": "commands/test_builtin_model.py",
     "runs/engine/probe.py": "commands/test_dry_run.py",
     "runs/engine/worker_failure.py": "commands/test_mirrored_devices.py",

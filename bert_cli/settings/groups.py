@@ -64,7 +64,7 @@ class Files(FlagGroup, heading="Files"):
 
     @property
     def come_together(self) -> bool:
-        """Return whether all input texts are there from the start; those of a pipe may come one by one."""
+        """Return whether the texts come from files and not one by one, as from a pipe."""
         return self.input_file not in ("", STANDARD) and not self.line_buffered
 
 
