@@ -46,7 +46,7 @@ def share_processors(many: bool) -> Shares:
     """Return how batches share this process's processors.
 
     One batch by all threads is computed soonest. But threads wait for one another after each
-    operator, so many batches are computed faster if each has few threads.
+    operator. With few threads per batch, they compute more batches in the same time.
 
     Args:
         many: see rows.open_engine.
