@@ -97,7 +97,7 @@ def run_sequences(
     """Yield batches of (row numbers, outputs), the longest rows first.
 
     Args:
-        engine: engine with weights. Its `concurrency` tells how many batches are computed at a time.
+        engine: engine with weights. Its `concurrency` is the number of batches that are computed at a time.
         sequences: n sequences.
         max_tokens: see Engine.groups.
         columns: more arrays of a batch, [n, …].
