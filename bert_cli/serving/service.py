@@ -5,8 +5,6 @@ Newer checkpoints replace models (--watch), and SIGHUP reloads models and API ke
 
 import asyncio
 import contextlib
-import glob
-import os
 import queue
 import time
 from collections.abc import Mapping
@@ -24,7 +22,7 @@ from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, Options, ServedModel
 from bert_cli.settings.serving import Limits
-from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.path import file_version, find_checkpoint
 
 # Every model has this version in TensorFlow Serving's API, even after --watch replaces the model.
 _VERSION = "1"
@@ -247,15 +245,3 @@ class Watcher:
         self._service.replace_model(name, model)
         self._service.metrics.count_reload(name, is_success=True)
         LOG.info("%s: now serving %s", name, model.checkpoint.name)
-
-
-def file_version(location: str) -> list[tuple[str, int, int]]:
-    """Return name, size and time of change (ns) for all files of a checkpoint.
-
-    Args:
-        location: a prefix, file or directory, as in `CheckpointPath`.
-    """
-    escaped = glob.escape(location)
-    paths = glob.glob(f"{escaped}/*") if os.path.isdir(location) else glob.glob(f"{escaped}*")
-    states = [(path, os.stat(path)) for path in sorted(paths)]
-    return [(path, state.st_size, state.st_mtime_ns) for path, state in states]

@@ -1,6 +1,7 @@
 """Finding a checkpoint from a path in a flag, without TensorFlow."""
 
 import dataclasses
+import glob
 import os
 import re
 
@@ -165,6 +166,20 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     if len(keras) == 1:
         return CheckpointPath(KERAS, os.path.join(folder, keras[0]))
     return _hugging_face_folder(folder, flag)
+
+
+def file_version(location: str) -> list[tuple[str, int, int]]:
+    """Return name, size and time of change (ns) for all files of a checkpoint.
+
+    Args:
+        location: a prefix, file or directory, as in `CheckpointPath`.
+    """
+    escaped = glob.escape(location)
+    # Without the point, model.ckpt-10 would belong to model.ckpt-1.
+    patterns = [f"{escaped}/*"] if os.path.isdir(location) else [escaped, f"{escaped}.*"]
+    paths = [path for pattern in patterns for path in glob.glob(pattern)]
+    states = [(path, os.stat(path)) for path in sorted(paths)]
+    return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
 
 
 def module_folder(folder: str) -> str | None:

@@ -2,11 +2,11 @@
 
 import os
 
-from bert_cli.serving.service import file_version
+from bert_cli.weights.path import file_version
 
 
 def test_versions_have_all_files_of_a_prefix(tmp_path):
-    for name in ("model.ckpt-1.index", "model.ckpt-1.data-00000-of-00001", "model.ckpt-2.index"):
+    for name in ("model.ckpt-1.index", "model.ckpt-1.data-00000-of-00001", "model.ckpt-10.index"):
         (tmp_path / name).write_bytes(b"ab")
         os.utime(tmp_path / name, ns=(5, 7))
     assert file_version(f"{tmp_path}/model.ckpt-1") == [
