@@ -20,8 +20,8 @@ Examples:
 import contextlib
 import importlib.util
 import signal
-import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON, LOG
@@ -29,6 +29,9 @@ from bert_cli.flags.command import Command
 from bert_cli.serving.access import ApiKeys
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
+
+if TYPE_CHECKING:
+    from bert_cli.serving.processes import Shared
 
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
@@ -53,17 +56,19 @@ def run(settings: ServeSettings) -> None:
     default_path = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
     paths = default_path | dict(settings.served.model)
     keys = ApiKeys(server.api_key_file)
-    checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
-    from bert_cli.serving.processes import shared_metrics
+    checkpoints = [find_checkpoint(path, "output_dir") for path in paths.values()]
+    from bert_cli.serving.processes import shared_metrics, this_process
 
-    with contextlib.ExitStack() as stack:
-        if server.num_workers > 1:
-            stack.enter_context(shared_metrics())
-        _serve(settings, paths, keys, list(checkpoints.values()))
+    with shared_metrics() if server.num_workers > 1 else contextlib.nullcontext(this_process) as list_processes:
+        _serve(settings, paths, keys, checkpoints, list_processes)
 
 
 def _serve(
-    settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, checkpoints: Sequence[CheckpointPath]
+    settings: ServeSettings,
+    paths: dict[str, str],
+    keys: ApiKeys,
+    checkpoints: Sequence[CheckpointPath],
+    list_processes: Callable[[], list[int]],
 ) -> None:
     """Answer requests in this process, or in several processes that share the weights.
 
@@ -72,10 +77,11 @@ def _serve(
         paths: checkpoint or directory by model name.
         keys: API keys.
         checkpoints: the checkpoints at these paths.
+        list_processes: see Shared.
     """
     server = settings.server
     # Import late: a wrong flag need not wait for these imports.
-    from bert_cli.serving.processes import run_workers, share
+    from bert_cli.serving.processes import Shared, SharedCheckpoints, run_workers
     from bert_cli.serving.server import bind
 
     listeners = []
@@ -85,22 +91,21 @@ def _serve(
         except OSError as error:
             raise InputError(f"--{flag}={port}: cannot listen on {server.host} ({error.strerror})") from None
     if server.num_workers == 1:
-        _work(settings, paths, keys, listeners)
+        _work(settings, paths, keys, Shared(listeners, list_processes))
         return
-    for checkpoint in checkpoints:
-        share(checkpoint)
-    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listeners), keys.reload)
+    shared = Shared(listeners, list_processes, SharedCheckpoints(checkpoints))
+    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, shared), keys.reload)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
-def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listeners: list[socket.socket]) -> None:
+def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared: "Shared") -> None:
     """Load the models, then answer requests, in one process.
 
     Args:
         settings: all flags.
         paths: checkpoint or directory by model name.
         keys: API keys.
-        listeners: listening sockets, which all processes share: for requests, and for metrics.
+        shared: sockets, weights and metrics.
     """
     from bert_cli.serving.access import RequestLog
     from bert_cli.serving.app import State
@@ -110,7 +115,9 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
     from bert_cli.serving.service import Service, Watcher
 
     options = Options(settings.devices.precision, settings.devices.engine)
-    service = Service({name: load_served(name, path, options) for name, path in paths.items()}, settings.limits)
+    # Find the checkpoints again: a process that replaces another one uses the newest ones.
+    models = {name: load_served(name, shared.checkpoints.find(path), options) for name, path in paths.items()}
+    service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
     watcher = Watcher(service, paths, options, keys, settings.served.watch_seconds if settings.served.watch else None)
@@ -118,12 +125,12 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listene
     if logs_requests is None:
         logs_requests = settings.log.log_format == JSON
     request_log = RequestLog() if logs_requests else None
-    metrics_port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
+    metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     state = State(service, keys, settings.server.root_path, request_log, metrics_port)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
-    serve(state, listeners, settings.limits, settings.server)
+    serve(state, shared.listeners, settings.limits, settings.server)
     watcher.close()
 
 

@@ -26,7 +26,7 @@ from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
 from bert_cli.settings.groups import TOP_K
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
+from bert_cli.weights.path import HUB, CheckpointPath
 
 # Masked copies of a text per explanation; more would delay other requests.
 EXPLAIN_BUDGET = 96
@@ -142,8 +142,8 @@ _MODEL_CLASSES: dict[str, type[ServedModel]] = {
 }
 
 
-def load_served(name: str, path: str, options: Options) -> ServedModel:
-    """Load the model in a directory, and check it with a first text.
+def load_served(name: str, checkpoint: CheckpointPath, options: Options) -> ServedModel:
+    """Load the model of a checkpoint, and check it with a first text.
 
     The command that trained the model determines its class. Without such a command, the model is a
     masked LM if the checkpoint has that head, or else an encoder. The first text also imports the
@@ -151,13 +151,12 @@ def load_served(name: str, path: str, options: Options) -> ServedModel:
 
     Args:
         name: name in requests.
-        path: directory or checkpoint.
+        checkpoint: the checkpoint.
         options: flags for loading.
 
     Raises:
         InputError: if the model cannot be loaded, or its outputs are not finite.
     """
-    checkpoint = find_checkpoint(path, "output_dir")
     command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
     model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, options)
     model.open_vectors()

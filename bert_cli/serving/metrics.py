@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from bert_cli import __version__
-from bert_cli.serving.processes import METRICS_DIRECTORY, server_processes
+from bert_cli.serving.processes import METRICS_DIRECTORY, this_process
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 _BATCH_TEXTS = (1, 2, 4, 8, 16, 32, 64)
@@ -32,11 +32,17 @@ _TIMES, _CHILD_TIMES, _START = slice(11, 13), slice(13, 15), 19
 class Metrics:
     """Counts and times for GET /metrics."""
 
-    def __init__(self, count_waiting: Callable[[], int]):
-        """Take a function that returns the number of texts that wait for a batch."""
+    def __init__(self, count_waiting: Callable[[], int], list_processes: Callable[[], list[int]] = this_process):
+        """Create the metrics.
+
+        Args:
+            count_waiting: returns the number of texts that wait for a batch.
+            list_processes: see ProcessCollector.
+        """
         # Several processes have no times of creation, so omit them for one process, too.
         disable_created_metrics()
         self._count_waiting = count_waiting
+        self._list_processes = list_processes
         self._registry = registry = CollectorRegistry()
         self._is_shared = METRICS_DIRECTORY in os.environ
         labels, model = ("path", "status", "model"), ("model",)
@@ -86,7 +92,7 @@ class Metrics:
             "bert_build_info", "Version of bert_cli.", ("version",), registry=registry, multiprocess_mode="livemax"
         )
         build.labels(__version__).set(1)
-        # Set it now: server_processes finds a process by the file of this metric.
+        # Set it now: processes.server_processes finds a process by the file of this metric.
         self._waiting.set(0)
         self._children: dict[tuple[str, int, str], Any] = {}
 
@@ -152,7 +158,7 @@ class Metrics:
         registry = CollectorRegistry()
         if self._is_shared:
             MultiProcessCollector(registry)
-        registry.register(ProcessCollector(server_processes))
+        registry.register(ProcessCollector(self._list_processes))
         if self._is_shared:
             return generate_latest(registry)
         return generate_latest(self._registry) + generate_latest(registry)

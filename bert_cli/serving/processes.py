@@ -1,20 +1,22 @@
 """Worker processes (--num_workers), and what they share: a socket, metrics and the weights."""
 
 import contextlib
+import dataclasses
 import glob
 import os
 import signal
+import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.weights.checkpoint import open_checkpoint, register_shared
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.path import CheckpointPath, file_version, find_checkpoint
 from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
 
 # After this many consecutive failures, no process is restarted.
@@ -102,21 +104,16 @@ def _fork_worker(work: Callable[[], None]) -> int:
         os._exit(code)
 
 
-class _Sharing:
-    # Process id of the server, which starts the workers; None if one process does everything.
-    server_pid: int | None = None
-
-
-SHARING = _Sharing()
-
-
 @contextlib.contextmanager
-def shared_metrics() -> Iterator[None]:
+def shared_metrics() -> Iterator[Callable[[], list[int]]]:
     """Share metrics between processes that are forked in the block, using a temporary directory.
 
     prometheus_client must not be imported before.
+
+    Yields:
+        A function that returns ids of all processes that answer requests, after this process.
     """
-    SHARING.server_pid = os.getpid()
+    server_pid = os.getpid()
     with contextlib.ExitStack() as stack:
         # Prefer a directory in memory, because each request writes there.
         for parent in ("/dev/shm", None):
@@ -126,17 +123,22 @@ def shared_metrics() -> Iterator[None]:
                 break
         else:
             LOG.warning("warning: no directory for temporary files: each process counts its own /metrics")
-        yield
+        yield lambda: server_processes(server_pid)
 
 
-def server_processes() -> list[int]:
+def this_process() -> list[int]:
+    """Return the id of this process, which does everything."""
+    return [os.getpid()]
+
+
+def server_processes(server_pid: int) -> list[int]:
     """Return ids of all processes that answer requests, after the process that started them."""
-    if SHARING.server_pid is None or METRICS_DIRECTORY not in os.environ:
-        return [os.getpid()]
+    if METRICS_DIRECTORY not in os.environ:
+        return this_process()
     # prometheus_client removes these files when a process has ended.
     paths = glob.glob(os.path.join(os.environ[METRICS_DIRECTORY], "gauge_livesum_*.db"))
     workers = sorted(int(path.rpartition("_")[2].removesuffix(".db")) for path in paths)
-    return [SHARING.server_pid, *workers]
+    return [server_pid, *workers]
 
 
 class SharedReader(Reader):
@@ -170,6 +172,11 @@ class SharedReader(Reader):
             size = 4 * int(np.prod(shape))
             self._arrays[name] = np.asarray(mapped[start : start + size].view(np.float32).reshape(shape))
 
+    @property
+    def format_reader(self) -> Reader:
+        """Return the copied reader."""
+        return self._reader
+
     def read(self, name: str) -> np.ndarray:
         """Return the values, which must not be changed."""
         return self._arrays[name]
@@ -179,6 +186,33 @@ class SharedReader(Reader):
         self._reader.check_tied()
 
 
-def share(checkpoint: CheckpointPath) -> None:
-    """Read a checkpoint, and share its weights with processes that are forked later."""
-    register_shared(checkpoint, SharedReader(open_checkpoint(checkpoint)))
+class SharedCheckpoints:
+    """Checkpoints with weights in memory, which processes that are forked later share."""
+
+    def __init__(self, checkpoints: Iterable[CheckpointPath] = ()):
+        """Read all weights."""
+        # Get the versions first: a file that changes while it is read has then changed.
+        self._versions = {checkpoint: file_version(checkpoint.location) for checkpoint in checkpoints}
+        self._readers = {checkpoint: SharedReader(open_checkpoint(checkpoint)) for checkpoint in self._versions}
+
+    def find(self, path: str) -> CheckpointPath:
+        """Return the checkpoint at a path, with shared weights unless its files have changed."""
+        checkpoint = find_checkpoint(path, "output_dir")
+        if self._versions.get(checkpoint) != file_version(checkpoint.location):
+            return checkpoint
+        return dataclasses.replace(checkpoint, opened=self._readers[checkpoint])
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared:
+    """Everything that the processes of a server share.
+
+    Attributes:
+        listeners: listening sockets: for requests, and for metrics.
+        list_processes: returns ids of all processes; the process that started the others comes first.
+        checkpoints: checkpoints with weights in memory.
+    """
+
+    listeners: list[socket.socket]
+    list_processes: Callable[[], list[int]]
+    checkpoints: SharedCheckpoints = dataclasses.field(default_factory=SharedCheckpoints)

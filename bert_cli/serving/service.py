@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import queue
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import Any
 
@@ -19,6 +19,7 @@ from bert_cli.serving.access import ApiKeys, note_texts
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.metrics import Metrics
+from bert_cli.serving.processes import this_process
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, Options, ServedModel
 from bert_cli.settings.serving import Limits
@@ -41,10 +42,12 @@ class Service:
         metrics: counts and times for GET /metrics.
     """
 
-    def __init__(self, models: dict[str, ServedModel], limits: Limits):
+    def __init__(
+        self, models: dict[str, ServedModel], limits: Limits, list_processes: Callable[[], list[int]] = this_process
+    ):
         self.models = models
         self.limits = limits
-        self.metrics = Metrics(lambda: self.batcher.waiting)
+        self.metrics = Metrics(lambda: self.batcher.waiting, list_processes)
         for name, model in models.items():
             self.metrics.set_model(name, model.step)
         self.batcher = Batcher(self._compute, limits.max_queue)
@@ -223,7 +226,8 @@ class Watcher:
         served = self._service.models[name].checkpoint
         try:
             # Be strict: a damaged checkpoint is an error here, instead of using an older one.
-            newest = find_checkpoint(path, "output_dir", strict=True).location
+            checkpoint = find_checkpoint(path, "output_dir", strict=True)
+            newest = checkpoint.location
             version = file_version(newest)
             has_changed = newest != served.location or (is_reload and version != self._versions[name])
             if not has_changed and is_reload:
@@ -231,7 +235,7 @@ class Watcher:
             if not has_changed or newest == self._rejected.get(name):
                 return
             # Load and check the new model while the old one still answers.
-            model = load_served(name, newest, self._options)
+            model = load_served(name, checkpoint, self._options)
         except Exception as error:
             if self._rejected.get(name) != (newest or str(error)):
                 self._rejected[name] = newest or str(error)

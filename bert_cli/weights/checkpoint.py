@@ -106,21 +106,10 @@ class AverageReader(Reader):
         return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
 
-_SHARED_READERS: dict[CheckpointPath, Reader] = {}
-
-
-def register_shared(path: CheckpointPath, reader: Reader) -> None:
-    """Let `open_checkpoint(path)` return this reader in future calls (see serving.processes)."""
-    _SHARED_READERS[path] = reader
-
-
 def open_checkpoint(path: CheckpointPath) -> Reader:
-    """Return a reader for the checkpoint: the shared one, the opened one, or a new one."""
-    return _SHARED_READERS.get(path) or path.opened or open_files(path)
-
-
-def open_files(path: CheckpointPath) -> Reader:
-    """Return a reader of the format's class, even if a shared one is registered."""
+    """Return a reader for the checkpoint: the opened one, or a new one."""
+    if path.opened:
+        return path.opened
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     # Import late: TensorFlow takes seconds, and h5py half a second.

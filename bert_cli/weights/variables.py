@@ -20,6 +20,11 @@ class Reader(Protocol):
     shapes: dict[str, tuple[int, ...]]
     unused: list[str]
 
+    @property
+    def format_reader(self) -> "Reader":
+        """Return the reader of the format's class, which knows more than variables."""
+        return self
+
     def read(self, name: str) -> np.ndarray:
         """Return a variable's values."""
         ...

@@ -587,7 +587,8 @@ def test_server_needs_only_its_requirements(trained_once):
     code = (
         "import sys; import bert_cli.serving.server; from bert_cli.serving.loading import load_served\n"
         "from bert_cli.serving.served_model import Item, Options\n"
-        f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"
+        "from bert_cli.weights.path import find_checkpoint\n"
+        f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), Options('auto', 'auto'))\n"
         "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
         "import bert_cli.serving.service, bert_cli.serving.processes\n"
         "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"

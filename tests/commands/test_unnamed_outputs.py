@@ -14,6 +14,7 @@ from bert_cli.model.config_files import hugging_face_config, read_config, read_c
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.served_model import Item, Options
 from bert_cli.weights.hugging_face import write_safetensors
+from bert_cli.weights.path import find_checkpoint
 from tests.commands.conftest import CONFIG, write_model
 
 PAIR = ("the old farmer buys bread .", "a teacher sings")
@@ -151,6 +152,6 @@ def test_the_function_of_sentence_transformers_is_named(classify, hugging_face, 
     [(1, "regression", [], "value"), (2, "classifier", ["LABEL_0", "LABEL_1"], "probabilities")],
 )
 def test_the_server_serves_them(hugging_face, outputs, model_kind, labels, key):
-    model = load_served("m", str(hugging_face(outputs)), Options("float32", "onnxruntime"))
+    model = load_served("m", find_checkpoint(str(hugging_face(outputs))), Options("float32", "onnxruntime"))
     assert (model.kind, model.labels) == (model_kind, labels)
     assert key in model.answer([Item(*PAIR)])[0]

@@ -18,6 +18,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.model_garden import ModelGardenReader
 from bert_cli.weights.path import HUB, TF1, CheckpointPath
+from bert_cli.weights.variables import Reader
 
 _LARGE = 10**9  # bytes of weights; shapes of larger models are compared before building the model
 
@@ -44,7 +45,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig
 
 def check_has_sizes(checkpoint: CheckpointPath | None) -> None:
     """Raise InputError unless the variables of a checkpoint without config file give the sizes."""
-    if not checkpoint or not (checkpoint.kind == HUB or isinstance(checkpoint.opened, ElectraReader)):
+    if not checkpoint or not (checkpoint.kind == HUB or isinstance(_format_reader(checkpoint), ElectraReader)):
         note = f" ({checkpoint.name} has none)" if checkpoint else ""
         raise InputError(f"--bert_config_file is needed{note}: give the bert_config.json that belongs to this model")
 
@@ -87,7 +88,7 @@ def no_bert(checkpoint: CheckpointPath) -> InputError:
 
 
 def _sizes_of_variables(checkpoint: CheckpointPath) -> BertConfig | None:
-    electra = checkpoint.opened
+    electra = _format_reader(checkpoint)
     if isinstance(electra, ElectraReader):
         LOG.info("%s: no %s there: its variables say the sizes, with 64 numbers a head", checkpoint.name, CONFIG)
         return electra.config()
@@ -116,25 +117,30 @@ def check_large_model(config: BertConfig, checkpoint: CheckpointPath) -> None:
 def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointPath) -> None:
     """Raise InputError if a BERT config belongs to a checkpoint with another network."""
     # ELECTRA-Base has the same sizes as BERT-Base, so everything else would fit.
-    if isinstance(checkpoint.opened, ElectraReader):
+    reader = _format_reader(checkpoint)
+    if isinstance(reader, ElectraReader):
         raise InputError(
             f"{config_file}: describes a BERT, and {checkpoint.name} holds an ELECTRA: add "
             '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
         )
-    if isinstance(checkpoint.opened, ModelGardenReader):
-        checkpoint.opened.check_heads(config.num_attention_heads, config_file)
+    if isinstance(reader, ModelGardenReader):
+        reader.check_heads(config.num_attention_heads, config_file)
+
+
+def _format_reader(checkpoint: CheckpointPath) -> Reader | None:
+    return checkpoint.opened.format_reader if checkpoint.opened else None
 
 
 def open_tensorflow(checkpoint: CheckpointPath | None) -> CheckpointPath | None:
     """Return a TensorFlow checkpoint with its reader, which has only the index in memory.
 
-    Checkpoints in other formats are unchanged, because their readers keep files open.
+    A checkpoint with a reader is unchanged, and so are other formats, because their readers keep
+    files open.
     """
     # If the checkpoint has just been removed, reading it will report that later.
-    if checkpoint is None or checkpoint.kind != TF1 or not files.exists(checkpoint.file):
+    if checkpoint is None or checkpoint.opened or checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return checkpoint
     # Import late: it imports safetensors.
-    from bert_cli.weights.checkpoint import open_files
+    from bert_cli.weights.checkpoint import open_checkpoint
 
-    # Not open_checkpoint: a shared reader hides the format.
-    return dataclasses.replace(checkpoint, opened=open_files(checkpoint))
+    return dataclasses.replace(checkpoint, opened=open_checkpoint(checkpoint))

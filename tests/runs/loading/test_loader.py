@@ -13,7 +13,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import hugging_face_config
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.serving.processes import share
+from bert_cli.serving.processes import SharedCheckpoints
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights import checkpoint as checkpoint_files
 from bert_cli.weights.formats import checkpoint_writer
@@ -49,16 +49,16 @@ def test_a_google_checkpoint_is_loaded(checkpoint):
     assert not model.is_builtin
 
 
-def test_shared_weights_give_the_sizes_of_an_electra(tmp_path, monkeypatch):
+def test_shared_weights_give_the_sizes_of_an_electra(tmp_path):
     shapes = {f"electra/embeddings/{name}_embeddings": (7, 8) for name in ("word", "position", "token_type")}
     shapes["electra/encoder/layer_0/intermediate/dense/kernel"] = (16, 24)
     path = str(tmp_path / "electra_small")
     checkpoint_writer.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
-    monkeypatch.setattr(checkpoint_files, "_SHARED_READERS", {})
-    checkpoint = find_checkpoint(path)
-    share(checkpoint)
-    config = load_model(FLAGS, checkpoint, None).config
+    checkpoint = SharedCheckpoints([find_checkpoint(path)]).find(path)
+    model = load_model(FLAGS, checkpoint, None)
+    config = model.config
+    assert model.required_checkpoint.opened is checkpoint.opened
     assert (config.model_type, config.hidden_size, config.embedding_size) == ("electra", 16, 8)
 
 

@@ -1,0 +1,29 @@
+"""Newer checkpoints replace served models."""
+
+import contextlib
+
+import pytest
+
+from bert_cli.serving import service as service_module
+from bert_cli.serving.service import Service, Watcher
+from bert_cli.settings.serving import Limits
+from bert_cli.weights.path import TF1, CheckpointPath
+from tests.serving.test_served_model import OPTIONS, LengthModel, length_model
+
+
+@pytest.fixture
+def service():
+    service = Service({"lengths": length_model()}, Limits())
+    with contextlib.closing(service.batcher):
+        yield service
+
+
+def test_the_generator_of_a_newer_electra_is_loaded(service, tmp_path, monkeypatch):
+    (tmp_path / "model.ckpt-40.index").touch()
+    monkeypatch.setattr(service_module, "load_served", LengthModel)
+    watcher = Watcher(service, {}, OPTIONS, keys=None, seconds=None)
+    watcher.update("lengths", f"{tmp_path}/model.ckpt-40/generator")
+    watcher.close()
+    expected = CheckpointPath(TF1, f"{tmp_path}/model.ckpt-40", network="generator")
+    checkpoint = service.models["lengths"].checkpoint
+    assert (checkpoint, checkpoint.opened) == (expected, None)
