@@ -196,9 +196,11 @@ def _listed_arrows(path: pathlib.Path) -> set[tuple[str, str]] | None:
 
 
 def lookups(checkout: Checkout) -> int:
-    """Return the number of `values["…"]`."""
+    """Return the number of `values["…"]`; items of lists, such as values[0], do not count."""
     return sum(
-        ast.unparse(node.value) == "values" and isinstance(node.slice, ast.Constant)
+        ast.unparse(node.value) == "values"
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
         for node in checkout.nodes(ast.Subscript)
     )
 

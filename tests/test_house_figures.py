@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.house_figures import Checkout, module_state, public_methods, room_sizes, type_tests
+from tests.house_figures import Checkout, lookups, module_state, public_methods, room_sizes, type_tests
 
 FILES = {
     "__init__.py": "from bert_cli.base import names\n",
@@ -13,7 +13,7 @@ FILES = {
     "problem_types/a.py": "class A:\n    def read(self): ...\n    @property\n    def name(self): ...\n    def _f(self): ...\n",
     "problem_types/b.py": "from bert_cli.problem_types.a import A\nclass B(A[int], dict):\n    def write(self): ...\n",
     "start.py": "if TYPE_CHECKING:\n    from bert_cli.text.words import f\nisinstance(f, A)\nisinstance(f, dict)\n",
-    "bystander.py": "import json\n",
+    "bystander.py": "import json\nvalues['a'] = values[0] or values['b']\n",
 }
 
 
@@ -38,6 +38,10 @@ def test_changed_names_and_type_tests(checkout):
     assert type_tests(checkout) == 1
 
 
+def test_lookups_are_by_name(checkout):
+    assert lookups(checkout) == 2
+
+
 def test_public_methods_include_inherited_ones_and_properties(checkout):
     methods = public_methods(checkout)
     assert methods["bert_cli.problem_types.a.A"] == {"read", "name"}
@@ -46,4 +50,4 @@ def test_public_methods_include_inherited_ones_and_properties(checkout):
 
 def test_rooms_have_modules_and_lines(checkout):
     assert room_sizes(checkout)["text"] == (1, 3)
-    assert room_sizes(checkout)["total"] == (6, 22)
+    assert room_sizes(checkout)["total"] == (6, 23)
