@@ -91,7 +91,7 @@ def run(settings: ExtractSettings) -> int:
     batch_size = settings.devices.batch_size
     devices = settings.devices.without_workers() if shards else settings.devices
     choice = VectorChoice(extraction.pooling, layer_indices, max_seq_length, batch_size, with_attention)
-    vector_model = open_vector_model(model, devices, choice, settings.model.strict, many=not shows_attention)
+    vector_model = open_vector_model(model, devices, choice, settings.model.strict, many=not with_attention)
     if shows_attention:
         from bert_cli.runs.extraction.shown_attention import show_attention
 

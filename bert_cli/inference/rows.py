@@ -94,7 +94,7 @@ def run_sequences(
     columns: Mapping[str, np.ndarray] | None = None,
     run: Run | None = None,
 ) -> Iterator[tuple[np.ndarray, Arrays]]:
-    """Yield batches of (row numbers, outputs), the longest rows first.
+    """Yield batches of (row numbers, outputs).
 
     Args:
         engine: engine with weights. Its `concurrency` is the number of batches that are computed at a time.
@@ -133,8 +133,8 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], co
         try:
             for item in items:
                 waiting.append(threads.submit(function, item))
-                # Each thread has a call, and one more for when it is done; more results would fill memory.
-                if len(waiting) > 2 * count:
+                # One call waits for the thread that is done first. More results would fill the memory.
+                if len(waiting) > count:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -36,6 +36,9 @@ def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
         results.append(list(run_sequences(engine, sequences, 24)))
         assert len(results[0]) > 10
         assert len(makers) == 1
+    monkeypatch.setattr(tensorflow, "num_processors", lambda: 8)
+    attending = open_tensorflow(Layers((3,), with_attention=True), config, Devices(precision="float32"), 12)
+    assert attending.concurrency == 1, "attention takes much memory"
     for (rows, outputs), (other_rows, others) in zip(*results, strict=True):
         np.testing.assert_array_equal(rows, other_rows)
         np.testing.assert_array_equal(outputs["state_0"], others["state_0"])
