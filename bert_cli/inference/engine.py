@@ -144,6 +144,11 @@ def _pretrained_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     return encoder_shapes(config) | pretraining_shapes(*sizes)
 
 
+def has_small_outputs(network: Network) -> bool:
+    """Return whether memory holds the outputs of a few batches: neither attention nor logits of words."""
+    return isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
+
+
 class _Switching:
     """The time after which Python passes its lock to a thread that waits for it.
 

@@ -32,6 +32,7 @@ from bert_cli.inference.engine import (
     MaskedWords,
     Network,
     PretrainingSums,
+    has_small_outputs,
 )
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
@@ -131,7 +132,8 @@ class TensorFlowEngine:
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         # All calls share TensorFlow's threads, which wait for one another after each operator of a call.
-        self.concurrency = 2 if on_one_cpu(self.strategy) and num_processors() > 1 and self._outputs_are_small else 1
+        is_shared = on_one_cpu(self.strategy) and num_processors() > 1
+        self.concurrency = 2 if is_shared and has_small_outputs(network) else 1
         self._runner: Callable[[Arrays], Arrays] | None = None
         self._making_runner = threading.Lock()
         self._log_devices()
@@ -185,12 +187,6 @@ class TensorFlowEngine:
                 if isinstance(layer, BertEncoder):
                     layer.freeze_for_inference(is_frozen)
             self._runner = None  # the compiled function uses the previous weights
-
-    @property
-    def _outputs_are_small(self) -> bool:
-        """Return whether the outputs of a few batches fit into memory."""
-        network = self._network
-        return isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
 
     @property
     def training_width(self) -> int | None:
