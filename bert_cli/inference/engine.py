@@ -145,7 +145,10 @@ def _pretrained_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 
 
 def has_small_outputs(network: Network) -> bool:
-    """Return whether memory holds the outputs of a few batches: neither attention nor logits of words."""
+    """Return whether memory can hold the outputs of several batches.
+
+    Attention and logits over the vocabulary are too large.
+    """
     return isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
 
 
