@@ -79,15 +79,23 @@ def training(two_layer_flags, cola, tmp_path):
 @pytest.mark.parametrize(("signal_number", "exit_code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
 def test_a_training_is_saved_when_its_terminal_is_closed(training, tmp_path, signal_number, exit_code):
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(training(epochs=100_000), stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT)
-    os.close(theirs)
-    shown = b""
-    while b"training" not in shown:
-        shown += os.read(ours, 65536)
-    os.close(ours)
-    time.sleep(0.5)
-    process.send_signal(signal_number)
-    assert process.wait(60) == exit_code
+    # A command keeps ignoring a signal that nohup ignores, and the tests may run under nohup.
+    reset = (
+        f"import os, signal, sys; signal.signal({signal_number:d}, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", reset, *training(epochs=100_000)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT) as process:
+        os.close(theirs)
+        shown = b""
+        while b"training" not in shown:
+            shown += os.read(ours, 65536)
+        os.close(ours)
+        time.sleep(0.5)
+        process.send_signal(signal_number)
+        try:
+            assert process.wait(60) == exit_code
+        finally:
+            process.kill()
     assert list((tmp_path / "out").glob("model.ckpt-*.index"))
 
 
