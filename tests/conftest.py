@@ -45,6 +45,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Escape lone surrogates in captured output, which cannot be sent between processes in UTF-8."""
+    report = yield
+    report.sections = [(title, text.encode("utf-8", "backslashreplace").decode()) for title, text in report.sections]
+    return report
+
+
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:
     """Return the directory `../shared`; skip the test if it does not exist."""

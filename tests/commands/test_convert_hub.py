@@ -40,7 +40,7 @@ def test_round_trip(trained, tmp_path, capfd):
     assert convert(f"--from={trained}", f"--to={module}", "--to_format=hub", "--check") == 0
     err = capfd.readouterr().err
     assert "dropped: classifier: a module for tensorflow-hub holds the encoder alone" in err
-    assert "check: largest difference 0 (sequence_output 0, pooled_output 0)" in err
+    assert "check: largest difference 0 (token_ids 0, sequence_output 0, pooled_output 0)" in err
     assert names(module) == {
         "saved_model.pb", "fingerprint.pb", "variables/variables.index", "variables/variables.data-00000-of-00001",
         "assets/vocab.txt", "assets.extra/bert_config.json", "assets.extra/tokenizer_config.json",
