@@ -53,21 +53,21 @@ def batches(model: str, lines: list[str], batch: int) -> Iterator[tuple[list[int
         yield rows, [ids[row] for row in rows]
 
 
-def onnxruntime_engine(path: str, batches: int) -> Callable:
+def onnxruntime_engine(path: str, num_batches: int) -> Callable:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    if batches > 1:
+    if num_batches > 1:
         options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return lambda feed: session.run(["sequence_output"], feed)[0]
 
 
-def openvino_engine(path: str, precision: str, batches: int) -> Callable:
+def openvino_engine(path: str, precision: str, num_batches: int) -> Callable:
     import openvino
 
     hints = {"INFERENCE_PRECISION_HINT": precision}
-    hints |= {"NUM_STREAMS": str(batches)} if batches > 1 else {"PERFORMANCE_HINT": "LATENCY"}
+    hints |= {"NUM_STREAMS": str(num_batches)} if num_batches > 1 else {"PERFORMANCE_HINT": "LATENCY"}
     model = openvino.Core().compile_model(path, "CPU", hints)
     output = next(port for port in model.outputs if "sequence_output" in port.get_names())
     of_thread = threading.local()

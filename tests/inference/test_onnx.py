@@ -5,12 +5,31 @@ import pytest
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference import onnx
-from bert_cli.inference.engine import Layers
+from bert_cli.inference.engine import Arrays, Layers
 from bert_cli.inference.onnx import Shares, open_onnxruntime, share_processors
 from bert_cli.inference.rows import run_sequences
+from bert_cli.model.config import BertConfig
 from bert_cli.onnx.runners import ALL_THREADS
 from bert_cli.settings.devices import Inference
 from tests.onnx.test_runners import random_model
+
+Batches = list[tuple[np.ndarray, Arrays]]  # row numbers, outputs
+
+
+def sequences_of_all_lengths(config: BertConfig) -> RaggedFeatures:
+    """Return 60 random sequences of 2 to 11 tokens."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(2, 12, 60)
+    tokens = rng.integers(1, config.vocab_size, lengths.sum()).astype(np.int32)
+    return RaggedFeatures(tokens, np.zeros(len(tokens), np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def assert_same_batches(batches: Batches, others: Batches) -> None:
+    """Check that two results of run_sequences have many batches, the same rows and the same bits."""
+    assert len(batches) > 10
+    for (rows, outputs), (other_rows, other_outputs) in zip(batches, others, strict=True):
+        np.testing.assert_array_equal(rows, other_rows)
+        np.testing.assert_array_equal(outputs["state_0"], other_outputs["state_0"])
 
 
 @pytest.mark.parametrize(
@@ -38,17 +57,11 @@ def test_many_batches_at_a_time_give_the_same_bits(name, precision, monkeypatch)
     monkeypatch.setattr("bert_cli.inference.onnx.share_processors", lambda many: Shares(3, 1) if many else Shares(1, 2))
     monkeypatch.setattr("bert_cli.inference.openvino.share_processors", onnx.share_processors)
     config, _, weights = random_model()
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(2, 12, 60)
-    tokens = rng.integers(1, config.vocab_size, lengths.sum()).astype(np.int32)
-    sequences = RaggedFeatures(tokens, np.zeros(len(tokens), np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    sequences = sequences_of_all_lengths(config)
     results = []
     for many in (False, True):
         engine = opener(Layers((3,)), config, Inference(name, precision, f"--engine={name}"), many=many)
         engine.set_weights(weights)
         assert engine.concurrency == (3 if many else 1)
         results.append(list(run_sequences(engine, sequences, 24)))
-    assert len(results[0]) > 10
-    for (rows, outputs), (other_rows, others) in zip(*results, strict=True):
-        np.testing.assert_array_equal(rows, other_rows)
-        np.testing.assert_array_equal(outputs["state_0"], others["state_0"])
+    assert_same_batches(*results)

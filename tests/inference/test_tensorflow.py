@@ -2,23 +2,18 @@
 
 import threading
 
-import numpy as np
-
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference import tensorflow
 from bert_cli.inference.engine import Layers
 from bert_cli.inference.rows import run_sequences
 from bert_cli.inference.tensorflow import TensorFlowEngine, open_tensorflow
 from bert_cli.settings.devices import Devices
+from tests.inference.test_onnx import assert_same_batches, sequences_of_all_lengths
 from tests.onnx.test_runners import random_model
 
 
 def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
     config, _, weights = random_model()
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(2, 12, 60)
-    tokens = rng.integers(1, config.vocab_size, lengths.sum()).astype(np.int32)
-    sequences = RaggedFeatures(tokens, np.zeros(len(tokens), np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    sequences = sequences_of_all_lengths(config)
     results, makers = [], []
 
     class Counting(TensorFlowEngine):
@@ -34,11 +29,8 @@ def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
         engine.set_weights(weights)
         assert engine.concurrency == concurrency
         results.append(list(run_sequences(engine, sequences, 24)))
-        assert len(results[0]) > 10
         assert len(makers) == 1
     monkeypatch.setattr(tensorflow, "num_processors", lambda: 8)
     attending = open_tensorflow(Layers((3,), with_attention=True), config, Devices(precision="float32"), 12)
     assert attending.concurrency == 1, "attention takes much memory"
-    for (rows, outputs), (other_rows, others) in zip(*results, strict=True):
-        np.testing.assert_array_equal(rows, other_rows)
-        np.testing.assert_array_equal(outputs["state_0"], others["state_0"])
+    assert_same_batches(*results)
