@@ -93,7 +93,8 @@ def wheel(tmp_path_factory):
     script = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
     run(sys.executable, "-c", script, folder=fresh)
     with tarfile.open(folder / f"bert_cli-{__version__}.tar.gz") as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        # Python has filters since 3.11.4, and warns without one since 3.12.
+        archive.extractall(folder / "unpacked", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     unpacked = folder / "unpacked" / f"bert_cli-{__version__}"
     assert {path.name for path in (unpacked / "docs").iterdir()} == {path.name for path in (ROOT / "docs").iterdir()}
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")

@@ -1,13 +1,18 @@
 """Finding a tensorflow-hub module from a flag; only a download imports TensorFlow."""
 
 import os
+import shutil
 import warnings
 import zlib
+from typing import TYPE_CHECKING
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.path import HUB, CheckpointPath, module_folder
+
+if TYPE_CHECKING:
+    import tarfile
 
 
 def is_url(handle: str) -> bool:
@@ -83,10 +88,27 @@ def _unpack(path: str, flag: str) -> str:
     folder = files.make_process_folder()
     try:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
-            # Use the filter "data", which refuses device files and paths outside the directory.
-            archive.extractall(folder, filter="data")
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+            for member in archive:
+                if ".." in member.name.split("/") or not (member.isreg() or member.isdir()):
+                    raise InputError(
+                        f"{path}: holds {member.name!r}, which is a link, a device or a path outside the archive; "
+                        f"if you trust it, unpack it yourself and pass the directory to --{flag}"
+                    )
+                _extract(archive, member, os.path.join(folder, member.name.lstrip("/")))
+    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
         raise InputError(f"{path}: is an incomplete or damaged .tar.gz of a module: {error}; check --{flag}") from None
     entries = os.listdir(folder)
     inner = os.path.join(folder, entries[0]) if len(entries) == 1 else folder
     return inner if os.path.isdir(inner) and module_folder(folder) is None else folder
+
+
+def _extract(archive: "tarfile.TarFile", member: "tarfile.TarInfo", target: str) -> None:
+    """Write a file or directory of an archive.
+
+    The filters of TarFile.extractall would do, but Python has them only since 3.11.4.
+    """
+    content = archive.extractfile(member)
+    os.makedirs(os.path.dirname(target) if content else target, exist_ok=True)
+    if content:
+        with content, open(target, "wb") as file:
+            shutil.copyfileobj(content, file)

@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import re
 import tarfile
 
 import numpy as np
@@ -202,14 +203,39 @@ def test_handles(drawn, tmp_path):
         assert (pathlib.Path(module.location) / "saved_model.pb").exists()
 
 
-def test_an_archive_cannot_write_elsewhere(tmp_path):
-    path = tmp_path / "evil.tar.gz"
+def write_archive(path, *members):
+    """Write an archive with members that have the content b"x", unless they are links or devices."""
     with tarfile.open(path, "w:gz") as archive:
-        member = tarfile.TarInfo("../evil")
-        member.size = 4
-        archive.addfile(member, io.BytesIO(b"evil"))
-    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz of a module"):
+        for member in members:
+            member.size = int(member.isreg())
+            archive.addfile(member, io.BytesIO(b"x"))
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/../evil", ".."])
+def test_an_archive_cannot_write_elsewhere(tmp_path, name):
+    path = tmp_path / "evil.tar.gz"
+    write_archive(path, tarfile.TarInfo(name))
+    message = f"{path}: holds {name!r}, which is a link, a device or a path outside the archive; "
+    with pytest.raises(InputError, match=re.escape(message) + ".* --hub_module"):
         find_module(str(path), "hub_module")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_an_archive_with_links_or_devices_is_refused(tmp_path, kind):
+    member = tarfile.TarInfo("saved_model.pb")
+    member.type, member.linkname = kind, "/etc/passwd"
+    write_archive(tmp_path / "links.tar.gz", member)
+    with pytest.raises(InputError, match=r"holds 'saved_model\.pb', which is a link, a device or"):
+        find_module(str(tmp_path / "links.tar.gz"), "hub_module")
+
+
+def test_absolute_paths_in_an_archive_lead_into_its_directory(tmp_path):
+    path = tmp_path / "module.tar.gz"
+    names = ("/module/saved_model.pb", "/module/variables/variables.index")
+    write_archive(path, *map(tarfile.TarInfo, names))
+    module = pathlib.Path(find_module(str(path), "hub_module").location)
+    assert module.name == "module"
+    assert (module / "saved_model.pb").read_bytes() == b"x"
 
 
 def test_refusals(drawn, tmp_path):
