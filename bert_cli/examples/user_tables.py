@@ -147,19 +147,19 @@ def read_user_table(
 
 def _make_row(row: Row, indices: ColumnIndices, default_id: str) -> UserRow:
     cells = row.cells
-    identifier = "" if indices.identifier is None else _join_text(cells[indices.identifier])
+    identifier = "" if indices.identifier is None else join_text(cells[indices.identifier])
     return UserRow(
         row.line,
         identifier if identifier.strip() else default_id,
-        _join_text(cells[indices.text_a]),
-        None if indices.text_b is None else _join_text(cells[indices.text_b]),
+        join_text(cells[indices.text_a]),
+        None if indices.text_b is None else join_text(cells[indices.text_b]),
         tuple([_strip_label(cells[column]) for column in indices.labels]),
-        tuple([_join_text(cells[column]) for column in indices.choices]),
+        tuple([join_text(cells[column]) for column in indices.choices]),
     )
 
 
-def _join_text(cell: str | Sequence[str]) -> str:
-    # A JSON list in a text column has one text's sentences or words.
+def join_text(cell: str | Sequence[str]) -> str:
+    """Return the text of a cell; a JSON list in a text column has one text's sentences or words."""
     return cell if isinstance(cell, str) else " ".join(cell)
 
 

@@ -73,6 +73,19 @@ def test_lists_of_labels(prepare, tmp_path):
     )
 
 
+def test_a_list_of_words_is_a_text_as_in_bert_classify(prepare, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"text": ["two", "words"], "label": "x"}\n{"text": [], "label": "y"}\n{"text": ["a\\tb"], "label": "y"}\n'
+        * 10,
+        encoding="utf-8",
+    )
+    done = prepare(path, tmp_path / "data")
+    assert done.code == 0, done.err
+    assert {row[-1] for row in rows(tmp_path / "data" / "train.tsv")} == {"two words", "a b"}
+    assert "left out     10    no text" in done.err
+
+
 def test_an_encoding(prepare, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))

@@ -27,6 +27,7 @@ from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_ma
 from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
 from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
+from bert_cli.examples.user_tables import join_text
 from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
@@ -103,7 +104,7 @@ class Source:
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
                 continue
-            cells = [_on_one_line(cell if isinstance(cell, str) else ",".join(cell)) for cell in row.cells]
+            cells = [_on_one_line(join_text(cell)) for cell in row.cells]
             identifier = "" if indices.identifier is None else cells[indices.identifier]
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
             text = cells[indices.text_a]
