@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bert_cli import fill_mask, run_classifier, run_squad, run_tagging
+from tests.commands import helpers
 
 # bert-squad and bert-fill-mask skip blank lines, the other commands answer them.
 TEXTS = ("the old dog sees a cat .", "", "a bird", "the bird likes a small fish and a horse .", "a dog")
@@ -22,9 +23,14 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture(params=["classify", "tag", "squad", "fill-mask"])
+# Commands read lines in two ways: texts and questions.
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("tag", "fill-mask")]
+ALL_COMMANDS = ["classify", "tag", "squad", "fill-mask"]
+
+
+@pytest.fixture
 def stream(request):
-    """Return (module name, lines, flags, whether blank lines are answered) of a command."""
+    """Return (module, lines, flags, whether blank lines are answered) of a command."""
     fixtures = {"classify": "trained_once", "tag": "tagger_once", "squad": "answering"}
     modules = {"classify": run_classifier, "tag": run_tagging, "squad": run_squad, "fill-mask": fill_mask}
     lines = {"squad": QUESTIONS, "fill-mask": MASKED}.get(request.param, TEXTS)
@@ -32,7 +38,7 @@ def stream(request):
     if request.param in fixtures:
         value = request.getfixturevalue(fixtures[request.param])
         flags = [f"--output_dir={value if request.param == 'squad' else value[0]}"]
-    return modules[request.param].__name__, lines, flags, request.param in ("classify", "tag")
+    return modules[request.param], lines, flags, request.param in ("classify", "tag")
 
 
 def assert_same(received: Any, expected: Any) -> None:
@@ -51,16 +57,26 @@ def assert_same(received: Any, expected: Any) -> None:
         assert received == expected
 
 
-@pytest.mark.parametrize("flag", ["", "--line_buffered"])
-def test_each_line_is_answered_before_the_next_one_is_sent(stream, flag, tmp_path):
+@pytest.mark.parametrize(
+    ("stream", "flag"),
+    [
+        *((command, "") for command in ALL_COMMANDS),
+        ("squad", "--line_buffered"),
+        *(
+            pytest.param(command, "--line_buffered", marks=pytest.mark.slow)
+            for command in ("classify", "tag", "fill-mask")
+        ),
+    ],
+    indirect=["stream"],
+)
+def test_each_line_is_answered_before_the_next_one_is_sent(stream, flag, tmp_path, capfd):
     module, lines, flags, answers_blank = stream
-    command = [sys.executable, "-m", module, *flags]
     path = tmp_path / "lines.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = subprocess.run([*command, f"--input_file={path}"], capture_output=True, text=True, check=True)
-    expected = [json.loads(line) for line in done.stdout.splitlines()]
+    done = helpers.call(capfd, "", module.main, *flags, f"--input_file={path}")
+    expected = [json.loads(line) for line in done.out.splitlines()]
     records, seconds = [], []
-    command += ["--input_file=-", *[flag] * bool(flag)]
+    command = [sys.executable, "-m", module.__name__, *flags, "--input_file=-", *[flag] * bool(flag)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         for line in lines:
             start_time = time.monotonic()
@@ -73,22 +89,23 @@ def test_each_line_is_answered_before_the_next_one_is_sent(stream, flag, tmp_pat
         assert process.stdout.read() == b""
         assert process.wait(60) == 0
     assert_same(records, expected)
-    print(f"{module} {flag}: {[f'{1000 * value:.0f} ms' for value in seconds]}")
+    print(f"{module.__name__} {flag}: {[f'{1000 * value:.0f} ms' for value in seconds]}")
     # The first line waits for the model. Others are slow only if the machine is busy.
     assert min(seconds[1:]) < 0.1
 
 
-def test_many_lines_of_a_pipe_are_computed_together(stream, tmp_path):
+@pytest.mark.parametrize("stream", ["classify", "squad", *SLOWER], indirect=True)
+def test_many_lines_of_a_pipe_are_computed_together(stream, tmp_path, capfd):
     """A fast pipe gives the bytes of a file; the last line needs no line end."""
     module, lines, flags, _ = stream
-    command = [sys.executable, "-m", module, *flags]
     # Ids of questions must differ.
-    text = "\n".join(lines if "squad" in module else lines * 30)
+    text = "\n".join(lines if module is run_squad else lines * 30)
     path = tmp_path / "lines.txt"
     path.write_text(text, encoding="utf-8")
-    expected = subprocess.run([*command, f"--input_file={path}"], capture_output=True, check=True)
-    done = subprocess.run([*command, "--input_file=-"], capture_output=True, check=True, input=text.encode())
-    assert done.stdout == expected.stdout
+    expected = helpers.call(capfd, "", module.main, *flags, f"--input_file={path}")
+    command = [sys.executable, "-m", module.__name__, *flags, "--input_file=-"]
+    done = subprocess.run(command, capture_output=True, check=True, input=text.encode())
+    assert done.stdout == expected.out.encode()
     assert len(done.stdout.splitlines()) >= 4
 
 
