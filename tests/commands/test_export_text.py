@@ -26,8 +26,9 @@ def make_graph(vocabulary: Vocabulary, lower: bool, folder):
     path.write_bytes(vocabulary_lines(vocabulary).encode())
     graph = GraphTokenizer(vocabulary, lower, str(path))
     signature = [tf.TensorSpec([None], tf.string)]
-    pieces = tf.function(lambda texts: graph.pieces(texts).merge_dims(1, 2), signature)
-    words = tf.function(graph.words, signature)
+    # Without autograph, like in the exported preprocessor.
+    pieces = tf.function(lambda texts: graph.pieces(texts).merge_dims(1, 2), signature, autograph=False)
+    words = tf.function(graph.words, signature, autograph=False)
 
     def call(function, texts):
         encoded = [text if isinstance(text, bytes) else text.encode() for text in texts]
