@@ -8,117 +8,32 @@ with ß, a final sigma, symbols, control characters or line separators. Bytes th
 ignored, like in Google's code.
 """
 
-import dataclasses
-import functools
-import sys
 import unicodedata
-from collections.abc import Sequence
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.exports.graph_added_tokens import MARK_CODES, AddedTokenMarker, marks_by_id
-from bert_cli.text.tokenization import BasicTokenizer
+from bert_cli.text.character_table import (
+    ALONE,
+    CASED,
+    DELETED,
+    IGNORED,
+    IN_WORD,
+    PAGE,
+    SPACE,
+    make_entries,
+    unique_pages,
+)
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
-# Kinds: a character is part of a word, a word by itself, between words, or deleted.
-_IN_WORD, _ALONE, _SPACE, _DELETED = range(4)
-# Cases: how a character affects a sigma near it.
-_UNCASED, _CASED, _IGNORED = range(3)
 _SIGMA, _FINAL_SIGMA = ord("Σ"), ord("ς")
 # A noncharacter, which never decomposes, replaces all unassigned code points.
 _UNASSIGNED = 0xFDD0
-# From here on, only tags, variation selectors and private use are assigned.
-_UNUSED_PLANES = 0x40000
-_PAGE = 256
 TEXTS = tf.TensorSpec([None], tf.string, name="text")
-
-
-def _classify(tokenizer: BasicTokenizer, characters: Sequence[str]) -> list[int]:
-    """Return the kinds of characters, which are all from one page.
-
-    One call splits all of them, each between two letters. A call per character takes three times as
-    long.
-    """
-    # The separator must be punctuation in another page.
-    separator = "\u3001" if "," in characters else ","
-    groups: list[list[str]] = [[]]
-    for word in tokenizer.tokenize(separator.join(f"a{character}a" for character in characters)):
-        if word == separator:
-            groups.append([])
-        else:
-            groups[-1].append(word)
-    kinds = {2: _SPACE, 3: _ALONE}
-    return [kinds.get(len(words)) or (_DELETED if words == ["aa"] else _IN_WORD) for words in groups]
-
-
-def _character_case(character: str) -> int:
-    if f"{character}Σ".lower().endswith("ς"):
-        return _CASED
-    return _IGNORED if f"A{character}Σ".lower().endswith("ς") else _UNCASED
-
-
-# Cache the table: it takes a second, and is equal for all vocabularies without unknown characters.
-@functools.cache
-def _make_entries(do_lower_case: bool, rules: TokenizerSettings, unknown_characters: frozenset[str]) -> np.ndarray:
-    """Return an entry per code point, int32 [0x110000].
-
-    Bits 0-20 are the code point XOR its lowercase form, so that most pages are equal. Bits 21-22
-    and 23-24 are the kind before and after decomposition. Bits 25-26 are the case. Bit 27 is set if
-    the character is unknown.
-
-    Args:
-        do_lower_case: whether text is lowercased.
-        rules: settings that change the kinds.
-        unknown_characters: characters in the vocabulary that Python does not know.
-    """
-    first_settings = dataclasses.replace(rules, strip_accents=False)
-    first_tokenizer = BasicTokenizer(False, cache_size=0, settings=first_settings)
-    final_tokenizer = BasicTokenizer(do_lower_case, cache_size=0, settings=rules)
-    entries = np.full((sys.maxunicode + 1,), 1 << 27, np.int32)
-    for start in range(0, sys.maxunicode + 1, _PAGE):
-        known, unknown = [], []
-        for code in range(start, start + _PAGE):
-            character = chr(code)
-            category = unicodedata.category(character)
-            # Skip private use: these 137,468 characters are all equal.
-            if category == "Co":
-                entries[code] = 0
-            elif category == "Cn" and character not in unknown_characters:
-                if code < _UNUSED_PLANES:
-                    unknown.append(character)
-            elif category != "Cs":
-                known.append(character)
-        if unknown:
-            # Keep unassigned code points in Google's blocks of ideographs as words.
-            for character, kind in zip(unknown, _classify(first_tokenizer, unknown), strict=True):
-                if kind == _ALONE:
-                    entries[ord(character)] = _ALONE << 21 | _ALONE << 23
-        if known:
-            kinds = _classify(first_tokenizer, known), _classify(final_tokenizer, known)
-            for character, first_kind, final_kind in zip(known, *kinds, strict=True):
-                # Ignore the second character: only U+0130 has one, an accent, which is removed, or
-                # else added later.
-                lower = character.lower() if do_lower_case else character
-                is_changed = final_tokenizer.strips_accents or len(lower) == 1
-                change = ord(character) ^ ord(lower[0]) if is_changed else 0
-                case = _character_case(character) if do_lower_case else _UNCASED
-                entries[ord(character)] = change | first_kind << 21 | final_kind << 23 | case << 25
-    return entries
-
-
-def _unique_pages(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return different pages in ascending order, int32 [P, 256], and each page's index, [4352]."""
-    # Remove equal pages first: np.unique alone takes a quarter of a second to sort all of them.
-    first_numbers: dict[bytes, int] = {}
-    firsts = [first_numbers.setdefault(page.tobytes(), len(first_numbers)) for page in entries.reshape(-1, _PAGE)]
-    different = np.frombuffer(b"".join(first_numbers), entries.dtype).reshape(-1, _PAGE)
-    pages, numbers = np.unique(different, axis=0, return_inverse=True)
-    return pages, numbers.reshape(-1)[firsts]
 
 
 class CharacterTable:
@@ -140,19 +55,19 @@ class CharacterTable:
         """
         unknown_characters = frozenset(character for character in characters if unicodedata.category(character) == "Cn")
         rules = TokenizerSettings(settings.strip_accents, settings.tokenize_chinese_chars)
-        entries = _make_entries(do_lower_case, rules, unknown_characters)
+        entries = make_entries(do_lower_case, rules, unknown_characters)
         if settings.added_tokens:
             entries = entries.copy()
             codes = MARK_CODES[: len(settings.added_tokens)]
-            entries[codes.start : codes.stop] = _ALONE << 21 | _ALONE << 23
-        pages, numbers = _unique_pages(entries)
+            entries[codes.start : codes.stop] = ALONE << 21 | ALONE << 23
+        pages, numbers = unique_pages(entries)
         self._pages = tf.constant(pages.reshape(-1), tf.int32)
         self._numbers = tf.constant(numbers.reshape(-1), tf.int32)
 
     def look_up(self, codes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return lowercase codes, kinds before and after decomposition, and cases, all int32 [N]."""
-        page = tf.gather(self._numbers, codes // _PAGE)
-        entry = tf.gather(self._pages, page * _PAGE + codes % _PAGE)
+        page = tf.gather(self._numbers, codes // PAGE)
+        entry = tf.gather(self._pages, page * PAGE + codes % PAGE)
 
         def extract_bits(first: int, count: int) -> tf.Tensor:
             return tf.bitwise.bitwise_and(tf.bitwise.right_shift(entry, first), (1 << count) - 1)
@@ -167,10 +82,10 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
     They follow a cased character and precede an uncased one, not counting ignored characters. All
     arguments are [N]; `rows` has each character's text index.
     """
-    counted = tf.not_equal(cases, _IGNORED)
+    counted = tf.not_equal(cases, IGNORED)
     position = tf.cumsum(tf.cast(counted, tf.int32), exclusive=True)
     # Pad both ends, so that there is always a neighbor.
-    cased = tf.pad(tf.boolean_mask(tf.equal(cases, _CASED), counted), [[1, 1]])
+    cased = tf.pad(tf.boolean_mask(tf.equal(cases, CASED), counted), [[1, 1]])
     row = tf.pad(tf.boolean_mask(rows, counted), [[1, 1]], constant_values=-1)
 
     def is_cased(neighbour: tf.Tensor) -> tf.Tensor:
@@ -237,7 +152,7 @@ class GraphTokenizer(tf.Module):
         lower, kinds, last_kinds, cases = self._characters.look_up(codes.flat_values)
         if self.do_lower_case or self._strips_accents:
             # Delete characters before decomposition, which reorders adjacent accents.
-            is_kept = tf.not_equal(kinds, _DELETED)
+            is_kept = tf.not_equal(kinds, DELETED)
             rows = tf.boolean_mask(codes.value_rowids(), is_kept)
             original_codes, lower, cases = (
                 tf.boolean_mask(values, is_kept) for values in (codes.flat_values, lower, cases)
@@ -255,12 +170,12 @@ class GraphTokenizer(tf.Module):
         if self._added and self._added.has_normalized:
             codes, last_kinds = self._mark_normalized(self._added, codes, last_kinds)
         rows = codes.value_rowids()
-        is_kept = tf.not_equal(last_kinds, _DELETED)
+        is_kept = tf.not_equal(last_kinds, DELETED)
         values, kinds, rows = (tf.boolean_mask(tensor, is_kept) for tensor in (codes.flat_values, last_kinds, rows))
-        in_word = tf.equal(kinds, _IN_WORD)
+        in_word = tf.equal(kinds, IN_WORD)
         continues = tf.pad(in_word[:-1] & tf.equal(rows[:-1], rows[1:]), [[1, 0]])[: tf.size(rows)]
-        begins = tf.equal(kinds, _ALONE) | (in_word & ~continues)
-        is_visible = tf.not_equal(kinds, _SPACE)
+        begins = tf.equal(kinds, ALONE) | (in_word & ~continues)
+        is_visible = tf.not_equal(kinds, SPACE)
         word_indices = tf.boolean_mask(tf.cumsum(tf.cast(begins, tf.int64)) - 1, is_visible)
         count = tf.math.count_nonzero(begins)
         characters = tf.RaggedTensor.from_value_rowids(
@@ -276,8 +191,8 @@ class GraphTokenizer(tf.Module):
         self, added: AddedTokenMarker, codes: tf.RaggedTensor, kinds: tf.Tensor
     ) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Return codes and kinds with a mark for each added token in the normalized text."""
-        present = tf.not_equal(kinds, _DELETED)
-        spaced = tf.where(tf.equal(kinds, _SPACE), ord(" "), codes.flat_values)
+        present = tf.not_equal(kinds, DELETED)
+        spaced = tf.where(tf.equal(kinds, SPACE), ord(" "), codes.flat_values)
         values = tf.boolean_mask(spaced, present)
         rows = tf.boolean_mask(codes.value_rowids(), present)
         texts = tf.RaggedTensor.from_value_rowids(values, rows, codes.nrows(), validate=False)
