@@ -6,14 +6,14 @@ where` lists the places that a figure counts. tests/test_prose.py has the limits
 
 import ast
 import functools
-import io
 import pathlib
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from tests.house_figures import walk
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -113,34 +113,44 @@ def rooms() -> dict[str, Room]:
 
 def add_file(room: Room, path: str, source: str) -> None:
     """Add a file's texts and names to its room."""
-    for node in _nodes(ast.parse(source)):
+    nodes = walk(ast.parse(source))
+    for node in nodes:
         if isinstance(node, Documented) and (text := ast.get_docstring(node)):
             docstring = node.body[0]
             room.texts.append(Text(f"{path}:{docstring.lineno}", text, node, docstring.col_offset + len('"""')))
+            # Drop the rest of the tree, which the garbage collector would visit again and again.
+            node.body = [docstring]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             room.names.append(Name(f"{path}:{node.lineno}", node.id))
         elif isinstance(node, ast.arg):
             room.names.append(Name(f"{path}:{node.lineno}", node.arg))
-    room.texts.extend(_comments(path, source))
+    room.texts.extend(_comments(path, source, nodes))
 
 
-def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes faster than ast.walk, which takes seconds for all files."""
-    remaining = [tree]
-    while remaining:
-        node = remaining.pop()
-        yield node
-        for value in vars(node).values():
-            if isinstance(value, ast.AST):
-                remaining.append(value)
-            elif isinstance(value, list):
-                remaining.extend(child for child in value if isinstance(child, ast.AST))
+def _comments(path: str, source: str, nodes: list[ast.AST]) -> Iterator[Text]:
+    """Yield the comments: from the first # outside strings to the end of its line.
+
+    The module tokenize takes seconds for all files.
+    """
+    lines = [line.encode() for line in source.split("\n")]
+    strings = [node for node in nodes if isinstance(node, ast.JoinedStr) or _is_string(node)]
+    # Line -> the ranges of columns in it that belong to strings. Columns of nodes count bytes.
+    ranges: dict[int, list[range]] = defaultdict(list)
+    for node in strings:
+        for number in range(node.lineno, node.end_lineno + 1):
+            start = node.col_offset if number == node.lineno else 0
+            end = node.end_col_offset if number == node.end_lineno else len(lines[number - 1])
+            ranges[number].append(range(start, end))
+    for number, line in enumerate(lines, 1):
+        column = line.find(b"#")
+        while column >= 0 and any(column in columns for columns in ranges[number]):
+            column = line.find(b"#", column + 1)
+        if column >= 0:
+            yield Text(f"{path}:{number}", line[column:].decode().lstrip("# "), None, len(line[:column].decode()))
 
 
-def _comments(path: str, source: str) -> Iterator[Text]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield Text(f"{path}:{token.start[0]}", token.string.lstrip("# "), None, token.start[1])
+def _is_string(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
 
 
 def places(room: Room, rate: Rate) -> list[str]:

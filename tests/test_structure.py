@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from tests.house_figures import ENTRIES, HOUSE, MAX_METHODS, ROOT, imports, lines_of, parse_source, public_methods
+from tests.house_figures import ENTRIES, HOUSE, MAX_METHODS, ROOT, imports, lines_of, nodes_of, public_methods
 
 # Rooms that every room may import.
 GROUND = {"base", "runtime", "package"}
@@ -185,7 +185,7 @@ def wrong_tensorflow(module, source):
 
 def long_functions(module, source):
     messages = []
-    for node in ast.walk(parse_source(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of(node) > MAX_FUNCTION_LINES:
             messages.append(f"line {node.lineno}: {node.name} has {lines_of(node)} lines")
     return messages
@@ -204,7 +204,7 @@ def swallowed_exceptions(module, source):
         )
 
     messages = []
-    for node in ast.walk(parse_source(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ExceptHandler):
             is_hiding = (node.type is None or everything(node.type)) and all(map(nothing, node.body))
         else:
@@ -235,14 +235,15 @@ def private_api(module, source):
         for line, name, _ in imports(module, source)
         if f"{name}.".startswith(tuple(f"{private}." for private in PRIVATE_MODULES))
     ]
-    tree = parse_source(source)
-    own_names = _private_names(tree) | PUBLIC_UNDERSCORES
-    for node in ast.walk(tree):
+    own_names = _private_names(source) | PUBLIC_UNDERSCORES
+    for node in nodes_of(source):
         if isinstance(node, ast.Attribute):
-            allowed = (
-                own_names | all_private_names() if ast.unparse(node.value) in ("self", "cls") else own_names
-            )  # methods are inherited
-            is_foreign = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in allowed
+            is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+            # Methods are inherited.
+            is_own = node.attr in own_names or (
+                _is_name(node.value, "self", "cls") and node.attr in all_private_names()
+            )
+            is_foreign = is_private and not is_own
             sets_built = node.attr == "built" and isinstance(node.ctx, ast.Store)
             if is_foreign or sets_built:
                 messages.append(f"line {node.lineno}: {ast.unparse(node)}")
@@ -250,18 +251,23 @@ def private_api(module, source):
     return messages + [f"line {number}: {text.strip()}" for number, text in texts if PRIVATE_TEXT.search(text)]
 
 
-def _private_names(tree):
+def _is_name(node, *names):
+    """Return whether an expression is one of the variables; ast.unparse would be slow."""
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _private_names(source):
     """Return names with a leading underscore that a module's classes define."""
-    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    stored = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
-    names |= {node.attr for node in stored if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"}
+    names = {node.name for node in nodes_of(source) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    stored = [node for node in nodes_of(source) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    names |= {node.attr for node in stored if isinstance(node, ast.Attribute) and _is_name(node.value, "self")}
     return {name for name in names | {node.id for node in stored if isinstance(node, ast.Name)} if name.startswith("_")}
 
 
 @functools.cache
 def all_private_names():
     """Return the names with a leading underscore that the package's classes define."""
-    return set().union(*(_private_names(parse_source(read(module))) for module in MODULES))
+    return set().union(*(_private_names(read(module)) for module in MODULES))
 
 
 def traced_with_autograph(module, source):
@@ -270,17 +276,19 @@ def traced_with_autograph(module, source):
     The package's graphs do not branch on tensors in Python. AutoGraph costs time, and on Python
     3.13 it fails in programs that turn warnings into errors.
     """
-    tree = parse_source(source)
     without = {
         node.func
-        for node in ast.walk(tree)
+        for node in nodes_of(source)
         if isinstance(node, ast.Call)
         and any(word.arg == "autograph" and ast.unparse(word.value) == "False" for word in node.keywords)
     }
     return [
         f"line {node.lineno}: tf.function without autograph=False"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "tf.function" and node not in without
+        for node in nodes_of(source)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "function"
+        and _is_name(node.value, "tf")
+        and node not in without
     ]
 
 
