@@ -68,10 +68,10 @@ def test_fit_trains_like_a_gradient_tape(without_dropout):
     batch, labels = rows(8)
     fitted, taped = (classifier(Encoder.load(without_dropout)) for _ in range(2))
     fitted.compile(keras.optimizers.Adam(1e-3), "binary_crossentropy")
-    fitted.fit(batch, labels, batch_size=8, epochs=8, verbose=0)
+    fitted.fit(batch, labels, batch_size=8, epochs=3, verbose=0)
     optimizer, loss = keras.optimizers.Adam(1e-3), keras.losses.BinaryCrossentropy()
     start = [variable.numpy() for variable in taped.trainable_variables]
-    for _ in range(8):
+    for _ in range(3):
         with tf.GradientTape() as tape:
             value = loss(labels, taped(batch, training=True))
         optimizer.apply(tape.gradient(value, taped.trainable_variables), taped.trainable_variables)
@@ -119,6 +119,7 @@ def test_weights_are_saved_and_loaded(one_layer, tmp_path):
     np.testing.assert_array_equal(second_model.predict(batch, verbose=0), model.predict(batch, verbose=0))
 
 
+@pytest.mark.slow
 def test_saved_model_is_loaded_by_another_process(one_layer, tmp_path):
     """That process imports bert_cli.keras; the pre-trained model's directory no longer exists."""
     folder = tmp_path / "model"
