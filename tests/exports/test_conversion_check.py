@@ -7,11 +7,18 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.text.tokenizer_settings import TokenizerSettings
-from tests.commands.convert_run import convert, make_source
+from tests.commands import convert_run
+from tests.commands.convert_run import convert
 from tests.tokenizer_folders import E1, USER, VOCABULARY, bert, decoder, write
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def make_source(parent, heads, labels=(), **changes):
+    """Return the directory of a model with one layer, because all texts go through it."""
+    folder, _ = convert_run.make_source(parent, heads, labels, num_hidden_layers=1, **changes)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +29,7 @@ def shown_log(caplog):
 @pytest.fixture
 def source(tmp_path):
     """A masked LM with a tokenizer that keeps accents and has added tokens."""
-    folder, _ = make_source(tmp_path, ("masked_lm",), tokens=[*VOCABULARY, "<user>", "[E1]"])
+    folder = make_source(tmp_path, ("masked_lm",), tokens=[*VOCABULARY, "<user>", "[E1]"])
     values = bert(strip_accents=False, added_tokens_decoder=decoder(USER, E1))
     return write(folder, tokenizer_config=values)
 
@@ -69,7 +76,7 @@ def test_a_lost_setting_is_found(source, tmp_path, monkeypatch, key, shown):
 
 def test_a_list_of_special_tokens_is_reported(tmp_path, caplog):
     """Google's scripts split [MASK] in a text; a Hugging Face directory lists it as a token."""
-    folder, _ = make_source(tmp_path, ("masked_lm",))
+    folder = make_source(tmp_path, ("masked_lm",))
     assert convert(folder, tmp_path / "hf", check=True)["differences"]["token_ids"] == 0
     line = "check: special tokens in a text, such as [MASK], are {} in the {}, unlike in the source"
     assert line.format("one token", "Hugging Face folder") in caplog.messages
@@ -81,14 +88,14 @@ def test_a_list_of_special_tokens_is_reported(tmp_path, caplog):
 
 
 def test_without_a_vocabulary_the_models_are_compared(tmp_path, caplog):
-    folder, _ = make_source(tmp_path, ("masked_lm",))
+    folder = make_source(tmp_path, ("masked_lm",))
     (folder / "vocab.txt").unlink()
     assert "token_ids" not in convert(folder, tmp_path / "hf", check=True)["differences"]
     assert "check: there is no vocabulary, so no texts are compared" in caplog.text
 
 
 def test_another_casing_than_the_run_had(tmp_path):
-    folder, _ = make_source(tmp_path, ("classifier",), ("a", "b", "c"))
+    folder = make_source(tmp_path, ("classifier",), ("a", "b", "c"))
     (folder / "flags.txt").write_text("--problem_type=single_label\n--do_lower_case=true\n")
     report = convert(folder, tmp_path / "tf1", to_format="tf1", do_lower_case=False, check=True)
     assert report["differences"]["token_ids"] == 0

@@ -35,7 +35,8 @@ def test_encoders_with_one_config_share_traces_but_not_weights(trainable, tiny_c
 
 def test_threads_train_encoders_with_one_config(tiny_config, batch_of):
     """Threads trace separately, because TensorFlow creates gradients inside a trace's graph."""
-    config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
+    config = tiny_config(num_hidden_layers=1)
+    batch = {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
 
     def gradient(seed):
         encoder = BertEncoder(config, seed=seed)
@@ -56,7 +57,8 @@ def test_threads_train_encoders_with_one_config(tiny_config, batch_of):
 
 
 def test_threads_trace_encoders_from_another_thread(tiny_config, batch_of):
-    config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
+    config = tiny_config(num_hidden_layers=1)
+    batch = {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
     encoders = [BertEncoder(config, seed=1) for _ in range(4)]
 
     def output(encoder):

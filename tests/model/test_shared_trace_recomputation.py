@@ -9,7 +9,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.training.grappler import with_few_graph_optimizers
 
 LENGTHS, WIDTH = [40, 7, 23, 40], 40
-LAYERS = 3
+LAYERS = 2
 SIZES = {
     "num_hidden_layers": LAYERS, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 2,
     "max_position_embeddings": WIDTH, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,

@@ -58,7 +58,7 @@ def squad(config):
     ("build", "packed", "compact"),
     [
         (classification, False, False),
-        (classification, True, False),
+        pytest.param(classification, True, False, marks=pytest.mark.slow),
         (classification, True, True),
         pytest.param(pretraining, False, False, marks=pytest.mark.slow),
         (pretraining, True, False),
