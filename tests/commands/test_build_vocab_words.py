@@ -176,21 +176,30 @@ def test_word_that_would_break_other_words_is_not_added(build, tmp_path):
     assert tokens() == [*SPECIAL, "ab", "##c", "##cd"]
 
 
-def test_other_commands_use_a_list_with_appended_special_tokens(build, model, capfd, tmp_path):
-    """Token ids, records and training use [UNK], [CLS], [SEP] and [MASK] at the end of the list."""
+RECORD_FLAGS = (
+    "--input_file=text.txt", "--vocab_file=vocab.txt", "--max_seq_length=16", "--max_predictions_per_seq=2",
+)  # fmt: skip
+
+
+def test_other_commands_use_a_list_with_appended_special_tokens(build, capfd):
+    """Token ids and records use [UNK], [CLS], [SEP] and [MASK] at the end of the list."""
     assert build(extend="own.txt", add_special_tokens="true").code == 0
     assert tokenize_main(["the cats Zebra", "--vocab_file=vocab.txt", "--format=jsonl"]) == 0
     assert json.loads(capfd.readouterr().out)["input_ids"] == [6, 1, 0, 3, 5, 7]
-    flags = ["--input_file=text.txt", "--vocab_file=vocab.txt", "--max_seq_length=16", "--max_predictions_per_seq=2"]
-    assert create_main([*flags, "--output_file=records", "--dupe_factor=2"]) == 0
+    assert create_main([*RECORD_FLAGS, "--output_file=records", "--dupe_factor=2"]) == 0
     records = [decode_example(record) for record in read_records("records")]
     assert records
     assert all(record["input_ids"][0] == 6 for record in records)
+
+
+@pytest.mark.slow  # bert-pretrain makes records like bert-create-pretraining-data, see above
+def test_training_uses_a_list_with_appended_special_tokens(build, model, tmp_path):
+    assert build(extend="own.txt", add_special_tokens="true").code == 0
     config = json.loads((model / "bert_config.json").read_text()) | {"vocab_size": 9}
     (tmp_path / "config.json").write_text(json.dumps(config))
     steps = ["--num_train_steps=2", "--num_warmup_steps=1", "--train_batch_size=2", "--eval_share=0"]
     trained = ["--bert_config_file=config.json", "--output_dir=out", "--do_train"]
-    assert pretrain_main([*flags, *steps, *trained]) == 0
+    assert pretrain_main([*RECORD_FLAGS, *steps, *trained]) == 0
     assert tokens("out/vocab.txt") == [*OWN, *SPECIAL]
 
 

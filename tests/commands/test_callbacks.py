@@ -61,7 +61,9 @@ def fit(options: dict, folder: pathlib.Path | None = None, **changes) -> Classif
 
 
 def test_every_line_of_the_history_is_a_call(options, tmp_path):
+    """Also if the callback has stopped an earlier training."""
     record = Record()
+    record.stop()
     fit(options, tmp_path / "out", eval_every="4", callbacks=[record])
     rates = "loss", "learning_rate", "examples_per_second"
     history = read_history(str(tmp_path / "out"))
@@ -82,7 +84,12 @@ def test_stop_ends_the_training_and_keeps_its_weights(options, tmp_path):
     assert list(numbered_checkpoints(str(tmp_path / "out"))) == [4]
     assert classifier.report["global_step"] == 4
     assert len(classifier.predict(TEXTS[:2])) == 2
-    # The next training with the same object starts anew.
+
+
+@pytest.mark.slow  # test_every_line_of_the_history_is_a_call starts with a callback that has stopped
+def test_training_after_one_that_a_callback_stopped(options):
+    record = Record(last_step=2)
+    assert fit(options, callbacks=[record]).report["global_step"] == 2
     record.last_step = STEPS
     assert fit(options, callbacks=[record]).report["global_step"] == STEPS
 
@@ -110,7 +117,12 @@ def print_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verbose", "has_metrics", "has_progress"), [(0, False, False), (1, True, False), (2, True, True)]
+    ("verbose", "has_metrics", "has_progress"),
+    [
+        pytest.param(0, False, False, marks=pytest.mark.slow),
+        (1, True, False),
+        pytest.param(2, True, True, marks=pytest.mark.slow),
+    ],
 )
 def test_verbose(verbose, has_metrics, has_progress, options, capsys, monkeypatch):
     # pytest's handlers count as the program's own setup, which is kept.

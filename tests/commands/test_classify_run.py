@@ -124,7 +124,15 @@ def test_predict_alone_needs_only_the_output_dir(trained, tmp_path, classify, mo
     assert {name: (trained / name).read_bytes() for name in expected} == expected
 
 
-@pytest.mark.parametrize("ending", ["model.ckpt-30", "model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001", ""])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "",
+        "model.ckpt-30",
+        pytest.param("model.ckpt-30.index", marks=pytest.mark.slow),
+        pytest.param("model.ckpt-30.data-00000-of-00001", marks=pytest.mark.slow),
+    ],
+)
 def test_predict_from_a_checkpoint_into_another_folder(ending, trained, tmp_path, classify, run_folder):
     elsewhere = tmp_path / "made" / "here"
     outcome = classify(

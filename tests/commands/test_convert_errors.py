@@ -51,15 +51,16 @@ def test_existing_files_are_kept(source, tmp_path, capfd, snapshot):
     )
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_truncated_source(source, tmp_path, capfd, share):
+def test_truncated_source(source, tmp_path, capfd):
     folder, _ = source(("spans",))
     convert(folder, tmp_path / "hf")
     convert(folder, tmp_path / "h5" / "x.weights.h5")
     for path in (tmp_path / "hf" / "model.safetensors", tmp_path / "h5" / "x.weights.h5"):
-        os.truncate(path, int(path.stat().st_size * share))
-        line = refused(capfd, f"--from={path}", f"--to={tmp_path / 'new' / 'y.ckpt'}")
-        assert str(path) in line
+        size = path.stat().st_size
+        for share in (0.99, 0.5, 0.0):
+            os.truncate(path, int(size * share))
+            line = refused(capfd, f"--from={path}", f"--to={tmp_path / 'new' / 'y.ckpt'}")
+            assert str(path) in line
     assert not (tmp_path / "new").exists()
 
 

@@ -59,7 +59,9 @@ def test_logits_of_every_engine(folder):
         np.testing.assert_allclose(network(single_row)["logits"][0], logits, atol=1e-5)
 
 
-@pytest.mark.parametrize("between", ["google/bert_model.ckpt", "keras/x.weights.h5"])
+@pytest.mark.parametrize(
+    "between", ["google/bert_model.ckpt", pytest.param("keras/x.weights.h5", marks=pytest.mark.slow)]
+)
 def test_there_and_back_bit_for_bit(folder, tmp_path, between):
     path, tensors = folder
     values = there_and_back(path, tmp_path, tensors, between)
@@ -73,7 +75,7 @@ def test_there_and_back_bit_for_bit(folder, tmp_path, between):
 
 def test_no_class_with_next_sentences(tmp_path, capfd):
     """bert-pretrain also trains that head; the masked-LM head is converted without it."""
-    network = {"model_type": "distilbert", "type_vocab_size": 0, "gelu": "erf"}
+    network = {"model_type": "distilbert", "type_vocab_size": 0, "gelu": "erf", "num_hidden_layers": 1}
     source, _ = make_source(tmp_path, ("masked_lm", "next_sentence"), **network)
     convert(source, tmp_path / "hf", check=True)
     assert "vocab_transform.weight" in load_file(tmp_path / "hf" / "model.safetensors")

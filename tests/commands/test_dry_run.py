@@ -152,7 +152,7 @@ def test_tokens_of_repeated_evaluations():
     assert count_inference_tokens(sequences, 2) == 3 * 7 + 5 + 2
 
 
-@pytest.mark.parametrize("control", ["--freeze_layers=0", "--optimizer=lamb"])
+@pytest.mark.parametrize("control", ["--freeze_layers=0", pytest.param("--optimizer=lamb", marks=pytest.mark.slow)])
 def test_the_space_for_checkpoints_is_known_before_the_first_step(control, classify, flags, tmp_path, monkeypatch):
     plans = []
     monkeypatch.setattr(training_run, "check_space", lambda folder, plan: plans.append(plan))
