@@ -22,12 +22,19 @@ from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.predicting import vectors as predicting_vectors
 from bert_cli.predicting.vectors import VectorModel
 from tests.commands import squad_run
+from tests.commands.convert_run import TOKENS, make_source
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
 
 
 @pytest.mark.parametrize(
-    ("pooling", "layers"), [("mean", "-1"), ("cls", "all"), ("max", "embedding,0"), ("pooler", None)]
+    ("pooling", "layers"),
+    [
+        ("mean", "-1"),
+        ("cls", "all"),
+        pytest.param("max", "embedding,0", marks=pytest.mark.slow),
+        pytest.param("pooler", None, marks=pytest.mark.slow),
+    ],
 )
 def test_text_vectors(trained, tmp_path, pooling, layers):
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\na cat ||| the dog\n", encoding="utf-8")
@@ -43,15 +50,15 @@ def test_text_vectors(trained, tmp_path, pooling, layers):
     assert extractor.extract([]).shape == (0, extractor.width)
 
 
-def test_token_vectors(trained_two_layers):
-    extractor = FeatureExtractor.load(trained_two_layers, pooling="none", layers="-1,-2")
+def test_token_vectors(trained_once):
+    extractor = FeatureExtractor.load(trained_once[0], pooling="none", layers="-1,embedding")
     token_vectors = extractor.extract(["the cat", ""])
     assert [text_vectors.tokens for text_vectors in token_vectors] == [
         ["[CLS]", "the", "cat", "[SEP]"],
         ["[CLS]", "[SEP]"],
     ]
     assert [text_vectors.vectors.shape for text_vectors in token_vectors] == [(4, 32), (2, 32)]
-    pooled = FeatureExtractor.load(trained_two_layers, layers="-1,-2").extract(["the cat", ""])
+    pooled = FeatureExtractor.load(trained_once[0], layers="-1,embedding").extract(["the cat", ""])
     np.testing.assert_allclose([text_vectors.vectors.mean(axis=0) for text_vectors in token_vectors], pooled, atol=1e-6)
 
 
@@ -121,25 +128,21 @@ def test_answers(answering, tmp_path, capfd, caplog):
         answerer.answer(["who ?"])
 
 
-def test_tags(model_flags, tmp_path, capfd):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "train.txt").write_text("the\tO\nold\tB-X\ndog\tI-X\nsees\tO\n\na\tO\ncat\tB-X\n")
-    flags = [*model_flags, f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path / 'out'}", "--do_train"]
-    assert run_tagging.main([*flags, "--train_batch_size=1", "--num_train_epochs=40", "--learning_rate=0.01"]) == 0
-    texts = ["The old dog sees", "", "a cat " * 30]
+def test_tags(tagger, tmp_path):
+    texts = ["The old farmer sees", "", "a cat " * 30]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
-    flags = [f"--output_dir={tmp_path / 'out'}", f"--input_file={tmp_path / 'texts.txt'}", "--precision=float32"]
+    flags = [f"--output_dir={tagger}", f"--input_file={tmp_path / 'texts.txt'}", "--precision=float32"]
     assert run_tagging.main([*flags, f"--output_file={tmp_path / 'tags.jsonl'}", "--decoding=viterbi"]) == 0
-    tagged = Tagger.load(tmp_path / "out", decoding="viterbi", precision="float32").tag(texts)
+    tagged = Tagger.load(tagger, decoding="viterbi", precision="float32").tag(texts)
     expected = [json.loads(line)["entities"] for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
     assert [result.entities for result in tagged] == expected
-    assert tagged[0].words == ("The", "old", "dog", "sees")
-    assert tagged[0].tags == ("O", "B-X", "I-X", "O")
+    assert tagged[0].words == ("The", "old", "farmer", "sees")
+    assert tagged[0].tags == ("O", "B-PER", "I-PER", "O")
     assert len(tagged[2].tags) == 60
     assert (tagged[1].words, tagged[1].tags, tagged[1].entities) == ((), (), [])
     assert [result.text for result in tagged] == texts
     frame = tagged.to_frame()
-    assert frame.loc[0, ["type", "text", "start", "end"]].tolist() == ["X", "old dog", 4, 11]
+    assert frame.loc[0, ["type", "text", "start", "end"]].tolist() == ["PER", "old farmer", 4, 14]
     assert len(frame) == sum(map(len, tagged.entities))
 
 
@@ -162,20 +165,24 @@ def test_refusals(trained, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def methods(trained_once, tagger_once, answering) -> dict:
+def methods(trained_once, tagger_once, tmp_path_factory) -> dict:
     """Every method that reads texts; questions use the same context for each text."""
     classifier, tagger = Classifier.load(str(trained_once[0])), Tagger.load(str(tagger_once[0]))
-    pooled, tokens = (FeatureExtractor.load(str(trained_once[0]), pooling=name) for name in ("mean", "none"))
+    tokens = [*TOKENS, "the", "cat", "sees", "dog"]
+    answering, _ = make_source(
+        tmp_path_factory.mktemp("answering"), ("spans",), tokens=tokens, max_position_embeddings=96
+    )
+    pooled, unpooled = (FeatureExtractor.load(str(trained_once[0]), pooling=name) for name in ("mean", "none"))
     return {
         "predict": lambda texts: classifier.predict(texts).best,
         "records": classifier.records,
         "extract": pooled.extract,
-        "extract tokens": tokens.extract,
+        "extract tokens": unpooled.extract,
         "count_tokens": pooled.count_tokens,
         "tag": tagger.tag,
         "tag records": tagger.records,
         "fill": MaskFiller.load().fill,
-        "answer": QuestionAnswerer.load(str(answering)).answer,
+        "answer": QuestionAnswerer.load(str(answering), max_seq_length=96).answer,
     }
 
 

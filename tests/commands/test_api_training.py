@@ -240,7 +240,7 @@ def test_signal_leaves_no_files_without_output_dir(options, monkeypatch, tmp_pat
 )
 def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, overwrites, call):
     out = tmp_path / "out"
-    options = options | {"log_steps": 1, "output_dir": out, "overwrite_output_dir": overwrites}
+    options = options | {"log_steps": 1, "report": False, "output_dir": out, "overwrite_output_dir": overwrites}
     with signal_in_training(signal.SIGINT, monkeypatch, tmp_path) as (lines, stopped):
         Classifier.train(FRAME_OF_TEXTS, **options)
     assert str(stopped.value) == (

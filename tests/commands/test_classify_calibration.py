@@ -11,7 +11,7 @@ from bert_cli import Classifier, convert_checkpoint, export_model
 from tests.commands.helpers import RunFolder, as_problem, words
 
 TEXTS = ["the old farmer buys bread .", "a dog chases a cat .", "small horse , small dog ?"]
-CALIBRATE = ("--do_eval", "--calibrate")
+CALIBRATE = ("--do_eval", "--calibrate", "--noreport")
 
 
 def divided(probabilities: np.ndarray, temperature: float) -> np.ndarray:
@@ -122,20 +122,20 @@ def test_exported_models(calibrated, tmp_path, problem_type):
     np.testing.assert_allclose(probabilities, made["probabilities"].numpy(), atol=1e-5)
 
 
-def test_further_training_drops_the_calibration(flags, classify, tmp_path):
+def test_further_training_drops_the_calibration(trained, trained_flags, classify):
     """A run calibrates before it predicts; another epoch changes the weights."""
-    out = RunFolder(tmp_path / "out")
-    short = [*flags, "--num_train_epochs=1", f"--output_dir={out.path}", "--do_train", "--do_eval", "--do_predict"]
-    done = classify(*short, "--calibrate", "--abstain_error=0.01")
+    out = RunFolder(trained)
+    flags = [*trained_flags, f"--output_dir={trained}"]
+    done = classify(*flags, "--calibrate", "--abstain_error=0.01")
     assert done.code == 0, done.err
     assert {"calibration.json", "to_label.tsv"} <= set(json.loads((out.path / "run.json").read_text("utf-8"))["files"])
     assert "warning: all texts are left for people" in done.err
     assert set(out.predictions()["abstain"]) == {"yes"}
     first = (out.path / "test_results.tsv").read_text("utf-8")
     # Nothing is left to train, so the stored calibration is used.
-    assert classify(*short).code == 0
+    assert classify(*flags).code == 0
     assert (out.path / "test_results.tsv").read_text("utf-8") == first
-    done = classify(*short, "--num_train_epochs=2")
+    done = classify(*flags, "--num_train_epochs=6")
     assert done.code == 0, done.err
     assert not (out.path / "calibration.json").exists()
     assert "abstain" not in out.predictions()

@@ -9,15 +9,23 @@ from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 
 @pytest.fixture(scope="module")
-def student(tmp_path_factory, trained_once, model_flags):
-    """An output_dir after 12 steps on 24 labeled rows and 8 unlabeled texts, and its flags."""
+def student_flags(tmp_path_factory, trained_once, model_flags) -> list[str]:
+    """Flags for 12 steps on 24 labeled rows and 8 unlabeled texts."""
     folder = tmp_path_factory.mktemp("student")
     write_cola(folder / "cola")
     (folder / "more.txt").write_text("".join(text.replace("the", "my") + "\n" for text, _ in SENTENCES[:8]))
     flags = ["--task_name=cola", f"--data_dir={folder / 'cola'}", *model_flags, "--num_train_epochs=1.5", "--do_train"]
-    flags += [f"--distill_from={trained_once[0]}", f"--unlabeled_file={folder / 'more.txt'}", "--distill_share=0.9"]
-    assert main([*flags, "--do_eval", f"--output_dir={folder / 'out'}"]) == 0
-    return folder / "out", flags
+    return [
+        *flags, f"--distill_from={trained_once[0]}", f"--unlabeled_file={folder / 'more.txt'}", "--distill_share=0.9",
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory, student_flags):
+    """A student's output_dir, and the flags of its run."""
+    output_dir = tmp_path_factory.mktemp("trained_student") / "out"
+    assert main([*student_flags, "--do_eval", f"--output_dir={output_dir}"]) == 0
+    return output_dir, student_flags
 
 
 @pytest.mark.slow
@@ -44,9 +52,9 @@ def test_stopped_run_ends_with_the_same_weights(student, run_folder, classify, t
 
 
 @pytest.mark.slow
-def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
+def test_each_fold_learns_from_the_teacher(student_flags, classify, tmp_path):
     """Each fold trains on its 12 rows and on the 8 unlabeled texts."""
-    done = classify(*student[1], "--cross_validation=2", f"--output_dir={tmp_path / 'out'}")
+    done = classify(*student_flags, "--cross_validation=2", f"--output_dir={tmp_path / 'out'}")
     assert done.code == 0, done.err
     for number in (1, 2):
         assert np.load(tmp_path / "out" / f"fold-{number}" / "teacher.npy").shape == (20, 2)
@@ -61,13 +69,13 @@ def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
         (["--task_name=sts-b"], "--distill_from: learns the probabilities of labels, and here numbers are predicted"),
     ],
 )
-def test_refused(student, classify, tmp_path, flags, message):
+def test_refused(student_flags, classify, tmp_path, flags, message):
     if "--task_name=sts-b" in flags:
         rows = ["\t".join(["0", *["-"] * 6, "a cat", "a dog", "1.5"])] * 4
         names = "index\tgenre\tfile\tyear\told\ts1\ts2\ta\tb\tscore"
         (tmp_path / "train.tsv").write_text("\n".join([names, *rows]))
         flags = [*flags, f"--data_dir={tmp_path}"]
-    classify(*student[1], *flags, f"--output_dir={tmp_path / 'out'}").assert_refused(message)
+    classify(*student_flags, *flags, f"--output_dir={tmp_path / 'out'}").assert_refused(message)
     assert not (tmp_path / "out").exists()
 
 
@@ -77,8 +85,8 @@ def test_flags_without_a_teacher(classify, flags, tagger):
 
 
 @pytest.mark.slow
-def test_dry_run_does_not_compute_teacher_logits(student, classify, tmp_path):
-    done = classify(*student[1], f"--output_dir={tmp_path / 'out'}", "--dry_run")
+def test_dry_run_does_not_compute_teacher_logits(student_flags, classify, tmp_path):
+    done = classify(*student_flags, f"--output_dir={tmp_path / 'out'}", "--dry_run")
     assert done.code == 0, done.err
     assert "the estimate excludes the teacher's single pass over the data" in done.err
     assert "asking the teacher" not in done.err

@@ -48,6 +48,7 @@ def reviews(tmp_path):
 def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews, tmp_path):
     out = tmp_path / "out"
     training_values = {"train_file": reviews, "dev_split": 0.25, "test_file": reviews, "output_dir": out}
+    training_values["num_train_epochs"] = 1
     done = classify(*model_flags, *words(training_values), "--do_train", "--do_eval", "--do_predict")
     assert done.code == 0, done.err
     assert f"{reviews}: took 'text' for the text" in done.err
@@ -100,7 +101,7 @@ def test_quoting_csv_is_remembered(classify, model_flags, tmp_path):
     train, new, out = tmp_path / "train.tsv", tmp_path / "new.tsv", tmp_path / "out"
     pd.DataFrame({"text": texts, "label": [str(label) for _, label in SENTENCES]}).to_csv(train, sep="\t", index=False)
     pd.DataFrame({"text": texts[:4]}).to_csv(new, sep="\t", index=False)
-    flags = [*model_flags, *words({"train_file": train, "output_dir": out}), "--do_train"]
+    flags = [*model_flags, *words({"train_file": train, "output_dir": out, "num_train_epochs": 0.2}), "--do_train"]
     done = classify(*flags)
     assert done.code == 1
     assert (
