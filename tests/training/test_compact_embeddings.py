@@ -135,8 +135,10 @@ def test_expand(compact_run):
     assert full.sum() == rows.sum()
 
 
-@pytest.mark.parametrize("saved_by", ["part", "whole"])
-@pytest.mark.parametrize("compact", [True, False])
+@pytest.mark.parametrize(
+    ("compact", "saved_by"),
+    [(True, "part"), (True, "whole"), (False, "part"), pytest.param(False, "whole", marks=pytest.mark.slow)],
+)
 def test_resuming_from_a_checkpoint(whole_run, compact_run, tmp_path, compact, saved_by):
     """Each of the saving and the resuming run may use all words or only the used words."""
     middle = compact_run[1] if saved_by == "part" else whole_run[0]

@@ -117,10 +117,10 @@ def test_restored_run_ends_like_the_uninterrupted_run(whole_run):
 
 
 @pytest.mark.parametrize("signalled", [[1], [2, 4, 5]])
-def test_irregular_checkpoints_change_nothing(whole_run, signalled, tmp_path):
+def test_irregular_checkpoints_change_nothing(training, whole_run, signalled, tmp_path):
     """A signal causes such checkpoints. Rounding decay and moments a second time would change results."""
     start, _, losses, last = whole_run
-    run = Training(seed=5)
+    run = training
     restore_training(start, run.variables, run.optimizer, run.words)
     actual = []
     for step in range(STEPS):
@@ -137,9 +137,9 @@ def test_irregular_checkpoints_change_nothing(whole_run, signalled, tmp_path):
     assert_identical(run.tensors(), last)
 
 
-def test_second_rounding_would_be_detected(whole_run):
+def test_second_rounding_would_be_detected(training, whole_run):
     start, _, _, last = whole_run
-    run = Training(seed=5)
+    run = training
     restore_training(start, run.variables, run.optimizer, run.words)
     for step in range(STEPS):
         run.run(step, step + 1)

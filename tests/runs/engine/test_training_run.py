@@ -93,24 +93,30 @@ def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
 
 
-def test_the_loss_scale_is_not_reported_as_unused(scaled, caplog):
+def test_the_loss_scale_is_not_reported_as_unused(plain, tmp_path, caplog):
+    scale = {"loss_scale": np.float32(2.0**16), "loss_scale_good_steps": np.int64(2)}
+    prefix = str(tmp_path / "model.ckpt-8")
+    write_tf1(prefix, tensors_of(str(plain / "model.ckpt-8")) | scale)
     with caplog.at_level("INFO"):
-        load_trained(make_engine("float32"), find_checkpoint(str(scaled)))
+        load_trained(make_engine("float32"), find_checkpoint(prefix))
     assert "0 missing, 0 unused" in caplog.text
 
 
-def test_frozen_variables_do_not_change(features, tmp_path):
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(FROZEN_ENCODER, marks=pytest.mark.slow), {"bert/embeddings/": 0.0, "bert/encoder/": 0.5}],
+    ids=["encoder", "embeddings"],
+)
+def test_frozen_variables_do_not_change(features, tmp_path, table):
     """Variables with the factor 0 stay bit for bit and have no moments; all others are trained."""
-    start = {name: variable.numpy() for name, variable in make_engine("float32").variables.items()}
-    for number, table in enumerate((FROZEN_ENCODER, {"bert/embeddings/": 0.0, "bert/encoder/": 0.5})):
-        folder, engine = tmp_path / str(number), make_engine("float32")
-        folder.mkdir()
-        factors = rate_factors(engine.variables, table)
-        train_rows(engine, features, UPDATES, SAVING, folder, None, factors)
-        tensors = tensors_of(str(folder / "model.ckpt-8"))
-        for name, factor in factors.items():
-            assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
-            assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
+    engine = make_engine("float32")
+    start = {name: variable.numpy() for name, variable in engine.variables.items()}
+    factors = rate_factors(engine.variables, table)
+    train_rows(engine, features, UPDATES, SAVING, tmp_path, None, factors)
+    tensors = tensors_of(str(tmp_path / "model.ckpt-8"))
+    for name, factor in factors.items():
+        assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
+        assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
 
 
 def test_a_callback_can_predict_without_changing_the_training(features, plain, tmp_path):
