@@ -194,7 +194,7 @@ def test_essential_names_flags():
 def test_help_without_docstrings():
     """The help is the same with `python -OO`, which removes docstrings."""
     outputs = []
-    for options in ([], ["-O"], ["-OO"]):
+    for options in ([], ["-OO"]):
         command = [sys.executable, *options, "-m", "bert_cli.tokenize_text", "--helpfull"]
         outputs.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0] == outputs[1]

@@ -139,9 +139,22 @@ def build(task: str, config):
 @pytest.mark.parametrize(
     ("task", "name"),
     [
-        *(("classification", name) for name in CASES),
-        *(("pretraining", name) for name in ("erf", "relu, one head", "all of the width")),
-        *(("squad", name) for name in ("tanh form", "tanh, one layer")),
+        *(("classification", name) for name in ("erf", "relu, one head", "three layers", "one token each")),
+        ("pretraining", "all of the width"),
+        ("squad", "tanh form"),
+        *(
+            pytest.param("classification", name, marks=pytest.mark.slow)
+            for name in (
+                "tanh form",
+                "linear, as many heads as columns",
+                "tanh, one layer",
+                "all of the width",
+                "all short",
+            )
+        ),
+        pytest.param("pretraining", "erf", marks=pytest.mark.slow),
+        pytest.param("pretraining", "relu, one head", marks=pytest.mark.slow),
+        pytest.param("squad", "tanh, one layer", marks=pytest.mark.slow),
     ],
 )
 def test_gradients(case, task):

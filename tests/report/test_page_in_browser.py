@@ -91,7 +91,7 @@ def seen(tmp_path_factory):
     runs = [read_run(str(folder / "one_label")), read_run(str(folders.one_label(folder / "second", 2, 0.9)))]
     write_page(str(folder / "several.html"), comparison_page(compare(runs)))
     results = {}
-    for scheme, page_names in (("light", names), ("dark", names)):
+    for scheme, page_names in (("light", names), ("dark", ["one_label", "several"])):
         (folder / "look.html").write_text(LOOK % json.dumps(page_names), encoding="utf-8")
         document, log, network = look_at(folder / "look.html", scheme)
         match = re.search("SEEN(.*)SEEN", document)

@@ -57,6 +57,7 @@ print(changes)
 """
 
 
+@pytest.mark.slow
 def test_the_imports_do_not_change_the_environment():
     """TensorFlow reads it in other threads without a lock, so a change could crash the process."""
     completed = subprocess.run(

@@ -95,7 +95,7 @@ def test_a_body_that_is_not_an_object(body):
     assert caught.value.status == 400
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),
