@@ -99,8 +99,8 @@ class SquadSettings(TrainingSettings):
     data: DataFiles = group(
         DataFiles,
         {
-            "train_file": "SQuAD file to train on",
-            "predict_file": "SQuAD file to predict, evaluate or score",
+            "train_file": "SQuAD file to train on, or JSON with a record per question, as Hugging Face has it",
+            "predict_file": "file like train_file to predict, evaluate or score",
         },
         only=("train_file", "predict_file"),
     )

@@ -1,19 +1,26 @@
 """Reader for SQuAD 1.1 and 2.0 files, and for lines of {"id", "question", "context"}.
 
-Context words and answer positions are the same as in Google's run_squad.py. A file with a different
-layout raises InputError, for example `train.json: data[3].paragraphs[0].qas[2]: has no "question"`.
+Files may also have a record per question, as Hugging Face's data sets do: JSON lines, an array, or
+an array in "data". Context words and answer positions are the same as in Google's run_squad.py. A
+file with a different layout raises InputError, for example `train.json:
+data[3].paragraphs[0].qas[2]: has no "question"`.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import expect, expect_member, parse_json, read_json
+from bert_cli.base.json_files import expect, expect_member, parse_json
+from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
+from bert_cli.examples.table_files.json_values import read_values
 
-_LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'
+_LAYOUT = (
+    'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
+    'or has records {"id", "question", "context", "answers"}'
+)
 _LINE_LAYOUT = 'each line is {"id": "…", "question": "…", "context": "…"}'
 # pandas and spreadsheets write booleans as numbers or texts.
 _MARKS = {"true": True, "1": True, "false": False, "0": False}
@@ -53,10 +60,36 @@ def _read_id(value: object, location: str, advice: str) -> str | None:
     return str(value) if type(value) is int else expect(value, str, location, advice)
 
 
+def _iterate_articles(path: str) -> Iterator[tuple[str, object]]:
+    """Yield the location and JSON value of each article, or of each record with one question."""
+    values = read_values(path, read_text(path))
+    first = values[0].value if values else None
+    if len(values) == 1 and isinstance(first, list):
+        for i, article in enumerate(first):
+            yield f"{path}: [{i}]", article
+    elif len(values) == 1 and not _is_record(first):
+        for i, article in enumerate(expect_member(first, "data", list, path, _LAYOUT)):
+            yield f"{path}: data[{i}]", article
+    else:
+        for value in values:
+            yield f"{path}:{value.line}", value.value
+
+
+def _is_record(value: object) -> TypeGuard[dict]:
+    """Return whether a value is a context with one question, and no article."""
+    return isinstance(value, dict) and "context" in value and "qas" not in value
+
+
 def _iterate_entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
-    """Yield the location, paragraph and JSON object for each question in a SQuAD file."""
-    for i, article in enumerate(expect_member(read_json(path), "data", list, path, _LAYOUT)):
-        article_location = f"{path}: data[{i}]"
+    """Yield the location, paragraph and JSON object for each question in a file."""
+    paragraph = split_context("")
+    for article_location, article in _iterate_articles(path):
+        if _is_record(article):
+            # Records about the same context usually follow one another.
+            context = expect_member(article, "context", str, article_location, _LAYOUT)
+            paragraph = paragraph if context == paragraph.context else split_context(context)
+            yield article_location, paragraph, article
+            continue
         for j, entry in enumerate(expect_member(article, "paragraphs", list, article_location, _LAYOUT)):
             location = f"{article_location}.paragraphs[{j}]"
             paragraph = split_context(expect_member(entry, "context", str, location, _LAYOUT))
@@ -153,13 +186,29 @@ def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
 
 
 def read_answers(question: Question) -> list[Answer]:
-    """Return a question's answers; raise InputError if "answers" is missing or malformed."""
-    answers = []
-    for index, entry in enumerate(expect_member(question.fields, "answers", list, question.location, _ANSWERS_LAYOUT)):
-        location = f"{question.location}.answers[{index}]"
-        text = expect_member(entry, "text", str, location, _ANSWER_LAYOUT)
-        answers.append(Answer(text, expect_member(entry, "answer_start", int, location, _ANSWER_LAYOUT)))
-    return answers
+    """Return a question's answers; raise InputError if "answers" is missing or malformed.
+
+    Hugging Face's data sets have an object with a list of texts and a list of offsets.
+    """
+    location = f"{question.location}.answers"
+    columns = question.fields.get("answers")
+    if isinstance(columns, dict):
+        texts = expect_member(columns, "text", list, location, _ANSWERS_LAYOUT)
+        starts = expect_member(columns, "answer_start", list, location, _ANSWERS_LAYOUT)
+        refuse_if(
+            len(texts) != len(starts),
+            f"{location}: has {len(texts)} texts, but answer_start has {len(starts)} numbers; {_ANSWERS_LAYOUT}",
+        )
+        entries = [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+    else:
+        entries = expect_member(question.fields, "answers", list, question.location, _ANSWERS_LAYOUT)
+    return [
+        Answer(
+            expect_member(entry, "text", str, f"{location}[{index}]", _ANSWER_LAYOUT),
+            expect_member(entry, "answer_start", int, f"{location}[{index}]", _ANSWER_LAYOUT),
+        )
+        for index, entry in enumerate(entries)
+    ]
 
 
 def read_mark(question: Question) -> bool | None:

@@ -1,5 +1,6 @@
 """Parser for JSON values with line numbers: a document, JSON lines, or several values."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -45,14 +46,15 @@ def looks_like_json(path: str, text: str) -> bool:
 
 def read_values(path: str, text: str) -> list[JsonRecord]:
     """Parse all values in a JSON file; raise InputError with line and column if it is invalid."""
-    if not _is_json(text):
-        lines = split_lines(text, path)
-        if _are_json_lines([line.strip() for line in lines if line.strip()]):
-            return [
-                JsonRecord(number, parse_json(line, path, number))
-                for number, line in enumerate(lines, 1)
-                if line.strip()
-            ]
+    # Most files hold one value, and large ones are parsed only once.
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        return [JsonRecord(text.count("\n", 0, _skip_space(text, 0)) + 1, value)]
+    lines = split_lines(text, path)
+    if _are_json_lines([line.strip() for line in lines if line.strip()]):
+        return [
+            JsonRecord(number, parse_json(line, path, number)) for number, line in enumerate(lines, 1) if line.strip()
+        ]
     return list(_iterate_values(path, text))
 
 
@@ -93,6 +95,10 @@ def iterate_member(text: str, name: str) -> Iterator[JsonRecord]:
     return iterate_array(text, start, text.count("\n", 0, start) + 1)
 
 
+def _skip_space(text: str, position: int) -> int:
+    return _SPACE.match(text, position).end()  # type: ignore[union-attr]
+
+
 def _skip_separators(text: str, position: int) -> int:
     return _SEPARATORS.match(text, position).end()  # type: ignore[union-attr]
 
@@ -114,7 +120,7 @@ def _are_json_lines(rows: Sequence[str]) -> bool:
 
 def _iterate_values(path: str, text: str) -> Iterator[JsonRecord]:
     line, line_start = 1, 0
-    position = _SPACE.match(text).end()  # type: ignore[union-attr]
+    position = _skip_space(text, 0)
     while position < len(text):
         line += text.count("\n", line_start, position)
         line_start = text.rfind("\n", 0, position) + 1
@@ -125,4 +131,4 @@ def _iterate_values(path: str, text: str) -> Iterator[JsonRecord]:
             parse_json(" " * (position - line_start) + text[position:], path, line)
             raise
         yield JsonRecord(line, value)
-        position = _SPACE.match(text, end).end()  # type: ignore[union-attr]
+        position = _skip_space(text, end)

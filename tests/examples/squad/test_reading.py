@@ -1,5 +1,6 @@
 """Questions and correct answers: cases to check by hand, and all errors."""
 
+import json
 import logging
 
 import pytest
@@ -73,10 +74,12 @@ def test_gold_answers_are_not_guessed(tmp_path, fields):
     ("text", "expected"),
     [
         ('{"data": [\n{"paragraphs": [}]}', ":2: is not JSON: "),
-        ("", ":1: is not JSON: "),
+        ("", ": holds no question; a SQuAD file is"),
         ("[" * 100_000, ":1: cannot be read as JSON: "),
         ('{"data": ' + "1" * 5000 + "}", ":1: cannot be read as JSON: "),
-        ("[]", ": is an array, an object is needed; a SQuAD file is"),
+        ("[]", ": holds no question; a SQuAD file is"),
+        ("[3]", ": [0]: is a number, an object is needed; a SQuAD file is"),
+        ("null", ": is null, an object is needed; a SQuAD file is"),
         ("{}", ': has no "data"; a SQuAD file is'),
         ('{"data": {}}', ".data: is an object, an array is needed"),
         ('{"data": []}', ": holds no question; a SQuAD file is"),
@@ -89,6 +92,10 @@ def test_gold_answers_are_not_guessed(tmp_path, fields):
             '{"data": [{"paragraphs": [{"context": "a", "qas": [{"question": "b", "id": [1]}]}]}]}',
             "qas[0].id: is an array",
         ),
+        ('{"context": "a"}', ':1: has no "question"'),
+        ('{"data": [{"context": 1, "question": "b"}]}', ": data[0].context: is a number, a string is needed"),
+        ('[\n{"context": "a", "question": "b", "answers": []},\n{"context": "a"}]', ': [1]: has no "question"'),
+        ('{"context": "a", "question": "b", "answers": []}\n{"context": "a"', ":2: is not JSON: "),
     ],
 )
 @pytest.mark.parametrize("read", [read_examples, read_training_examples, read_gold_answers])
@@ -98,6 +105,66 @@ def test_files_with_another_layout(tmp_path, read, text, expected):
     message = error_of(read, str(path))
     assert message.startswith(str(path))
     assert expected.replace(": qas", ".qas") in message
+
+
+RECORDS = [
+    {
+        "id": "q1",
+        "title": "Ann",
+        "question": "When?",
+        "context": CONTEXT,
+        "answers": {"text": ["1895"], "answer_start": [19]},
+    },
+    {"id": "q2", "question": "Who?", "context": CONTEXT, "answers": [{"text": "Ann Lee", "answer_start": 0}]},
+    {"id": 3, "question": "Who?", "context": "Tom left.", "answers": {"text": ["Tom", "Tom"], "answer_start": [0, 0]}},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(map(json.dumps, RECORDS)) + "\n",
+        "\n\n".join(json.dumps(record, indent=1) for record in RECORDS),
+        json.dumps(RECORDS),
+        json.dumps({"version": "1", "data": RECORDS}, indent=1),
+    ],
+    ids=["lines", "several values", "array", "data"],
+)
+def test_records_with_one_question(tmp_path, text):
+    path = tmp_path / "records.json"
+    path.write_text(text)
+    first, second, third = read_training_examples(str(path), multiple_answers="first")
+    assert [(first.start_position, first.end_position), second.end_position, third.answer_text] == [(4, 4), 1, "Tom"]
+    assert first.paragraph is second.paragraph
+    assert third.paragraph.context == "Tom left."
+    assert [example.qas_id for example in read_examples(str(path))] == ["q1", "q2", "3"]
+    assert read_gold_answers(str(path)) == {"q1": ("1895",), "q2": ("Ann Lee",), "3": ("Tom", "Tom")}
+
+
+def test_a_record_without_answers_is_impossible(tmp_path):
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(RECORDS[0] | {"answers": {"text": [], "answer_start": []}}))
+    (example,) = read_training_examples(str(path), version_2_with_negative=True)
+    assert example.is_impossible
+    assert read_gold_answers(str(path)) == {"q1": ()}
+    assert f"{path}:1: has no answer; training needs one" in error_of(read_training_examples, str(path))
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ({}, '.answers: has no "text"'),
+        ({"text": ["a"]}, '.answers: has no "answer_start"'),
+        ({"text": "a", "answer_start": 0}, ".answers.text: is a string, an array is needed"),
+        ({"text": ["a"], "answer_start": [0, 1]}, ".answers: has 1 texts, but answer_start has 2 numbers"),
+        ({"text": ["a"], "answer_start": [None]}, ".answers[0].answer_start: is null, a whole number is needed"),
+        ("a", ".answers: is a string, an array is needed"),
+    ],
+)
+def test_answers_of_another_form(tmp_path, answers, expected):
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(RECORDS[0] | {"answers": answers}))
+    assert error_of(read_gold_answers, str(path)).startswith(f"{path}:1{expected}")
 
 
 def test_lines_of_questions():
