@@ -160,7 +160,7 @@ def parse_question(line: str, path: str, number: int) -> SquadExample:
         number: 1-based line number.
     """
     location = f"{path}:{number}"
-    fields = parse_json(line, path, number)
+    fields = parse_json(line, path, number, _LINE_LAYOUT)
     question = expect_member(fields, "question", str, location, _LINE_LAYOUT)
     context = expect_member(fields, "context", str, location, _LINE_LAYOUT)
     qas_id = _read_id(fields.get("id"), f"{location}.id", _LINE_LAYOUT)

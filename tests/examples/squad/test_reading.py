@@ -181,7 +181,7 @@ def test_lines_of_questions():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("\n{", ":2: is not JSON: "),
+        ("\n[", ":2: is not JSON: Expecting value; each line is {"),
         ("3", ":1: is a number, an object is needed; each line is"),
         ('{"question": "a"}', ':1: has no "context"; each line is'),
         ('{"question": 1, "context": "b"}', ":1.question: is a number, a string is needed"),
