@@ -74,7 +74,8 @@ def test_outputs_equal_those_from_variable_weights(tiny_config, batch_of, packed
 
 def test_only_the_first_token(tiny_config, batch_of):
     inputs = batch_of(LENGTHS, 9)
-    actual = [outputs(encoder, inputs, packed=True, pooled_only=True) for encoder in make_encoders(tiny_config)]
+    encoders = make_encoders(tiny_config, num_hidden_layers=1)  # only the last layer computes less
+    actual = [outputs(encoder, inputs, packed=True, pooled_only=True) for encoder in encoders]
     for name in ("pooled_output", "first_output"):
         assert_as_near(*(result[name] for result in actual))
 

@@ -57,7 +57,7 @@ def squad(config):
 @pytest.mark.parametrize(
     ("build", "packed", "compact"),
     [
-        (classification, False, False),
+        pytest.param(classification, False, False, marks=pytest.mark.slow),
         pytest.param(classification, True, False, marks=pytest.mark.slow),
         (classification, True, True),
         pytest.param(pretraining, False, False, marks=pytest.mark.slow),
