@@ -12,7 +12,7 @@ from tests.onnx.test_runners import random_model
 
 
 def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
-    config, _, weights = random_model()
+    config, _, weights = random_model(num_hidden_layers=1)
     sequences = sequences_of_all_lengths(config)
     results, makers = [], []
 
@@ -25,12 +25,12 @@ def test_two_batches_at_a_time_give_the_same_bits(monkeypatch):
     for processors, concurrency in ((8, 2), (1, 1)):
         makers.clear()
         monkeypatch.setattr(tensorflow, "num_processors", lambda count=processors: count)
-        engine = open_tensorflow(Layers((3,)), config, Devices(precision="float32"), 12)
+        engine = open_tensorflow(Layers((1,)), config, Devices(precision="float32"), 12)
         engine.set_weights(weights)
         assert engine.concurrency == concurrency
         results.append(list(run_sequences(engine, sequences, 24)))
         assert len(makers) == 1
     monkeypatch.setattr(tensorflow, "num_processors", lambda: 8)
-    attending = open_tensorflow(Layers((3,), with_attention=True), config, Devices(precision="float32"), 12)
+    attending = open_tensorflow(Layers((1,), with_attention=True), config, Devices(precision="float32"), 12)
     assert attending.concurrency == 1, "attention takes much memory"
     assert_same_batches(*results)

@@ -15,6 +15,7 @@ from bert_cli.runtime.cluster import wait_for_workers
 def cluster(monkeypatch):
     """Return a function that sets TF_CONFIG for a worker, and forget earlier meetings."""
     wait_for_workers.cache_clear()
+    monkeypatch.setattr(cluster_module, "_PAUSE", 0.02)
 
     def set_cluster(index: int, addresses: list[str]) -> None:
         task = {"type": "worker", "index": index}
@@ -31,7 +32,6 @@ def free_address() -> str:
 
 
 def test_a_late_process_is_waited_for(cluster, monkeypatch, caplog):
-    monkeypatch.setattr(cluster_module, "_PAUSE", 0.02)
     monkeypatch.setattr(cluster_module, "_LOGGED_EVERY", 0.1)
     addresses = [free_address(), free_address()]
     cluster(0, addresses)
@@ -52,9 +52,9 @@ def test_a_missing_process_is_an_error(cluster):
     cluster(1, addresses)
     with pytest.raises(
         TemporaryError,
-        match=rf"^worker 0 \({addresses[0]}: Connection refused\) did not connect within 1 seconds; start all",
+        match=rf"^worker 0 \({addresses[0]}: Connection refused\) did not connect within 0.1 seconds; start all",
     ):
-        wait_for_workers(1)
+        wait_for_workers(0.1)
 
 
 def test_a_port_that_is_in_use(cluster):
@@ -80,4 +80,4 @@ def test_a_host_without_a_name_is_waited_for(cluster):
     with pytest.raises(
         TemporaryError, match=r"^worker 1 \(nowhere\.invalid:2222: .*(known|resolution).*\) did not connect"
     ):
-        wait_for_workers(1)
+        wait_for_workers(0.1)

@@ -129,7 +129,7 @@ def test_an_ascii_locale_accepts_and_prints_all_texts():
     assert "[UNK]  <- \\u6771" in table.stdout
 
 
-@pytest.mark.parametrize("module", ["run_classifier", "serve", "tokenize_text"])
+@pytest.mark.parametrize("module", ["run_classifier", "tokenize_text", pytest.param("serve", marks=pytest.mark.slow)])
 def test_help_in_ascii(module):
     done = run_shell(f"$PYTHON -m bert_cli.{module} --helpfull", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")

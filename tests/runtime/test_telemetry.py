@@ -23,7 +23,12 @@ def test_the_users_value_is_kept(monkeypatch, before, after):
 
 
 @pytest.mark.parametrize(
-    "module", ["bert_cli", "bert_cli.onnx.runners", "bert_cli.inference.openvino", "bert_cli.doctor"]
+    "module",
+    [
+        "bert_cli",
+        "bert_cli.onnx.runners",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("bert_cli.inference.openvino", "bert_cli.doctor")),
+    ],
 )
 def test_importing_any_module_turns_it_off(module):
     code = f"import {module}, os, sys; print(os.environ[{SWITCH!r}], 'onnxruntime' in sys.modules)"

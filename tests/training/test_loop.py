@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.training import loop
 from bert_cli.training.loop import Callback, final_loss, run_steps
 from tests.train_rows import Called
 
@@ -123,8 +124,9 @@ def test_report_for_a_saved_step_does_not_reset_the_mean():
     assert record.events.index(("report", 2, 1.0, 0.1)) < record.events.index(("save", 2))
 
 
-def test_slow_steps_have_additional_reports():
-    record = Record(seconds=0.3)
+def test_slow_steps_have_additional_reports(monkeypatch):
+    monkeypatch.setattr(loop, "_READ_INTERVAL", 0.1)
+    record = Record(seconds=0.06)
     record.run(4)
     steps = [step for step, *_ in record.reported]
     assert len(steps) > 1

@@ -60,9 +60,9 @@ OLD = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drawn() -> dict[str, np.ndarray]:
-    """Return random values for an encoder's weights."""
+    """Return random values for an encoder's weights. Do not change them."""
     rng = np.random.default_rng(5)
     weights = named_weights(BertEncoder(CONFIG))
     return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in weights.items()}

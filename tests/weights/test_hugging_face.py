@@ -111,7 +111,15 @@ def test_google_name(name, expected):
     assert google_name(name) == expected
 
 
-@pytest.mark.parametrize(("prefix", "old"), [("bert.", False), ("", False), ("bert.", True), ("", True)])
+@pytest.mark.parametrize(
+    ("prefix", "old"),
+    [
+        ("bert.", False),
+        ("", True),
+        pytest.param("", False, marks=pytest.mark.slow),
+        pytest.param("bert.", True, marks=pytest.mark.slow),
+    ],
+)
 def test_same_outputs_from_either_layout(folder, tiny_config, batch_of, prefix, old):
     config = tiny_config(gelu="erf")
     source, target = changed_pretrainer(config, seed=1), BertPretrainer(config, seed=2)

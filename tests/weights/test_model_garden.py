@@ -57,9 +57,9 @@ class Node(tf.Module):
     pass
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def weights(tiny_config):
-    """Return random values by Google's name for a small encoder with the pre-training heads."""
+    """Return random values by Google's name for a small encoder with the pre-training heads. Do not change them."""
     rng = np.random.default_rng(0)
     variables = named_weights(BertPretrainer(tiny_config()))
     return {name: rng.normal(size=variable.shape).astype(np.float32) for name, variable in variables.items()}
@@ -99,8 +99,19 @@ def read_all(prefix):
     return {name: reader.read(name) for name in reader.shapes}, reader
 
 
-@pytest.mark.parametrize("has_attributes", [False, True])
-@pytest.mark.parametrize("prefix", ["model/", "encoder/", "model/layer_with_weights-0/", "checkpoint/model/encoder/"])
+PREFIXES = ("model/", "encoder/", "model/layer_with_weights-0/", "checkpoint/model/encoder/")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "has_attributes"),
+    [
+        *zip(PREFIXES, (False, True, False, True), strict=True),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in zip(PREFIXES, (True, False, True, False), strict=True)
+        ),
+    ],
+)
 def test_an_encoder_is_read_bit_for_bit(weights, written, tiny_config, prefix, has_attributes):
     path = written(encoder_tensors(weights, tiny_config(), prefix, has_attributes))
     values, reader = read_all(path)
