@@ -82,7 +82,7 @@ def test_files_that_cannot_be_read(refused, good, tmp_path):
     broken.write_bytes(b'{"data": "\xff"}')
     refused(["--do_train"], "broken.json:1: is not UTF-8", train_file=broken)
     broken.write_text("[]", encoding="utf-8")
-    refused(["--do_train"], "broken.json: is an array, an object is needed", train_file=broken)
+    refused(["--do_train"], "broken.json: holds no question; a SQuAD file is {", train_file=broken)
     refused(["--score_only"], "predictions are {", predictions_file=broken, predict_file=good)
 
 
