@@ -12,6 +12,7 @@ import pytest
 
 from bert_cli import Classifier
 from bert_cli.run_classifier import main
+from tests.commands.conftest import write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 WATCHING = [
@@ -35,10 +36,12 @@ def evaluations(folder: pathlib.Path) -> dict[int, dict]:
 
 
 @pytest.fixture(scope="module")
-def flags(trained_two_layers_once) -> list[str]:
+def flags(two_layer_flags, tmp_path_factory) -> list[str]:
     # With one layer the best step comes before the first checkpoint, and a stop between the
     # two cannot be tested.
-    return [*trained_two_layers_once[1], *WATCHING]
+    cola = write_cola(tmp_path_factory.mktemp("cola"))
+    phases = ["--do_train", "--do_eval", "--do_predict"]
+    return ["--task_name=cola", f"--data_dir={cola}", *two_layer_flags, *phases, *WATCHING]
 
 
 @pytest.fixture(scope="module")

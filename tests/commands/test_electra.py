@@ -110,19 +110,27 @@ def test_class_logits_of_every_engine(classifier):
             np.testing.assert_allclose(network(single_row)["logits"][0], logits, atol=allowed)
 
 
-@pytest.mark.parametrize(
+PRETRAINING = pytest.mark.parametrize(
     ("architecture", "head", "random_head", "logits"),
     [
         ("ElectraForMaskedLM", MASKED_LM, random_generator_head, word_logits),
         ("ElectraForPreTraining", REPLACED_TOKENS, random_discriminator_head, replaced_logits),
     ],
 )
+
+
+def save_for_pretraining(folder, architecture, head, random_head):
+    """Return the new directory of a model with random weights, and its tensors."""
+    words = {"words": len(TOKENS)} if head == MASKED_LM else {}
+    tensors = encoder_tensors() | random_head(6, **words)
+    return make_folder(folder, architecture, tensors), tensors
+
+
+@PRETRAINING
 def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits):
     from bert_cli.exports.loaded import load, open_source
 
-    words = {"words": len(TOKENS)} if head == MASKED_LM else {}
-    tensors = encoder_tensors() | random_head(6, **words)
-    path = make_folder(tmp_path, architecture, tensors)
+    path, tensors = save_for_pretraining(tmp_path, architecture, head, random_head)
     config = read_config(str(path / "config.json"))
     loaded = load(open_source(find_checkpoint(str(path))), config, (head,), of_tokens=False)
     inputs = batch()
@@ -136,6 +144,12 @@ def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits)
             {name: values[:1] for name, values in inputs.items()} | {"masked": np.array([[0, 3]], np.int64)}
         )
         np.testing.assert_allclose(actual["logits"][0], expected[0, 3], atol=3e-5)
+
+
+@pytest.mark.slow  # fast: another head, and both heads in Google's checkpoints
+@PRETRAINING
+def test_heads_of_pretraining_there_and_back(tmp_path, architecture, head, random_head, logits):
+    path, tensors = save_for_pretraining(tmp_path, architecture, head, random_head)
     assert_comes_back(path, tmp_path, tensors, architecture)
 
 
@@ -151,7 +165,9 @@ def assert_comes_back(path, tmp_path, tensors, architecture, between="google/ber
     return values
 
 
-@pytest.mark.parametrize("between", ["google/bert_model.ckpt", "keras/x.weights.h5"])
+@pytest.mark.parametrize(
+    "between", ["google/bert_model.ckpt", pytest.param("keras/x.weights.h5", marks=pytest.mark.slow)]
+)
 def test_there_and_back_bit_for_bit(classifier, tmp_path, between):
     path, tensors = classifier
     values = assert_comes_back(path, tmp_path, tensors, "ElectraForSequenceClassification", between)

@@ -220,7 +220,8 @@ def server():
         do_HEAD = do_GET  # noqa: N815
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        # The default interval would add half a second to the shutdown.
+        threading.Thread(target=running.serve_forever, args=[0.01], daemon=True).start()
         yield types.SimpleNamespace(url=f"http://127.0.0.1:{running.server_port}", requests=requests)
         running.shutdown()
 
