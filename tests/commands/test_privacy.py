@@ -50,7 +50,7 @@ def watched(tmp_path):
         ["-m", "bert_cli.fill_mask", MASKED],
         ["-m", "bert_cli", "fill-mask", MASKED, "--engine=openvino"],
         ["-c", PYTHON.format(engine="onnxruntime")],
-        ["-c", PYTHON.format(engine="openvino")],
+        pytest.param(["-c", PYTHON.format(engine="openvino")], marks=pytest.mark.slow),
         ["-c", "import bert_cli, onnxruntime, time; time.sleep(0.5)"],
     ],
     ids=["command", "command-openvino", "python", "python-openvino", "own-import"],
@@ -64,7 +64,7 @@ def test_prediction_leaves_no_trace(watched, words):
     watched.assert_nothing_left()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_server_contacts_no_other_machine(watched, trained_once, workers):
     flags = [f"--output_dir={trained_once[0]}", "--port=0", f"--num_workers={workers}"]
     # Use a new session, so that a signal reaches the server below strace.

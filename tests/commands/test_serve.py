@@ -286,20 +286,27 @@ def test_model_status_as_in_tensorflow_serving(served):
     assert served.post("/v1/models/default/versions/7:predict", body)[0] == 404
 
 
-def test_other_origins_and_a_root_path(trained_once, tmp_path):
-    (tmp_path / "keys").write_text("secret\n")
-    flags = ("--root_path=/bert", "--allowed_origins=https://page.example", f"--api_key_file={tmp_path / 'keys'}")
+@pytest.fixture(scope="module")
+def guarded(trained_once, tmp_path_factory):
+    """A server that needs a key, and allows another origin and a root path."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.txt"
+    keys.write_text("first\nsecond\n")
+    flags = ("--root_path=/bert", "--allowed_origins=https://page.example", f"--api_key_file={keys}")
     with serving(f"--output_dir={trained_once[0]}", *flags) as server:
-        request_headers = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
-        status, _, headers = server.ask("OPTIONS", "/bert/predict", **request_headers)
-        assert (status, headers["access-control-allow-origin"]) == (200, "https://page.example")
-        sent = {"Origin": "https://page.example", "Authorization": "Bearer secret"}
-        for path in ("/bert/predict/", "/predict"):
-            status, answer, headers = server.ask("POST", path, {"text": "a dog"}, **sent)
-            assert (status, answer["text"]) == (200, "a dog")
-            assert headers["access-control-allow-origin"] == "https://page.example"
-        headers = server.ask("GET", "/health", Origin="https://other.example")[2]
-        assert headers["access-control-allow-origin"] is None
+        yield server
+
+
+def test_other_origins_and_a_root_path(guarded):
+    request_headers = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
+    status, _, headers = guarded.ask("OPTIONS", "/bert/predict", **request_headers)
+    assert (status, headers["access-control-allow-origin"]) == (200, "https://page.example")
+    sent = {"Origin": "https://page.example", "Authorization": "Bearer first"}
+    for path in ("/bert/predict/", "/predict"):
+        status, answer, headers = guarded.ask("POST", path, {"text": "a dog"}, **sent)
+        assert (status, answer["text"]) == (200, "a dog")
+        assert headers["access-control-allow-origin"] == "https://page.example"
+    headers = guarded.ask("GET", "/health", Origin="https://other.example")[2]
+    assert headers["access-control-allow-origin"] is None
 
 
 def test_too_large_body_gets_a_response(served):
@@ -370,17 +377,15 @@ def served_probabilities(served, texts):
     return [record["probabilities"] for record in records]
 
 
-def test_api_keys(trained_once, tmp_path):
-    (tmp_path / "keys.txt").write_text("first\nsecond\n")
-    with serving(f"--output_dir={trained_once[0]}", f"--api_key_file={tmp_path / 'keys.txt'}") as served:
-        body = {"text": "a dog"}
-        assert served.post("/predict", body)[0] == 401
-        assert served.post("/predict", body, Authorization="Bearer third")[0] == 401
-        assert served.post("/predict", body, Authorization="Bearer second")[0] == 200
-        password = base64.b64encode(b"anybody:first").decode()
-        assert served.ask("GET", "/", Authorization=f"Basic {password}")[0] == 200
-        assert [served.ask("GET", path)[0] for path in ("/health", "/ready")] == [200, 200]
-        assert [served.ask("GET", path)[0] for path in ("/", "/metrics", "/v1/models", "/docs")] == [401] * 4
+def test_api_keys(guarded):
+    body = {"text": "a dog"}
+    assert guarded.post("/predict", body)[0] == 401
+    assert guarded.post("/predict", body, Authorization="Bearer third")[0] == 401
+    assert guarded.post("/predict", body, Authorization="Bearer second")[0] == 200
+    password = base64.b64encode(b"anybody:first").decode()
+    assert guarded.ask("GET", "/", Authorization=f"Basic {password}")[0] == 200
+    assert [guarded.ask("GET", path)[0] for path in ("/health", "/ready")] == [200, 200]
+    assert [guarded.ask("GET", path)[0] for path in ("/", "/metrics", "/v1/models", "/docs")] == [401] * 4
 
 
 def test_server_completes_running_requests_before_it_ends(trained_once):
@@ -405,7 +410,8 @@ def test_server_completes_running_requests_before_it_ends(trained_once):
         assert served.process.wait(20) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+# test_sighup_reloads_keys_and_checkpoints ends an idle server with SIGTERM.
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGINT])
 def test_idle_server_ends_immediately(trained_once, number):
     with serving(f"--output_dir={trained_once[0]}") as served:
         began = time.monotonic()
@@ -433,9 +439,14 @@ def test_second_signal_ends_a_busy_server_immediately(trained_once):
 
 def test_a_client_that_does_not_finish_is_closed(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--request_timeout=1") as served:
-        for sent in (b"", b"POST /predict HTT", b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{"):
-            with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        beginnings = (b"", b"POST /predict HTT", b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{")
+        with contextlib.ExitStack() as stack:
+            connections = []
+            for sent in beginnings:
+                connection = socket.create_connection(("127.0.0.1", served.port), timeout=10)
+                connections.append(stack.enter_context(connection))
                 connection.sendall(sent)
+            for connection in connections:
                 assert connection.recv(1000)[:12] in (b"", b"HTTP/1.1 408")
         assert served.post("/predict", {"text": "a dog"})[0] == 200
 
@@ -476,7 +487,8 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
         (trained / "checkpoint").write_text(f'model_checkpoint_path: "{newest.stem}"\n')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             responses = [pool.submit(served.post, "/predict", {"text": TEXTS[0]}) for _ in range(50)]
-            done = classify(*flags, "--num_train_epochs=8", f"--output_dir={trained}")
+            phases = ("--nodo_eval", "--nodo_predict", "--noreport")
+            done = classify(*flags, *phases, "--num_train_epochs=6", f"--output_dir={trained}")
             assert done.code == 0, done.err
             while "now serving" not in served.read_line():
                 responses.append(pool.submit(served.post, "/predict", {"text": TEXTS[0]}))
@@ -534,7 +546,7 @@ SCRIPTS = "--virtual-time-budget=8000"  # milliseconds for a page's scripts afte
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize("scheme", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["dark", "light"])
 @pytest.mark.parametrize(
     ("query", "shown"),
     [

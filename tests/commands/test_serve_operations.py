@@ -134,7 +134,7 @@ def metrics_port(served: JsonServed) -> int:
     return int(re.search(r":(\d+)/metrics", message)[1])
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("num_workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_metrics_port_needs_no_key_and_sums_all_processes(num_workers, trained_once, tmp_path):
     (tmp_path / "keys").write_text("secret\n")
     flags = (f"--output_dir={trained_once[0]}", f"--api_key_file={tmp_path / 'keys'}", "--metrics_port=0")

@@ -10,7 +10,7 @@ from bert_cli import extract_features, fill_mask, tokenize_text
 from tests.commands import helpers
 
 COMMANDS = {
-    "bert-extract-features": (extract_features.main, ["--output_file=-"]),
+    "bert-extract-features": (extract_features.main, ["--output_file=-", "--engine=onnxruntime"]),
     "bert-fill-mask": (fill_mask.main, []),
     "bert-tokenize": (tokenize_text.main, []),
 }
@@ -56,7 +56,7 @@ def test_vectors_of_a_workbook_have_its_ids(capfd, tmp_path):
 def test_ids_in_files_of_arrays(output_format, capfd, tmp_path):
     (tmp_path / "new.csv").write_text("id,text\nr7,a dog\nr8,a cat\n")
     path = tmp_path / f"vectors.{output_format}"
-    flags = [f"--output_file={path}", f"--output_format={output_format}", "--pooling=mean"]
+    flags = [f"--output_file={path}", f"--output_format={output_format}", "--pooling=mean", "--engine=onnxruntime"]
     main, _ = COMMANDS["bert-extract-features"]
     outcome = helpers.call(capfd, "bert-extract-features", main, f"--input_file={tmp_path / 'new.csv'}", *flags)
     assert outcome.code == 0, outcome.err

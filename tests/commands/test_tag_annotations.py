@@ -61,7 +61,8 @@ def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
     assert len(read_annotations(str(out / "test_predictions")).examples) == 5
     # Texts alone are written in the training file's format, also by a later command.
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "key": 1}\n', encoding="utf-8")
-    assert tag("--do_predict", f"--output_dir={out}", f"--test_file={tmp_path / 'new.jsonl'}").code == 0
+    new = (f"--test_file={tmp_path / 'new.jsonl'}", "--engine=onnxruntime")
+    assert tag("--do_predict", f"--output_dir={out}", *new).code == 0
     assert list(json.loads((out / "test_predictions.jsonl").read_text(encoding="utf-8"))) == ["text", "key", "label"]
 
 
