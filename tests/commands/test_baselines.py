@@ -83,6 +83,7 @@ def test_multi_label_model_without_predictions(classify, model_flags, tmp_path):
         assert ("--threshold=tuned" in warning_lines[0]) if threshold == "0.5" else not warning_lines
 
 
+@pytest.mark.slow  # test_classify_kinds.py trains and evaluates with numbers
 def test_numbers(classify, model_flags, tmp_path):
     rows = [[text, str(3.5 if of_people else 1)] for text, of_people in SENTENCES]
     table = write_rows(tmp_path / "rows.tsv", ["text", "stars"], rows)
@@ -100,6 +101,7 @@ def test_numbers(classify, model_flags, tmp_path):
     assert ["every row gets nearly the same value" in line for line in warnings_of(done)] == [True]
 
 
+@pytest.mark.slow  # test_classify_choice.py checks the baselines of a user's file
 def test_choice_has_only_the_most_frequent_index(classify, model_flags, tmp_path):
     rows = [[text, "a dog", "a cat", str(int(number % 3 == 0))] for number, text in enumerate(TEXTS)]
     table = write_rows(tmp_path / "rows.tsv", ["text", "first", "second", "answer"], rows)
@@ -110,6 +112,20 @@ def test_choice_has_only_the_most_frequent_index(classify, model_flags, tmp_path
     assert RunFolder(tmp_path / "out").report()["baselines"] == {"majority": {"accuracy": pytest.approx(2 / 3)}}
 
 
+def test_sample_of_the_training_rows(trained, trained_flags, classify, monkeypatch):
+    """Each evaluation draws the same rows."""
+    monkeypatch.setattr(results, "_MAX_CHARACTERS", 300)
+    reports = []
+    for _ in range(2):
+        assert classify(*trained_flags, "--nodo_predict", f"--output_dir={trained}").code == 0
+        reports.append(RunFolder(trained).report()["baselines"])
+        (trained / "run_report.json").unlink()
+    assert reports[0] == reports[1]
+    assert reports[0]["majority"]["accuracy"] == np.float32(6 / 11)
+    assert 0.5 < reports[0]["tfidf"]["accuracy"] < 1
+
+
+@pytest.mark.slow  # test_sample_of_the_training_rows uses the command
 def test_report_from_python(model, tmp_path):
     """A sample of the training rows is the same in each evaluation."""
     options = {

@@ -1,5 +1,7 @@
 """Callbacks of Python programs: calls, stopping, exceptions, and the display in a notebook."""
 
+import contextlib
+import io
 import json
 import logging
 import pathlib
@@ -60,20 +62,40 @@ def fit(options: dict, folder: pathlib.Path | None = None, **changes) -> Classif
     return Classifier.fit(TEXTS, LABELS, TEXTS[:5], LABELS[:5], output_dir=folder, **options | changes)
 
 
-def test_every_line_of_the_history_is_a_call(options, tmp_path):
-    """Also if the callback has stopped an earlier training."""
-    record = Record()
+def errors_of_fit(patch: pytest.MonkeyPatch, **arguments) -> str:
+    """Return what a training writes to standard error in a program that has not set up a log."""
+    # pytest's handlers count as the program's own setup, which is kept.
+    patch.setattr(logging.getLogger(), "handlers", [])
+    # An earlier command may have set up this package's log.
+    patch.setattr(LOG, "handlers", [])
+    patch.setattr(LOG, "level", logging.NOTSET)
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        fit(**arguments)
+    return errors.getvalue()
+
+
+@pytest.fixture(scope="module")
+def watched(options, tmp_path_factory) -> tuple[pathlib.Path, Record, str]:
+    """A training's output_dir, its callback, which stopped an earlier training, and standard error."""
+    folder, record = tmp_path_factory.mktemp("watched") / "out", Record()
     record.stop()
-    fit(options, tmp_path / "out", eval_every="4", callbacks=[record])
+    with pytest.MonkeyPatch.context() as patch:
+        errors = errors_of_fit(patch, options=options, folder=folder, eval_every="4", callbacks=[record], verbose=1)
+    return folder, record, errors
+
+
+def test_every_line_of_the_history_is_a_call(watched):
+    folder, record, _ = watched
     rates = "loss", "learning_rate", "examples_per_second"
-    history = read_history(str(tmp_path / "out"))
+    history = read_history(str(folder))
     lines = [
         ("evaluate", entry["step"], True) if "metrics" in entry else ("log", entry["step"], *rates) for entry in history
     ]
     assert [line[:2] for line in lines] == [
         ("log", 2), ("log", 4), ("evaluate", 4), ("log", 6), ("log", 8), ("evaluate", 8),
     ]  # fmt: skip
-    best = json.loads((tmp_path / "out" / "run_report.json").read_text())["global_step"]
+    best = json.loads((folder / "run_report.json").read_text())["global_step"]
     assert record.calls == [("start", STEPS), *lines, ("end", best)]
 
 
@@ -94,13 +116,15 @@ def test_training_after_one_that_a_callback_stopped(options):
     assert fit(options, callbacks=[record]).report["global_step"] == STEPS
 
 
-def test_an_exception_reaches_the_caller(options):
-    class Prune(Callback):
-        def on_evaluate(self, step, metrics):
-            raise LookupError(f"pruned at {step}")
+@pytest.mark.parametrize("method", ["on_start", pytest.param("on_evaluate", marks=pytest.mark.slow)])
+def test_an_exception_reaches_the_caller(options, method):
+    def prune(*arguments):
+        raise LookupError(f"pruned in {method}")
 
-    with pytest.raises(LookupError, match="pruned at 4"):
-        fit(options, eval_every="4", callbacks=[Prune()])
+    callback = Callback()
+    setattr(callback, method, prune)
+    with pytest.raises(LookupError, match=f"pruned in {method}"):
+        fit(options, eval_every="4", callbacks=[callback])
 
 
 def test_what_is_no_callback_is_refused(options):
@@ -116,24 +140,18 @@ def print_nothing() -> None:
     """Do nothing."""
 
 
-@pytest.mark.parametrize(
-    ("verbose", "has_metrics", "has_progress"),
-    [
-        pytest.param(0, False, False, marks=pytest.mark.slow),
-        (1, True, False),
-        pytest.param(2, True, True, marks=pytest.mark.slow),
-    ],
-)
-def test_verbose(verbose, has_metrics, has_progress, options, capsys, monkeypatch):
-    # pytest's handlers count as the program's own setup, which is kept.
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    # An earlier command may have set up this package's log.
-    monkeypatch.setattr(LOG, "handlers", [])
-    monkeypatch.setattr(LOG, "level", logging.NOTSET)
-    fit(options, verbose=verbose)
-    errors = capsys.readouterr().err
-    assert ("eval_accuracy = " in errors) == has_metrics
-    assert ("training 8/8" in errors) == has_progress
+def test_verbose_1_shows_evaluations_only(watched):
+    errors = watched[2]
+    assert "eval_accuracy = " in errors
+    assert "training 8/8" not in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("verbose", "shows_all"), [(0, False), (2, True)])
+def test_verbose(verbose, shows_all, options, monkeypatch):
+    errors = errors_of_fit(monkeypatch, options=options, verbose=verbose)
+    assert ("eval_accuracy = " in errors) == shows_all
+    assert ("training 8/8" in errors) == shows_all
 
 
 class Handle:

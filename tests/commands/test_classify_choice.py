@@ -59,6 +59,7 @@ def test_user_file(chosen, classify, tmp_path, capfd):
     told = {"--choice_columns=first,second,third", "--choice_labels=1", "--problem_type=multiple_choice"}
     assert told | {"# found in the data: --text_column=sentence", "--label_column=answer"} <= set(flags)
     assert out.eval_results().keys() == {"eval_accuracy", "eval_examples", "eval_loss", "global_step", "loss"}
+    assert list(out.report()["baselines"]) == ["majority"]
     assert not (out.path / "labels.txt").exists()
     probabilities = out.probabilities()
     assert probabilities.shape == (24, 3)

@@ -158,6 +158,9 @@ def test_numbers(classify, model_flags, tmp_path):
     assert {"eval_pearson", "eval_spearman", "eval_rmse", "eval_mae"} <= results.keys()
     assert results["eval_rmse"] ** 2 == pytest.approx(results["eval_loss"], rel=1e-5)
     assert "sts-b is measured by eval_pearson = " in done.err
+    assert list(out.report()["baselines"]) == ["mean", "ridge"]
+    assert "Pearson's correlation: the model " in done.err
+    assert ", TF-IDF with ridge regression " in done.err
     assert not (out.path / "labels.txt").exists()
 
     table = pd.read_csv(out.path / "predictions.csv", dtype={"id": str})

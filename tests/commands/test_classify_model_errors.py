@@ -126,6 +126,7 @@ def test_damaged_checkpoint_is_skipped_for_the_previous_one(trained, trained_onc
     assert run_folder(trained).names() == whole.names() - {"report.html"}
 
 
+@pytest.mark.slow  # test_controls.py resumes bit for bit from an older checkpoint with moments
 def test_run_resumes_from_an_older_checkpoint_with_moments(trained_once, trained_flags, tmp_path, classify, run_folder):
     """It ends with the weights of an undisturbed run.
 
