@@ -193,7 +193,7 @@ def test_predict_file_in_the_layout_of_the_task(classify, trained, cola, mrpc):
     assert len(predicted_rows) == 1101
     assert (predicted_rows[0][0], predicted_rows[-1][:2]) == ("s05", ("s99", "a cat ."))
     # A column flag takes precedence.
-    assert predicted(dev, "--text_column=3", "--predict_header=no")[0][0] == "test-0"
+    assert predicted(cola / "train.tsv", "--text_column=3", "--predict_header=no")[0][0] == "test-0"
     flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     rows = [line.split("\t") for line in (mrpc / "dev.tsv").read_text("utf-8").splitlines()[1:]]

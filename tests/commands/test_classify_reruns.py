@@ -49,31 +49,6 @@ def test_other_data_is_another_run(trained, trained_flags, cola, classify, snaps
     assert snapshot(trained) == before
 
 
-def test_overwriting_starts_again_and_keeps_other_files(trained, trained_flags, classify, run_folder):
-    names = ("notes.txt", "model.ckpt-best.txt", "events.out.tfevents.1", "predictions.json")
-    other_files = dict.fromkeys(names, "mine")
-    for name, text in other_files.items():
-        (trained / name).write_text(text, encoding="utf-8")
-    (trained / "sub").mkdir()
-    (trained / ".writing-x1_y2z3k").mkdir()
-    flags = ("--num_train_epochs=2", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
-    flags = (*trained_flags, f"--output_dir={trained}", *flags)
-    assert classify(*flags).code == 0
-    assert {name: (trained / name).read_text(encoding="utf-8") for name in other_files} == other_files
-    assert (trained / "sub").is_dir()
-    assert run_folder(trained).checkpoints() == [10, 12]
-    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x1_y2z3k"}
-    assert run_folder(trained).names().isdisjoint(old)
-    assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
-
-    # A result that this run did not write belongs to the user.
-    listed = json.loads((trained / "run.json").read_text(encoding="utf-8"))["files"]
-    assert "test_results.tsv" not in listed  # no prediction was made
-    (trained / "test_results.tsv").write_text("mine", encoding="utf-8")
-    classify(*flags).assert_refused(f"{trained / 'test_results.tsv'}: would be written over")
-    assert (trained / "test_results.tsv").read_text(encoding="utf-8") == "mine"
-
-
 def test_interrupted_run_ends_with_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
     output_dir = tmp_path / "out"
     with interrupted_after("model.ckpt-20"):
@@ -92,25 +67,48 @@ def test_interrupted_run_ends_with_the_same_weights(trained_once, trained_flags,
         assert (output_dir / name).read_bytes() == (trained_once[0] / name).read_bytes()
 
 
-def test_interrupted_overwriting_run_resumes(trained, trained_flags, classify, run_folder):
+def test_overwriting_resumes_its_interrupted_run_and_starts_a_finished_one_again(
+    trained, trained_flags, classify, run_folder
+):
     """The same command must not delete the checkpoint from which it promised to resume."""
-    flags = (*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir", "--learning_rate=2e-5")
+    names = ("notes.txt", "model.ckpt-best.txt", "events.out.tfevents.1", "predictions.json")
+    other_files = dict.fromkeys(names, "mine")
+    for name, text in other_files.items():
+        (trained / name).write_text(text, encoding="utf-8")
+    (trained / "sub").mkdir()
+    (trained / ".writing-x1_y2z3k").mkdir()
+    flags = (*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir", "--num_train_epochs=2")
     flags = (*flags, "--nodo_eval", "--nodo_predict", "--keep_moments=all")  # checkpoints stay unchanged
-    with interrupted_after("model.ckpt-20"):
+    with interrupted_after("model.ckpt-10"):
         outcome = classify(*flags)
-    advice = "interrupted; the same command without --overwrite_output_dir goes on from model.ckpt-20"
+    advice = "interrupted; the same command without --overwrite_output_dir goes on from model.ckpt-10"
     assert outcome.last_line == f"bert-classify: {advice}"
     begun = (trained / "model.ckpt-10.index").stat().st_mtime_ns
     outcome = classify(*flags)
     assert outcome.code == 0, outcome.err
     assert "resuming the run that --overwrite_output_dir began" in outcome.err
     assert "remove the folder to start over" in outcome.err
-    assert f"resuming from {trained / 'model.ckpt-20'}" in outcome.err
+    assert f"resuming from {trained / 'model.ckpt-10'}" in outcome.err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns == begun
+    assert run_folder(trained).checkpoints() == [10, 12]
     # The run has ended, so the flag starts it again.
-    with interrupted_after("model.ckpt-10"):
-        assert "resuming" not in classify(*flags).err
+    outcome = classify(*flags)
+    assert outcome.code == 0, outcome.err
+    assert "resuming" not in outcome.err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns != begun
+
+    assert {name: (trained / name).read_text(encoding="utf-8") for name in other_files} == other_files
+    assert (trained / "sub").is_dir()
+    assert run_folder(trained).checkpoints() == [10, 12]
+    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x1_y2z3k"}
+    assert run_folder(trained).names().isdisjoint(old)
+    assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
+    # A result that this run did not write belongs to the user.
+    listed = json.loads((trained / "run.json").read_text(encoding="utf-8"))["files"]
+    assert "test_results.tsv" not in listed  # no prediction was made
+    (trained / "test_results.tsv").write_text("mine", encoding="utf-8")
+    classify(*flags).assert_refused(f"{trained / 'test_results.tsv'}: would be written over")
+    assert (trained / "test_results.tsv").read_text(encoding="utf-8") == "mine"
 
 
 def test_an_interruption_before_training_promises_no_checkpoint(trained, trained_flags, classify, monkeypatch):
@@ -154,6 +152,7 @@ def test_checkpoints_without_any_index_are_not_overwritten(trained, trained_flag
     assert list(trained.glob("model.ckpt-*.data-*"))
 
 
+@pytest.mark.slow  # tests/features/test_row_batches.py checks the number of steps and the warning
 def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify, run_folder):
     flags = ("--train_batch_size=64", "--num_train_epochs=1", "--nodo_eval", "--nodo_predict")
     outcome = classify(*trained_flags, f"--output_dir={tmp_path / 'out'}", *flags)

@@ -48,10 +48,10 @@ def test_every_training_command_has_the_controls(settings, expected):
 
 
 @pytest.fixture(scope="module")
-def runs(two_layer_flags, tmp_path_factory):
+def runs(model_flags, tmp_path_factory):
     """Flags, and the output_dir of a run with all controls."""
     folder = tmp_path_factory.mktemp("controls")
-    flags = ["--task_name=cola", f"--data_dir={write_cola(folder / 'cola')}", *two_layer_flags, "--num_train_epochs=3"]
+    flags = ["--task_name=cola", f"--data_dir={write_cola(folder / 'cola')}", *model_flags, "--num_train_epochs=3"]
     flags += [
         "--do_train",
         "--do_predict",
