@@ -47,8 +47,15 @@ def checkpoint_with(weights):
 each_precision = pytest.mark.parametrize("precision", LEAST_COSINE)
 
 
-@each_precision
-@pytest.mark.parametrize("activation", ["gelu", "relu"])
+@pytest.mark.parametrize(
+    ("activation", "precision"),
+    [
+        ("gelu", "float32"),
+        ("relu", "bfloat16"),
+        pytest.param("gelu", "bfloat16", marks=pytest.mark.slow),
+        pytest.param("relu", "float32", marks=pytest.mark.slow),
+    ],
+)
 def test_all_layers_and_the_pooler(activation, precision):
     config, reference, weights = random_model(hidden_act=activation)
     inputs = batch()

@@ -15,7 +15,12 @@ from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
 TOLERANCE = 1e-5
-VARIANTS = ("", "_full64", "_act_relu", "_act_tanh", "_act_linear")
+VARIANTS = (
+    "",
+    "_full64",
+    "_act_relu",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("_act_tanh", "_act_linear")),
+)
 
 # "fixtures" has a subset of the outputs, and "shared" has all of them.
 each_home = pytest.mark.parametrize("home", ["fixtures", "shared"])

@@ -82,7 +82,8 @@ def assert_same(result, expected) -> None:
     np.testing.assert_array_equal(result[1], expected[1])
 
 
-@pytest.mark.parametrize("precision", ["float32", pytest.param("float16", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "float16"])
 def test_another_rate_seed_and_length_use_the_same_trace(train, traces, precision):
     shared, flags = SharedNetwork(), {"precision": precision}
     first = train(shared, FIRST, flags=flags)
