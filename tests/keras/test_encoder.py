@@ -67,7 +67,9 @@ def test_shapes_of_a_functional_model(pretrained, length):
 def test_fit_trains_like_a_gradient_tape(without_dropout):
     batch, labels = rows(8)
     fitted, taped = (classifier(Encoder.load(without_dropout)) for _ in range(2))
-    fitted.compile(keras.optimizers.Adam(1e-3), "binary_crossentropy")
+    fitted_optimizer = keras.optimizers.Adam(1e-3)
+    fitted_optimizer.build(fitted.trainable_variables)  # otherwise Keras traces the step twice
+    fitted.compile(fitted_optimizer, "binary_crossentropy")
     fitted.fit(batch, labels, batch_size=8, epochs=3, verbose=0)
     optimizer, loss = keras.optimizers.Adam(1e-3), keras.losses.BinaryCrossentropy()
     start = [variable.numpy() for variable in taped.trainable_variables]
