@@ -196,14 +196,16 @@ def cola_with_labels(tmp_path):
     return lambda *labels: write_cola(tmp_path / "cola_labels", labels)
 
 
-def train(folder: pathlib.Path, model_flags: tuple[str, ...]) -> tuple[pathlib.Path, list[str]]:
+def train(
+    folder: pathlib.Path, model_flags: tuple[str, ...], report: str = "--report"
+) -> tuple[pathlib.Path, list[str]]:
     """Return an output_dir after 30 steps, evaluation and prediction, and the flags of the run."""
     write_cola(folder / "cola")
     flags = ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
     with pytest.MonkeyPatch.context() as patch:
         # Use relative paths: the remembered paths must be valid from other directories.
         patch.chdir(folder)
-        assert main([*flags, "--report", "--data_dir=cola", "--output_dir=out"]) == 0
+        assert main([*flags, report, "--data_dir=cola", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
 
 
@@ -215,8 +217,8 @@ def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]
 
 @pytest.fixture(scope="session")
 def trained_two_layers_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
-    """A trained classifier with two layers; do not change it."""
-    return train(tmp_path_factory.mktemp("trained_two_layers"), two_layer_flags)
+    """A trained classifier with two layers and without a page; do not change it."""
+    return train(tmp_path_factory.mktemp("trained_two_layers"), two_layer_flags, "--noreport")
 
 
 @pytest.fixture

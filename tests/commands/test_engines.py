@@ -49,7 +49,7 @@ def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
         assert HOW[name].get("engine", ONNX) in report["versions"]
 
 
-@pytest.mark.parametrize("name", FAR)
+@pytest.mark.parametrize("name", [ONNX, pytest.param(INT8, marks=pytest.mark.slow)])
 def test_a_text_is_answered_without_tensorflow(trained, name):
     code = (
         "import sys; from bert_cli.run_classifier import main\n"
@@ -120,7 +120,11 @@ def test_answers(answering, tmp_path):
             assert ours[nbest[0]["text"]] == pytest.approx(nbest[0]["probability"], abs=far)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler", "none"])
+# The other ones use the same outputs of the encoder.
+SLOWER = [pytest.param(pooling, marks=pytest.mark.slow) for pooling in ("max", "cls")]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "pooler", "none", *SLOWER])
 def test_vectors(trained, tmp_path, pooling):
     (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "", "the dog " * 30]) + "\n", encoding="utf-8")
     vectors = {}

@@ -11,6 +11,8 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Examples and levels do not depend on the engine, and this one traces no graph.
+ENGINE = "--engine=onnxruntime"
 
 
 def test_folder_is_refused_before_any_example(trained, trained_flags, classify):
@@ -20,7 +22,7 @@ def test_folder_is_refused_before_any_example(trained, trained_flags, classify):
 
 
 def test_one_example_of_a_run_as_tokens_and_label(trained, classify):
-    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}")
+    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}", ENGINE)
     assert outcome.code == 0
     assert outcome.lines.count("*** Example ***") == 1
     first = outcome.lines.index("*** Example ***")
@@ -29,12 +31,12 @@ def test_one_example_of_a_run_as_tokens_and_label(trained, classify):
 
 
 def test_example_of_a_file_to_predict_has_no_label(trained, classify):
-    outcome = classify("--do_predict", f"--output_dir={trained}")
+    outcome = classify("--do_predict", f"--output_dir={trained}", ENGINE)
     assert "label: none" in outcome.lines
 
 
 def test_verbose_shows_examples_of_each_split_with_ids(trained, classify):
-    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}", "--verbose")
+    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}", ENGINE, "--verbose")
     assert outcome.code == 0
     assert outcome.lines.count("*** Example ***") == 10
     masks = [line for line in outcome.lines if line.startswith("input_mask: ")]
@@ -45,7 +47,7 @@ def test_verbose_shows_examples_of_each_split_with_ids(trained, classify):
 def test_quiet_leaves_warnings_and_results(trained, classify):
     outcome = classify("--do_eval", f"--output_dir={trained}", f"--init_checkpoint={trained.parent}", "--quiet")
     outcome.assert_refused(str(trained.parent))
-    outcome = classify("--do_eval", f"--output_dir={trained}", "--quiet")
+    outcome = classify("--do_eval", f"--output_dir={trained}", ENGINE, "--quiet")
     assert outcome.code == 0
     results = (trained / "eval_results.txt").read_text(encoding="utf-8").splitlines()
     assert [line.strip() for line in outcome.lines[1 : len(results) + 1]] == results

@@ -76,7 +76,7 @@ def test_log_level_selects_the_lines(trained, classify):
 def test_terminal_gets_json_lines_without_a_progress_bar(trained, tmp_path):
     """Lines of TensorFlow's C++ are JSON too."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "bert_cli.run_classifier", "--do_eval", f"--output_dir={trained}"]
+    command = [sys.executable, "-m", "bert_cli.run_classifier", "--do_predict", f"--output_dir={trained}"]
     # Log one of TensorFlow's C++ files, so that there are few lines.
     environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "placer=1"}
     with subprocess.Popen([*command, "--log_format=json"], stderr=theirs, cwd=tmp_path, env=environment) as process:
@@ -89,7 +89,7 @@ def test_terminal_gets_json_lines_without_a_progress_bar(trained, tmp_path):
     lines = [json.loads(line) for line in written.decode().splitlines()]
     assert all(line["time"] for line in lines)
     assert any("placer.cc:" in line["message"] for line in lines)
-    assert any(line["message"].startswith("evaluating ") for line in lines)
+    assert any(line["message"].startswith("predicting ") for line in lines)
 
 
 def read_terminal(descriptor):

@@ -9,13 +9,16 @@ from bert_cli import run_classifier, run_squad, run_tagging
 from bert_cli.runs.tasks import interactive
 from tests.commands import helpers
 
+# Warnings do not depend on the engine, and this one traces no graph.
+ENGINE = "--engine=onnxruntime"
+
 
 @pytest.fixture
 def assert_warned(classify, snapshot):
     """Predict with flags: a warning has all fragments; with --strict it is an error."""
 
     def check(folder, flags, *fragments):
-        flags = ["--do_predict", f"--output_dir={folder}", *flags]
+        flags = ["--do_predict", f"--output_dir={folder}", ENGINE, *flags]
         outcome = classify(*flags)
         assert outcome.code == 0, outcome.err
         warnings = [line for line in outcome.lines if line.startswith("warning: ")]
@@ -28,7 +31,7 @@ def assert_warned(classify, snapshot):
 
 
 def test_own_run_causes_no_warning(trained, classify):
-    outcome = classify("--do_predict", f"--output_dir={trained}", "--strict")
+    outcome = classify("--do_predict", f"--output_dir={trained}", ENGINE, "--strict")
     assert outcome.code == 0
     assert "warning: " not in outcome.err
 
@@ -77,7 +80,7 @@ def test_unknown_words(num_known_words, is_warned, trained, assert_warned, class
     if is_warned:
         assert_warned(trained, flags, "test: 3 of 59 words (5%) are [UNK]", "--vocab_file", "--do_lower_case")
     else:
-        assert classify("--do_predict", f"--output_dir={trained}", *flags, "--strict").code == 0
+        assert classify("--do_predict", f"--output_dir={trained}", ENGINE, *flags, "--strict").code == 0
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -130,7 +133,7 @@ def test_mostly_unknown_words_are_refused_with_the_builtin_model(name, capfd, tm
 
 def test_mostly_unknown_words_to_predict(trained, classify, tmp_path, snapshot):
     (tmp_path / "test.tsv").write_text(f"id\tsentence\n0\t{RUSSIAN} dog\n", encoding="utf-8")
-    flags = ["--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}"]
+    flags = ["--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}", ENGINE]
     before = snapshot(trained)
     message = f"test: 5 of 6 words (83%) are [UNK]: the vocabulary {trained / 'vocab.txt'} does not fit the text"
     classify(*flags).assert_refused(message, "it may be one of another language")
@@ -142,7 +145,7 @@ def test_mostly_unknown_words_to_predict(trained, classify, tmp_path, snapshot):
 
 def test_half_of_the_words_unknown_is_a_warning(trained, classify, tmp_path):
     (tmp_path / "test.tsv").write_text("id\tsentence\n0\tсобака dog\n", encoding="utf-8")
-    outcome = classify("--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}")
+    outcome = classify("--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}", ENGINE)
     assert outcome.code == 0
     assert "warning: test: 1 of 2 words (50%) are [UNK], as " in outcome.err
 

@@ -116,7 +116,7 @@ def test_run_succeeds_if_its_page_fails(trained, trained_flags, classify, run_fo
     before = page_of(trained)
     (trained / "eval_results.txt").unlink()
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
-    outcome = classify(*flags, "--report", f"--output_dir={trained}")
+    outcome = classify(*flags, "--report", "--engine=onnxruntime", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     assert run_folder(trained).eval_results()["eval_examples"] == 11
     (line,) = [line for line in outcome.lines if "was not written" in line]
@@ -129,7 +129,7 @@ def test_run_succeeds_if_its_page_fails(trained, trained_flags, classify, run_fo
 def test_missing_matplotlib_is_logged(trained, trained_flags, classify, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
-    outcome = classify(*flags, "--report", f"--output_dir={trained}")
+    outcome = classify(*flags, "--report", "--engine=onnxruntime", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     warning, done, following = outcome.lines[-3:]
     assert "report.html was not written: " in warning
@@ -140,7 +140,7 @@ def test_missing_matplotlib_is_logged(trained, trained_flags, classify, monkeypa
 
 def test_run_ends_with_a_summary(trained, trained_flags, classify):
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
-    outcome = classify(*flags, "--report", f"--output_dir={trained}")
+    outcome = classify(*flags, "--report", "--engine=onnxruntime", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     done, wrote, following = outcome.lines[-3:]
     assert done.startswith("done in ")

@@ -451,6 +451,7 @@ def test_a_client_that_does_not_finish_is_closed(trained_once):
         assert served.post("/predict", {"text": "a dog"})[0] == 200
 
 
+@pytest.mark.slow  # fast tests with two processes are in test_serve_operations.py
 def test_two_processes_share_a_port(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--num_workers=2") as served:
         expected = Classifier.load(str(trained_once[0])).predict(TEXTS).best

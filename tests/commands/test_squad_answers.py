@@ -52,6 +52,7 @@ def test_odd_texts_get_an_answer(ask, trained, tmp_path):
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), encoding="utf-8")
     for version_2 in ("true", "false"):
         flags = {"predict_file": path, "output_dir": tmp_path / version_2, "init_checkpoint": trained}
+        flags["engine"] = "onnxruntime" if version_2 == "true" else "tensorflow"
         outcome = ask("--do_predict", version_2_with_negative=version_2, **flags)
         assert outcome.code == 0, outcome.err
         assert "nothing could be an answer to 3 question(s): 0, 1, 2" in outcome.err

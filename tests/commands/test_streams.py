@@ -25,7 +25,6 @@ QUESTIONS = (
 
 # Commands read lines in two ways: texts and questions.
 SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("tag", "fill-mask")]
-ALL_COMMANDS = ["classify", "tag", "squad", "fill-mask"]
 
 
 @pytest.fixture
@@ -60,8 +59,11 @@ def assert_same(received: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("stream", "flag"),
     [
-        *((command, "") for command in ALL_COMMANDS),
+        ("classify", ""),
+        ("squad", ""),
         ("squad", "--line_buffered"),
+        ("fill-mask", ""),
+        pytest.param("tag", "", marks=pytest.mark.slow),
         *(
             pytest.param(command, "--line_buffered", marks=pytest.mark.slow)
             for command in ("classify", "tag", "fill-mask")
