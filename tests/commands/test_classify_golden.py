@@ -14,7 +14,13 @@ def read_eval(path):
 
 @pytest.mark.parametrize(
     ("home", "task"),
-    [("shared", "cola"), ("shared", "mrpc"), ("shared", "mnli"), ("fixtures", "cola"), ("fixtures", "mrpc")],
+    [
+        ("shared", "cola"),
+        pytest.param("shared", "mrpc", marks=pytest.mark.slow),
+        ("shared", "mnli"),
+        ("fixtures", "cola"),
+        ("fixtures", "mrpc"),
+    ],
 )
 def test_evaluation_and_prediction_equal_the_original(home, task, request, tmp_path, classify, monkeypatch):
     golden = request.getfixturevalue(home) / "golden" / "classifier"

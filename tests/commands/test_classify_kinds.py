@@ -151,6 +151,7 @@ def test_several_labels_from_python(marked):
 def test_numbers(classify, model_flags, tmp_path):
     data, out = write_sts_b(tmp_path / "data"), RunFolder(tmp_path / "out")
     flags = {"task_name": "sts-b", "data_dir": data, "output_dir": out.path, "output_format": "csv"}
+    flags["num_train_epochs"] = 1
     done = classify(*model_flags, *words(flags), *PHASES, "--glue_submission")
     assert done.code == 0, done.err
     results = out.eval_results()

@@ -1,6 +1,7 @@
 """Texts longer than a sequence: windows in training and prediction, resumed and remembered."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -18,24 +19,22 @@ def windowed(tmp_path_factory, model_flags):
     folder = tmp_path_factory.mktemp("windows")
     rows = [f"{text}\t{'person' if of_people else 'animal'}\n" for text, of_people in SENTENCES]
     (folder / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
-    (folder / "new.txt").write_text("".join(text + "\n" for text, _ in SENTENCES[:7]))
     flags = [*model_flags, f"--train_file={folder / 'train.tsv'}", "--max_seq_length=8", "--long_text=windows"]
     flags += ["--num_train_epochs=2", "--do_train"]
-    predict = [
-        "--do_eval",
-        f"--dev_file={folder / 'train.tsv'}",
-        "--do_predict",
-        f"--predict_file={folder / 'new.txt'}",
-    ]
-    assert main([*flags, *predict, f"--output_dir={folder / 'out'}"]) == 0
+    assert main([*flags, f"--output_dir={folder / 'out'}"]) == 0
     return folder / "out", flags
 
 
 @pytest.mark.slow
-def test_windows_are_remembered(windowed, run_folder, classify):
-    folder, _ = windowed
-    expected = run_folder(folder).probabilities()
+def test_windows_are_remembered(windowed, run_folder, classify, tmp_path):
+    trained_folder, flags = windowed
+    folder = shutil.copytree(trained_folder, tmp_path / "out")
     texts = [text for text, _ in SENTENCES[:7]]
+    (tmp_path / "new.txt").write_text("".join(text + "\n" for text in texts))
+    predict = ["--do_eval", f"--dev_file={trained_folder.parent / 'train.tsv'}", "--do_predict"]
+    predict.append(f"--predict_file={tmp_path / 'new.txt'}")
+    assert main([*flags, *predict, f"--output_dir={folder}"]) == 0
+    expected = run_folder(folder).probabilities()
     np.testing.assert_allclose(
         Classifier.load(folder, precision="float32").predict(texts).probabilities, expected, atol=1e-6
     )
