@@ -12,7 +12,6 @@ import tensorflow as tf
 from bert_cli.create_pretraining_data import main as create_main
 from bert_cli.run_classifier import main as classify_main
 from bert_cli.run_pretraining import main
-from bert_cli.runs import driver
 from tests.commands import helpers
 
 ANIMALS = ("cat", "dog", "bird", "fish", "horse")
@@ -284,12 +283,6 @@ def test_empty_shards_and_a_comma_at_the_end(model, pretrain, tmp_path):
     assert "1 instances in 3 files, 2 of them empty" in outcome.err
 
 
-@pytest.fixture
-def data_only(monkeypatch):
-    """Let a dry run read the data without trying steps; test_dry_run tests those."""
-    monkeypatch.setattr(driver, "try_out", lambda *arguments: {})
-
-
 SENTENCES = ("the cat sees a dog .", "a bird sings in the house .", "my fish likes the river .", "the horse opens .")
 LONG = " ".join(SENTENCES * 20)
 ODD_TEXTS = {
@@ -303,8 +296,15 @@ ODD_TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("data", "expected"), ODD_TEXTS.items(), ids=range(len(ODD_TEXTS)))
-def test_both_commands_warn_of_the_same_odd_texts(data, expected, data_only, pretrain, model, tmp_path, capfd):
+# A dry run takes a second, so only a case with two warnings and the one without are fast.
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        pytest.param(*case, marks=() if number in (2, 5) else pytest.mark.slow, id=str(number))
+        for number, case in enumerate(ODD_TEXTS.items())
+    ],
+)
+def test_both_commands_warn_of_the_same_odd_texts(data, expected, pretrain, model, tmp_path, capfd):
     path = tmp_path / "text.txt"
     path.write_text(f"{data}\n", encoding="utf-8")
     flags = {"input_file": path, "output_file": tmp_path / "data.tfrecord", "vocab_file": model / "vocab.txt"}
@@ -321,7 +321,7 @@ def test_both_commands_warn_of_the_same_odd_texts(data, expected, data_only, pre
         assert all(fragment in line for fragment, line in zip(expected, lines, strict=True)), lines
 
 
-def test_odd_texts_for_evaluation_and_without_next_sentences(data_only, pretrain, text, tmp_path):
+def test_odd_texts_for_evaluation_and_without_next_sentences(pretrain, text, tmp_path):
     odd = tmp_path / "odd.txt"
     odd.write_text("\n".join([LONG] * 6), encoding="utf-8")
     outcome = pretrain("--do_train", "--do_eval", "--dry_run", input_file=text, eval_file=odd)
@@ -333,7 +333,7 @@ def test_odd_texts_for_evaluation_and_without_next_sentences(data_only, pretrain
 @pytest.mark.parametrize(
     ("sentence", "is_warned"), [("水 火 山", True), ("the cat sees a dog .", True), ("qua the quax .", False)]
 )
-def test_whole_words_of_one_piece(sentence, is_warned, data_only, pretrain, model, tmp_path, capfd):
+def test_whole_words_of_one_piece(sentence, is_warned, pretrain, model, tmp_path, capfd):
     path = tmp_path / "text.txt"
     path.write_text("\n\n".join("\n".join([sentence] * 4) for _ in range(5)), encoding="utf-8")
     flags = {"input_file": path, "output_file": tmp_path / "data.tfrecord", "vocab_file": model / "vocab.txt"}
