@@ -66,27 +66,21 @@ def test_the_last_line_names_the_commands_exit_code(code, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "variable", "flag"),
+    ("target", "flags"),
     [
-        ("classify", "DATA", "data_dir"),
-        ("classify", "MODEL", "init_checkpoint"),
-        ("classify", "OUTPUT", "output_dir"),
-        ("tag", "TAGS", "data_dir"),
-        ("tag", "MODEL", "init_checkpoint"),
-        ("pretrain", "CONFIG", "bert_config_file"),
-        ("pretrain", "PRETRAINED", "output_dir"),
-        ("features", "TEXTS", "input_file"),
-        ("features", "FEATURES", "output_file"),
-        ("features", "MODEL", "init_checkpoint"),
-        ("convert", "FROM", "from"),
-        ("convert", "TO", "to"),
-        ("export", "OUTPUT", "init_checkpoint"),
-        ("export", "EXPORT", "export_dir"),
+        ("classify", {"DATA": "data_dir", "MODEL": "init_checkpoint", "OUTPUT": "output_dir"}),
+        ("tag", {"TAGS": "data_dir", "MODEL": "init_checkpoint"}),
+        ("pretrain", {"CONFIG": "bert_config_file", "PRETRAINED": "output_dir"}),
+        ("features", {"TEXTS": "input_file", "FEATURES": "output_file", "MODEL": "init_checkpoint"}),
+        ("convert", {"FROM": "from", "TO": "to"}),
+        ("export", {"OUTPUT": "init_checkpoint", "EXPORT": "export_dir"}),
     ],
 )
-def test_a_name_with_spaces_is_one_word(target, variable, flag):
-    values = [value(words, flag) for words in commands(target, f"{variable}=my data/of today")]
-    assert "my data/of today" in values
+def test_names_with_spaces_are_one_word(target, flags):
+    names = {variable: f"my data/of {variable}" for variable in flags}
+    lines = commands(target, *(f"{variable}={name}" for variable, name in names.items()))
+    for variable, flag in flags.items():
+        assert names[variable] in [value(words, flag) for words in lines]
 
 
 def test_features_needs_no_other_target():

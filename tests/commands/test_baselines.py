@@ -64,6 +64,7 @@ def write_rows(path, header, rows):
     return path
 
 
+@pytest.mark.slow  # two trainings
 def test_multi_label_model_without_predictions(classify, model_flags, tmp_path):
     """Each label is rare, so a bias below 0 in the untrained logits prevents all predictions.
 

@@ -194,7 +194,8 @@ def google(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "architecture"), [("", "ElectraForPreTraining"), ("/generator", "ElectraForMaskedLM")]
+    ("suffix", "architecture"),
+    [pytest.param("", "ElectraForPreTraining", marks=pytest.mark.slow), ("/generator", "ElectraForMaskedLM")],
 )
 def test_googles_networks_there_and_back(google, tmp_path, suffix, architecture):
     folder, *networks = google

@@ -67,6 +67,7 @@ TEXTS = st.text(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=20))
 def test_random_texts(both, texts):

@@ -118,17 +118,17 @@ def wait_until_ready(server: Served) -> None:
 
 def test_requests_are_answered_during_the_delay(trained_once):
     """/ready is 503 immediately; requests are answered until the delay has passed, then the server ends."""
-    with serving(f"--output_dir={trained_once[0]}", "--shutdown_delay=4") as server:
+    with serving(f"--output_dir={trained_once[0]}", "--shutdown_delay=3") as server:
         server.process.terminate()
         start_time = time.monotonic()
         while server.ask("GET", "/ready")[0] == 200:
-            assert time.monotonic() - start_time < 2
-        while time.monotonic() - start_time < 2.5:
+            assert time.monotonic() - start_time < 1.5
+        while time.monotonic() - start_time < 1.5:
             status, answer, headers = server.ask("POST", "/predict", {"text": "a dog"})
             assert (status, answer["text"], headers["connection"]) == (200, "a dog", "close")
         assert server.ask("GET", "/health")[0] == 200
         assert server.process.wait(20) == 0
-        assert 3.5 < time.monotonic() - start_time < 15
+        assert 2.5 < time.monotonic() - start_time < 15
 
 
 def test_a_second_signal_ends_the_delay(trained_once):

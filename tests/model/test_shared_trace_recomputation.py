@@ -43,7 +43,9 @@ def computed(tiny_config, batch_of):
     return compute
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", *(pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "float16"))]
+)
 def test_gradients_are_identical(dtype, computed):
     expected = computed(False, dtype)
     assert all(np.any(values != 0) for values in expected)

@@ -16,7 +16,8 @@ from bert_cli.report.run_files import read_run
 from tests.browser import browse, needs_browser
 from tests.report import folders
 
-pytestmark = needs_browser
+# test_page.py has fast tests of the parts, and test_attention_map.py one with a browser.
+pytestmark = [needs_browser, pytest.mark.slow]
 LOOK = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const pages = %s, widths = [1280, 390], seen = {};
 function look(name, width, frame) {

@@ -176,18 +176,16 @@ class RegressorOnNumbers(OnNumbers, BertRegressor):
 NOT_FOR_TEXTS = {
     "check_sample_weight_equivalence_on_dense_data": "a repeated text takes part in more steps than a text of weight 2",
 }  # fmt: skip
-# Checks that train fewer than three times.
+# Checks that train no model; test_check_estimator_on_numbers has all.
 QUICK = {
     "check_valid_tag_types", "check_no_attributes_set_in_init", "check_estimators_unfitted", "check_mixin_order",
     "check_do_not_raise_errors_in_init_or_set_params", "check_parameters_default_constructible", "check_set_params",
-    "check_get_params_invariance", "check_dict_unchanged", "check_supervised_y_no_nan", "check_requires_y_none",
-    "check_estimators_empty_data_messages", "check_n_features_in_after_fitting", "check_dont_overwrite_parameters",
+    "check_get_params_invariance", "check_supervised_y_no_nan", "check_requires_y_none",
+    "check_estimators_empty_data_messages",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "estimator_class", [ClassifierOnNumbers, pytest.param(RegressorOnNumbers, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("estimator_class", [ClassifierOnNumbers, RegressorOnNumbers])
 def test_quick_checks_on_numbers(parameters, estimator_class):
     estimator = estimator_class(**parameters | {"num_train_epochs": 1})
     with warnings.catch_warnings():
@@ -251,6 +249,7 @@ def test_several_labels_and_numbers(parameters):
     assert regressor.score(TEXTS, numbers) > 0.5
 
 
+@pytest.mark.slow  # two trainings
 def test_a_search_in_a_notebook_shows_no_progress(parameters, monkeypatch):
     displays = []
     monkeypatch.setattr(watching, "is_notebook", lambda: True)
