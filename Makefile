@@ -72,7 +72,7 @@ help:
 	@echo "make benchmark    measure speed beside other programs, from MODEL=, a Hugging Face folder; BENCHMARK_FLAGS=--only=short"
 	@echo "make check-gpu    check results and speed on a GPU, in ten minutes, into bert_output/check_gpu; DEVICE=cpu: on small sizes here"
 	@echo "make install      set up .venv with the commands; PYTHON= chooses its Python, $(RANGE)"
-	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
+	@echo "make test         the tests (about 5 minutes); make test-all: slow ones too"
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
 	@echo "make lint         report style and types; make format: mend style"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
