@@ -39,7 +39,7 @@ examples.labels: problem_types
 examples.table_files: settings
 examples: problem_types settings text examples.labels examples.table_files
 examples.annotations: settings text examples.table_files examples
-examples.squad: settings examples.table_files
+examples.squad: settings text examples.table_files
 examples.token_files: settings examples.labels examples.table_files examples
 features: problem_types text examples examples.squad
 records:
@@ -117,8 +117,8 @@ MAX_REACH = {
     "text.tokenization": 11,
     "vocab.txt": 15,
     "api.Tokenizer": 31,
-    "bert-tokenize": 49,
-    "bert-serve": 150,
+    "bert-tokenize": 50,
+    "bert-serve": 151,
 }
 
 

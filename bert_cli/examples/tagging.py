@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit
+
 # Formats with words and tags; examples.annotations has the formats with texts and spans.
 COLUMNS, TABLE, WORDS = "columns", "a table", "words and tags in JSON lines"
 
@@ -42,7 +44,7 @@ class TaggingFile:
             tables, one text per record or row. Writers copy them next to the predictions.
         examples: the sentences or texts.
         format: COLUMNS, TABLE, WORDS, or a format from examples.annotations.
-        is_utf16: whether span offsets count UTF-16 code units, as in JavaScript.
+        unit: offset unit of spans.
         header: 1-based header number in `lines`, or 0 without a header.
     """
 
@@ -50,7 +52,7 @@ class TaggingFile:
     lines: tuple[str, ...]
     examples: tuple[TaggingExample, ...]
     format: str = COLUMNS
-    is_utf16: bool = False
+    unit: OffsetUnit = CODE_POINTS
     header: int = 0
 
     @property

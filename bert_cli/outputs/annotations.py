@@ -22,13 +22,13 @@ from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.reading import BRAT, parse_records
 from bert_cli.examples.annotations.record_formats import RecordFile
 from bert_cli.examples.annotations.span_lists import FORMATS
-from bert_cli.examples.annotations.spans import utf16_length
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tag_schemes import EntityRecord
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.text_lines import split_text
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.settings.tagging import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
+from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit
 
 # Line ends for brat, which reads with str.splitlines.
 _ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -51,7 +51,7 @@ def annotation_files(file: TaggingFile) -> tuple[str, ...]:
 def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
     """Write the texts with predicted spans instead of annotated ones, and return the path.
 
-    Offsets use the file's unit: characters, or UTF-16 code units. Other record members are kept,
+    Offsets use the file's unit, such as UTF-16 code units. Other record members are kept,
     unless they describe an annotator's spans.
 
     Args:
@@ -59,12 +59,12 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
         file: the texts, in the format to write.
         predictions: prediction for each text.
     """
-    entities = [
-        _entities(example_entities(example, prediction), file.is_utf16)
-        for example, prediction in zip(file.examples, predictions, strict=True)
+    answers = [
+        example_entities(example, prediction) for example, prediction in zip(file.examples, predictions, strict=True)
     ]
     if file.format == BRAT:
-        return _write_documents(folder, file, entities)
+        return _write_documents(folder, file, [answer["entities"] for answer in answers])
+    entities = [_entities(answer, file.unit) for answer in answers]
     path = os.path.join(folder, annotation_files(file)[0])
     content = parse_records(file)
     with atomic_write(path) as out:
@@ -77,13 +77,13 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     return path
 
 
-def _entities(answer: TextEntities, is_utf16: bool) -> list[EntityRecord]:
+def _entities(answer: TextEntities, unit: OffsetUnit) -> list[EntityRecord]:
     """Return the entities from example_entities, with offsets in the file's unit."""
     entities = answer["entities"]
-    if is_utf16:
+    if unit != CODE_POINTS:
+        offsets = unit.measure(answer["text"])
         for entity in entities:
-            entity["start"] = utf16_length(answer["text"][: entity["start"]])
-            entity["end"] = entity["start"] + utf16_length(entity["text"])
+            entity["start"], entity["end"] = offsets[entity["start"]], offsets[entity["end"]]
     return entities
 
 
@@ -179,7 +179,7 @@ def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence
     contents = [
         content
         for text, entities in zip(file.lines, entities_of_texts, strict=True)
-        for content in (text, _standoff(text, entities))
+        for content in (text, _standoff(text, entities, file.unit))
     ]
     # Write all documents or none: a run that stops half-way must not leave unlisted documents.
     with atomic_paths([os.path.join(folder, name) for name in annotation_files(file)]) as temporaries:
@@ -189,15 +189,21 @@ def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence
     return target
 
 
-def _standoff(text: str, entities: Sequence[EntityRecord]) -> str:
+def _standoff(text: str, entities: Sequence[EntityRecord], unit: OffsetUnit) -> str:
     """Return a document's .ann text, `T1 TAB type start end TAB text` per entity.
 
     A span across line ends has several fragments.
+
+    Args:
+        text: the document.
+        entities: its entities, with offsets in code points.
+        unit: unit of the offsets to write.
     """
     lines = []
+    starts = unit.measure(text)
     for number, entity in enumerate(entities, 1):
         fragments = list(_fragments(text, entity["start"], entity["end"]))
-        offsets = ";".join(f"{start} {end}" for start, end in fragments)
+        offsets = ";".join(f"{starts[start]} {starts[end]}" for start, end in fragments)
         covered_text = " ".join(text[start:end] for start, end in fragments)
         lines.append(f"T{number}\t{entity['type']} {offsets}\t{_LINE_ENDS.sub(' ', covered_text)}\n")
     return "".join(lines)

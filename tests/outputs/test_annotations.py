@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction
+from bert_cli.text.offset_units import JAVASCRIPT
 from tests.annotated_texts import FORMATS, annotated_texts, write
 
 TEXT = "Anna,\r\n😀 left New\nYork"
@@ -239,6 +240,24 @@ def test_brat(tmp_path):
     assert (path / "d.ann").read_bytes() == b"T1\tPER 1 5\tAnna\nT2\tLOC 15 18;19 23\tNew York\n"
 
 
+@pytest.mark.parametrize("name", ["doccano", "brat"])
+def test_offsets_count_line_ends_like_the_file(name, tmp_path):
+    text = "The mill\r\nis old.\r\nAnna met Tom\r\nin Lund."
+    spans = [(17, 21, "PER"), (26, 29, "PER"), (33, 37, "LOC")]  # with CR LF as one character
+    rows = "T1\tPER 17 21\tAnna\nT2\tPER 26 29\tTom\nT3\tLOC 33 37\tLund\n"
+    if name == "brat":
+        (tmp_path / "d.txt").write_bytes(text.encode("utf-8"))
+        (tmp_path / "d.ann").write_text(rows, encoding="utf-8")
+    path = str(tmp_path) if name == "brat" else write(tmp_path, "doccano", [(text, spans)])
+    written = write_correct_predictions(tmp_path, read_annotations(path))
+    if name == "brat":
+        assert (written / "d.txt").read_bytes() == text.encode("utf-8")
+        assert (written / "d.ann").read_text(encoding="utf-8") == rows
+    else:
+        record = json.loads(written.read_text(encoding="utf-8"))
+        assert (record["text"], record["label"]) == (text, [list(span) for span in spans])
+
+
 @pytest.mark.parametrize("name", ["doccano", "label_studio"])
 def test_utf16_offsets_stay_utf16(name, tmp_path):
     spans = [(0, 4, "PER"), (15, 23, "LOC")]
@@ -249,7 +268,7 @@ def test_utf16_offsets_stay_utf16(name, tmp_path):
         tasks = [{"data": {"text": TEXT}, "annotations": [{"result": [{"value": value}]}]}]
         (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
     file = read_annotations(path)
-    assert file.is_utf16
+    assert file.unit == JAVASCRIPT
     assert file.examples[0].tags[4:] == ("B-LOC", "I-LOC")
     content = write_correct_predictions(tmp_path, file).read_text(encoding="utf-8")
     if name == "doccano":

@@ -7,7 +7,6 @@ Relations, events, attributes and notes are skipped.
 """
 
 import io
-import itertools
 import os
 import re
 
@@ -15,9 +14,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.lines import TEXT, decode
-from bert_cli.base.log import LOG
 from bert_cli.base.recoding import as_utf8
-from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_span
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
 
 # Limit offsets to 18 digits: Python refuses to parse numbers with more than 4,300.
 _SPAN = re.compile(r"T\S*\t(\S+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*) *(?:\t(.*))?", re.DOTALL)
@@ -74,25 +72,20 @@ def annotate_document(document: str, number: int, text: str, encoding: str) -> A
     spans = None
     if files.exists(path):
         lines = enumerate(read_document(path, encoding).removeprefix("\ufeff").split("\n"), 1)
-        parsed = [
-            _parse_span(f"{path}:{line}", row.removesuffix("\r"), text) for line, row in lines if row.startswith("T")
-        ]
-        spans = [span for span in parsed if span is not None]
+        spans = [_parse_span(f"{path}:{line}", row.removesuffix("\r")) for line, row in lines if row.startswith("T")]
     # brat counts the byte-order mark as a character, but it must not become a word.
     words = re.sub("^\ufeff", " ", text)
     return AnnotatedText(words, spans, number, f"{document}.txt:1", os.path.basename(document), f"{document}.txt")
 
 
-def _parse_span(location: str, row: str, text: str) -> Span | None:
+def _parse_span(location: str, row: str) -> Span:
     match = _SPAN.fullmatch(row)
     if not match:
         raise InputError(
             f"{location}: expected ID, tab, type, start and end, tab, text, found {quote(row)}; correct it"
         )
     entity_type, offsets, span_text = match.groups()
-    fragments = sorted([int(offset) for offset in fragment.split(" ")] for fragment in offsets.split(";"))
-    for (_, end), (start, _) in itertools.pairwise(fragments):
-        if text[end:start].strip():
-            LOG.warning("%s: %s has parts with other words in between; it is left out", location, quote(row))
-            return None
-    return make_span(entity_type, fragments[0][0], fragments[-1][1], location, span_text or None)
+    pairs = [fragment.split(" ") for fragment in offsets.split(";")]
+    parts = tuple(sorted((int(start), int(end)) for start, end in pairs))
+    span = make_span(entity_type, parts[0][0], parts[-1][1], location, span_text or None)
+    return span._replace(parts=parts) if len(parts) > 1 else span

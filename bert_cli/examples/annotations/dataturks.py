@@ -12,7 +12,7 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject
-from bert_cli.examples.annotations.spans import AnnotatedText, Span, describe_unlabeled, make_span
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.examples.tag_schemes import EntityRecord
 
@@ -57,7 +57,7 @@ def _read_text(location: str, line: int, record: JsonObject) -> AnnotatedText:
         value = quote(str(annotations))
         raise InputError(f'{location}: "annotation" is not a list; {_FORM}, found {value}; correct it')
     spans: list[Span] = []
-    unlabeled: list[str] = []
+    unlabeled: list[UnlabeledSpan] = []
     for annotation in annotations:
         labels, points = _labels_and_points(location, annotation)
         for point in points:
@@ -65,7 +65,7 @@ def _read_text(location: str, line: int, record: JsonObject) -> AnnotatedText:
             if labels:
                 spans.append(make_span(labels[0], point["start"], end, location, point.get("text")))
             else:
-                unlabeled.append(describe_unlabeled(location, point["start"], end, text))
+                unlabeled.append(UnlabeledSpan(location, point["start"], end))
     return AnnotatedText(text, spans, line, location, unlabeled=tuple(unlabeled))
 
 

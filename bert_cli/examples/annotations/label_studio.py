@@ -13,13 +13,8 @@ from typing import Any
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.annotations.spans import (
-    AnnotatedText,
-    Span,
-    describe_unlabeled,
-    have_fitting_spans,
-    make_span,
-)
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
+from bert_cli.examples.annotations.span_offsets import find_fitting_texts
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO = "label_studio"
@@ -126,7 +121,7 @@ def _find_text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[Annot
     # "to_name" refers to a tag in the project, which may differ from the text's name.
     names = {str(region.get("to_name")) for region in labeled}
     referenced = [key for key in keys if key in names]
-    fitting = [key for key in keys if have_fitting_spans(texts[key])] or keys
+    fitting = find_fitting_texts(texts) or keys
     if len(referenced) > 1:
         problem = f'the regions belong to several texts of "data" ({list_names(referenced)})'
         raise InputError(f"{path}: {problem}; keep the regions of one text")
@@ -179,9 +174,7 @@ def _read_text(location: str, line: int, number: int, task: Task, key: str) -> A
         return AnnotatedText(text, None, line, location, name)
     values = [region["value"] for region in iterate_regions(task)]
     unlabeled = tuple(
-        describe_unlabeled(location, value.get("start"), value.get("end"), text)
-        for value in values
-        if not value.get(_LABELS)
+        UnlabeledSpan(location, value.get("start"), value.get("end")) for value in values if not value.get(_LABELS)
     )
     spans = [_read_span(location, value) for value in values if value.get(_LABELS)]
     return AnnotatedText(text, spans, line, location, name, unlabeled=unlabeled)

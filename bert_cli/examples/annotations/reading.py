@@ -18,6 +18,7 @@ from bert_cli.examples.annotations import (
     span_lists,
     training_pairs,
 )
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, log_label_ids, warn_about_unlabeled
 from bert_cli.examples.annotations.record_formats import (
     DATATURKS,
     LABEL_STUDIO,
@@ -28,12 +29,7 @@ from bert_cli.examples.annotations.record_formats import (
     find_format,
     read_records,
 )
-from bert_cli.examples.annotations.spans import (
-    AnnotatedText,
-    log_label_ids,
-    make_tagging_examples,
-    warn_about_unlabeled,
-)
+from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.settings.tagging import PRODIGY
@@ -167,10 +163,10 @@ def _make_file(
     tokenizer: FullTokenizer | None,
 ) -> TaggingFile:
     """Combine lines and examples, and log the file's format."""
-    examples, is_utf16 = make_tagging_examples(texts, with_tags, tokenizer)
-    unit = ", offsets in UTF-16 code units as JavaScript counts them" if is_utf16 else ""
-    LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], unit)
+    examples, unit = make_tagging_examples(texts, with_tags, tokenizer)
+    offsets = f", offsets {unit}" if str(unit) else ""
+    LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], offsets)
     if with_tags:
-        warn_about_unlabeled(path, texts)
+        warn_about_unlabeled(path, texts, unit)
         log_label_ids(path, texts)
-    return TaggingFile(path, tuple(lines), examples, name, is_utf16)
+    return TaggingFile(path, tuple(lines), examples, name, unit)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject
-from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_span
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
 from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.settings.tagging import (
     DOCCANO,

@@ -1,12 +1,15 @@
 """Reader for training examples in SQuAD files: answers become word positions."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.reading import Answer, Question, read_answers, read_mark, read_questions
 from bert_cli.examples.squad.records import Paragraph, SquadExample
 from bert_cli.settings.squad import MULTIPLE_ANSWERS
+from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
 
 def _is_impossible(question: Question, version_2_with_negative: bool) -> bool:
@@ -46,22 +49,58 @@ def _select_answers(question: Question, multiple_answers: str | None) -> list[An
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
 
 
-def _locate(paragraph: Paragraph, answer: Answer) -> tuple[int, int] | None:
-    """Return the indices of an answer's first and last word; log and return None if it is absent.
+class _Words(NamedTuple):
+    """Words of a context at an answer's position, and whether they contain the answer."""
 
-    An answer may begin and end inside a word.
+    first: int
+    last: int
+    text: str
+    have_answer: bool
+
+
+def _find_words(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> _Words:
+    """Return the words at an answer's position; an answer may begin and end inside a word.
+
+    Args:
+        paragraph: the context.
+        answer: the answer.
+        unit: unit of `answer_start`.
     """
-    # Ignore differences in white space, as the original does.
-    cleaned = " ".join(answer.text.split())
-    last_character = answer.start + len(answer.text) - 1
-    first = bisect_right(paragraph.token_starts, answer.start) - 1
-    last = bisect_right(paragraph.token_starts, last_character) - 1
-    actual = " ".join(paragraph.doc_tokens[max(first, 0) : last + 1])
-    is_inside = answer.start >= 0 and last_character < len(paragraph.context)
-    if not cleaned or not is_inside or first < 0 or cleaned not in actual:
-        LOG.warning("Could not find answer: '%s' vs. '%s'", actual, cleaned)
-        return None
-    return first, last
+    end = answer.start + unit.measure(answer.text)[-1]
+    ((start, end),) = unit.to_code_points(paragraph.context, [(answer.start, end)])
+    first = bisect_right(paragraph.token_starts, start) - 1
+    last = bisect_right(paragraph.token_starts, end - 1) - 1
+    text = " ".join(paragraph.doc_tokens[max(first, 0) : last + 1])
+    is_inside = start >= 0 and end <= len(paragraph.context)
+    cleaned = _clean(answer)
+    return _Words(first, last, text, bool(cleaned) and is_inside and first >= 0 and cleaned in text)
+
+
+def _clean(answer: Answer) -> str:
+    """Return an answer without differences in white space, which the original ignores, too."""
+    return " ".join(answer.text.split())
+
+
+def _locate(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> tuple[int, int] | None:
+    """Return the indices of an answer's first and last word; log and return None if it is absent."""
+    words = _find_words(paragraph, answer, unit)
+    if words.have_answer:
+        return words.first, words.last
+    LOG.warning("Could not find answer: '%s' vs. '%s'", words.text, _clean(answer))
+    return None
+
+
+def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[Answer]]]) -> OffsetUnit:
+    """Return the offset unit that finds most answers, and log an unusual one."""
+
+    def list_fits(item: tuple[Question, list[Answer]], unit: OffsetUnit) -> list[bool]:
+        question, answers = item
+        return [_find_words(question.paragraph, answer, unit).have_answer for answer in answers]
+
+    unit = choose_unit(answers_of_questions, list_fits)
+    if unit != CODE_POINTS:
+        LOG.info("%s: answer_start is read as offsets %s", path, unit)
+    return unit
 
 
 def read_training_examples(
@@ -69,8 +108,9 @@ def read_training_examples(
 ) -> list[SquadExample]:
     """Read a SQuAD file's training examples, in file order.
 
-    An answer that is not at its `answer_start` is skipped. The log counts such answers, repeated
-    ids, and questions without `is_impossible`.
+    `answer_start` has the offset unit that finds most answers (see offset_units). An answer that is
+    not at its `answer_start` is skipped. The log counts such answers, repeated ids, and questions
+    without `is_impossible`.
 
     Args:
         path: the file.
@@ -88,13 +128,20 @@ def read_training_examples(
     examples: list[SquadExample] = []
     num_not_found = 0
     questions = read_questions(path)
-    for question in questions:
+    answers_of_questions = [
+        (
+            question,
+            [] if _is_impossible(question, version_2_with_negative) else _select_answers(question, multiple_answers),
+        )
+        for question in questions
+    ]
+    unit = _choose_unit(path, answers_of_questions)
+    for question, answers in answers_of_questions:
         common = (question.qas_id, question.text, question.paragraph)
-        if _is_impossible(question, version_2_with_negative):
+        if not answers:
             examples.append(SquadExample(*common, "", -1, -1, is_impossible=True))
-            continue
-        for answer in _select_answers(question, multiple_answers):
-            words = _locate(question.paragraph, answer)
+        for answer in answers:
+            words = _locate(question.paragraph, answer, unit)
             if words is None:
                 num_not_found += 1
             else:

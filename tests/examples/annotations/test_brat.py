@@ -37,7 +37,8 @@ def test_fragments_of_a_span(tmp_path, caplog):
     tags = read(tmp_path, text, "T1\tLOC 0 3;14 18\tNew Lund\n")
     assert {tag for _, tag in tags} == {"O"}
     assert caplog.messages == [
-        f"{tmp_path}/d.ann:1: 'T1\\tLOC 0 3;14 18\\tNew Lund' has parts with other words in between; it is left out"
+        f"{tmp_path}/d.ann:1: the span 0 to 18 (LOC, 'New\\n York and Lund') has parts with other words in between; "
+        "it is left out"
     ]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.dataturks import is_record, read_texts, replace_entities
 from bert_cli.examples.table_files.json_values import JsonRecord
 
@@ -37,9 +38,9 @@ def test_null_is_not_annotated():
 
 
 @pytest.mark.parametrize("label", [[], None, ""])
-def test_annotations_without_a_label_are_described(label):
+def test_annotations_without_a_label_are_kept(label):
     text = read([{"label": label, "points": [POINT]}, {"label": ["X"], "points": [POINT]}])
-    assert text.unlabeled == ("a.json:3 0 to 4 'Anna'",)
+    assert text.unlabeled == (UnlabeledSpan("a.json:3", 0, 4),)
     assert len(text.spans) == 1
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.label_studio import count_unannotated, read_tasks
 from bert_cli.examples.annotations.record_formats import read_records
 
@@ -93,11 +94,11 @@ def test_tasks_before_version_1(indent):
 
 
 @pytest.mark.parametrize("labels", [{}, {"labels": []}, {"labels": None}])
-def test_regions_without_a_label_are_described(labels):
+def test_regions_without_a_label_are_kept(labels):
     value = {"start": 5, "end": 9, "text": "left", **labels}
     (text,) = read(task({"result": [REGION, {"type": "labels", "value": value}]}, id=3))
     assert len(text.spans) == 1
-    assert text.unlabeled == ("a.json:1 (task 3) 5 to 9 'left'",)
+    assert text.unlabeled == (UnlabeledSpan("a.json:1 (task 3)", 5, 9),)
 
 
 def test_regions_of_other_controls_are_not_labels():

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import explain_missing_annotations, read_annotations
+from bert_cli.text.offset_units import CODE_POINTS
 from tests.annotated_texts import FORMATS, write
 
 TEXTS = [("Anna, 😀\r\nleft\tNew\nYork", [(0, 4, "PER"), (14, 22, "LOC")]), ("no one", []), ("not yet", None)]
@@ -22,7 +23,7 @@ def test_each_format(name, tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     path = write(tmp_path, name, TEXTS)
     file = read_annotations(path)
-    assert (file.format, file.path, file.is_utf16, file.has_spans) == (name, path, False, True)
+    assert (file.format, file.path, file.unit, file.has_spans) == (name, path, CODE_POINTS, True)
     assert [(example.words, example.tags) for example in file.examples] == WANTED
     assert [example.text for example in file.examples] == [text for text, _ in TEXTS]
     titles = {

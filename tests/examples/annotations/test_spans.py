@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_tagging_examples
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span
+from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities
+from bert_cli.text.offset_units import CODE_POINTS, JAVASCRIPT
 from tests.annotated_texts import annotated_texts
 
 
@@ -33,9 +35,9 @@ def tag_words(text, *spans):
 
 def check_no_loss(case):
     text, spans = case
-    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, *spans)])
+    (example,), unit = make_tagging_examples([make_annotated_text(text, *spans)])
     assert predicted_spans(example) == spans
-    assert not is_utf16
+    assert unit == CODE_POINTS
     assert all(text.startswith(word, start) for word, start in zip(example.words, example.starts, strict=True))
 
 
@@ -144,11 +146,11 @@ def test_javascript_offsets():
         "Anna",
         "Lund",
     ]
-    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, *in_javascript)])
-    assert is_utf16
+    (example,), unit = make_tagging_examples([make_annotated_text(text, *in_javascript)])
+    assert unit == JAVASCRIPT
     assert [text[a:b] for a, b, _ in predicted_spans(example)] == ["Anna", "Lund"]
-    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, (9, 13, "PER"), (19, 23, "LOC"))])
-    assert not is_utf16
+    (example,), unit = make_tagging_examples([make_annotated_text(text, (9, 13, "PER"), (19, 23, "LOC"))])
+    assert unit == CODE_POINTS
     assert [text[a:b] for a, b, _ in predicted_spans(example)] == ["Anna", "Lund"]
     with pytest.raises(InputError, match="is not within the text"):
         make_tagging_examples([make_annotated_text(text, *in_javascript, (28, 99, "X"))])

@@ -64,6 +64,33 @@ def test_answers_at_wrong_positions_are_skipped(tmp_path, caplog, answer, actual
         assert messages[0] == f"Could not find answer: '{actual}' vs. '{answer[0]}'"
 
 
+@pytest.mark.parametrize(
+    ("context", "counted_context", "description"),
+    [
+        ("The mill\r\nis old.\r\nAnn Lee\r\nwas born", "The mill\nis old.\nAnn Lee\nwas born", "CR LF as one"),
+        ("The mill\ris old.\rAnn Lee\rwas born", "The millis old.Ann Leewas born", "without carriage returns"),
+        ("The mill\nis old.\nAnn Lee\nwas born", "The mill\r\nis old.\r\nAnn Lee\r\nwas born", "feed as CR LF"),
+        ("The 😀 mill is old. Ann Lee was born", "The xx mill is old. Ann Lee was born", "UTF-16 code units"),
+        ("Ä mill is old. Ann Lee was born", "xx mill is old. Ann Lee was born", "UTF-8 bytes"),
+        ("The mill\r\nis old.\r\nAnn Lee\r\nwas born", "The mill\r\nis old.\r\nAnn Lee\r\nwas born", ""),
+    ],
+)
+def test_units_of_answer_start(tmp_path, caplog, context, counted_context, description):
+    """An answer that crosses a line end may have either line end."""
+    caplog.set_level(logging.INFO, "bert_cli")
+    texts = ["Ann Lee", "old.", counted_context[counted_context.index("Lee") :], "was"]
+    questions = [question(f"q{i}", (text, counted_context.index(text))) for i, text in enumerate(texts)]
+    words = context.split()
+    first = words.index("Ann")
+    expected = [(first, first + 1), (first - 1, first - 1), (first + 1, first + 3), (first + 2, first + 2)]
+    if description == "without carriage returns":  # "Leewas" is no text of the context
+        del questions[2], expected[2]
+    assert positions(train(tmp_path, *questions, context=context)) == expected
+    assert ("answer_start is read as offsets" in caplog.text) == bool(description)
+    assert description in caplog.text
+    assert [record.levelname for record in caplog.records] == ["INFO"] * bool(description)
+
+
 def test_file_without_correct_positions(tmp_path):
     message = error_of(train, tmp_path, question("q", ("1895", 3)))
     assert "none of its 1 answers is at its answer_start" in message

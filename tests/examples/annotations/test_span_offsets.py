@@ -1,0 +1,121 @@
+"""Offsets from tools that count line ends differently, in several formats."""
+
+import json
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span
+from bert_cli.examples.annotations.reading import read_annotations
+from bert_cli.examples.annotations.span_offsets import find_fitting_texts
+
+LINES = ("The 😀 mill", "is old.", "Anna met Tom", "in Lund.")
+ENTITIES = (("Anna", "PER"), ("Tom", "PER"), ("Lund", "LOC"))
+
+
+def spans_in(text):
+    """Return the entities' spans, with offsets in a text with other line ends."""
+    return [(text.index(word), text.index(word) + len(word), entity_type) for word, entity_type in ENTITIES]
+
+
+def in_javascript(text):
+    return text.replace("😀", "xx")
+
+
+def write_doccano(folder, text, spans):
+    path = folder / "a.jsonl"
+    path.write_text(json.dumps({"text": text, "label": spans}) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def write_prodigy(folder, text, spans):
+    path = folder / "a.jsonl"
+    dicts = [{"start": start, "end": end, "label": entity_type} for start, end, entity_type in spans]
+    path.write_text(json.dumps({"text": text, "spans": dicts}) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def write_label_studio(folder, text, spans):
+    path = folder / "a.json"
+    values = [
+        {"start": start, "end": end, "labels": [entity_type], "text": word}
+        for (start, end, entity_type), (word, _) in zip(spans, ENTITIES, strict=True)
+    ]
+    results = [{"type": "labels", "to_name": "text", "value": value} for value in values]
+    path.write_text(json.dumps([{"data": {"text": text}, "annotations": [{"result": results}]}]), encoding="utf-8")
+    return str(path)
+
+
+def write_brat(folder, text, spans):
+    rows = [
+        f"T{number}\t{entity_type} {start} {end}\t{word}\n"
+        for number, ((start, end, entity_type), (word, _)) in enumerate(zip(spans, ENTITIES, strict=True), 1)
+    ]
+    (folder / "d.txt").write_bytes(text.encode("utf-8"))
+    (folder / "d.ann").write_text("".join(rows), encoding="utf-8")
+    return str(folder)
+
+
+@pytest.mark.parametrize("write", [write_doccano, write_prodigy, write_label_studio, write_brat])
+@pytest.mark.parametrize(
+    ("line_end", "counted_line_end", "description"),
+    [
+        ("\r\n", "\n", "CR LF as one character"),
+        ("\r", "", "without carriage returns"),
+        ("\n", "\r\n", "each line feed as CR LF"),
+        ("\r", "\r\n", "each line end as CR LF"),
+        ("\r\n", "\r\n", ""),
+    ],
+)
+def test_line_ends(write, line_end, counted_line_end, description, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "bert_cli")
+    counted = counted_line_end.join(LINES)
+    path = write(tmp_path, line_end.join(LINES), spans_in(counted))
+    (example,) = read_annotations(path).examples
+    tagged = [(word, tag) for word, tag in zip(example.words, example.tags, strict=True) if tag != "O"]
+    assert tagged == [("Anna", "B-PER"), ("Tom", "B-PER"), ("Lund", "B-LOC")]
+    assert caplog.messages[0].endswith(description)
+    assert ("offsets" in caplog.text) == bool(description)
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+
+
+def test_line_ends_and_javascript(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "bert_cli")
+    path = write_doccano(tmp_path, "\r\n".join(LINES), spans_in(in_javascript("\n".join(LINES))))
+    (example,) = read_annotations(path).examples
+    assert [tag for tag in example.tags if tag != "O"] == ["B-PER", "B-PER", "B-LOC"]
+    assert "offsets in UTF-16 code units as JavaScript counts them, with each line end CR LF as one" in caplog.text
+
+
+def test_cut_words_do_not_change_the_unit(tmp_path, caplog):
+    """A file that marks parts of words is read as before, whatever line ends it has."""
+    text = "The mill\r\nis unhappy.\r\nAnna left\nLundby."
+    spans = [(text.index("happy"), text.index("happy") + 5, "X"), (text.index("Lund"), text.index("Lund") + 4, "LOC")]
+    file = read_annotations(write_doccano(tmp_path, text, spans))
+    assert not str(file.unit)
+    assert len([message for message in caplog.messages if "is widened to whole words" in message]) == 2
+
+
+def test_stored_text_that_fits_no_unit(tmp_path):
+    spans = [(start + 9, end + 9, name) for start, end, name in spans_in("\n".join(LINES))]
+    with pytest.raises(InputError, match=r"has the text 'Anna' in the annotation; was the text changed"):
+        read_annotations(write_label_studio(tmp_path, "\r\n".join(LINES), spans))
+
+
+def test_parts_of_a_span_after_line_ends(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, "bert_cli")
+    (tmp_path / "d.txt").write_bytes(b"We met\r\nin\r\nNew\r\nYork today.\r\n")
+    (tmp_path / "d.ann").write_text("T1\tLOC 10 13;14 18\tNew York\nT2\tTIME 19 24\ttoday\n", encoding="utf-8")
+    (example,) = read_annotations(str(tmp_path)).examples
+    assert example.tags == ("O", "O", "O", "B-LOC", "I-LOC", "B-TIME", "O")
+    assert not caplog.messages
+
+
+def test_texts_with_their_own_line_ends_come_first():
+    texts = {
+        name: [AnnotatedText(text, [Span("PER", 4, 8, "a.json:1", "Anna")], 1, "a.json:1")]
+        for name, text in {"title": "at\r\nAnna", "body": "and\r\nAnna"}.items()
+    }
+    assert find_fitting_texts(texts) == ["title"]
+    assert find_fitting_texts({"body": texts["body"]}) == ["body"]
