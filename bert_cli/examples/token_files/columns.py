@@ -17,17 +17,18 @@ from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
+from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import Columns, Layout, find_layout, split_sentences, warn_about_one_sentence
+from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences, warn_about_one_sentence
 
 # CoNLL-2003 writes this line between documents; it looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
 _KEY = re.compile(r"#\s*[\w.:-]+\s*=|#(begin|end) document")
 _COMMENT = re.compile(rf"#+($|\s)|{_KEY.pattern}")
 _PREFIXED = re.compile(r"[A-Z]-.")
+# A sentence's number before a word's number, as in 7-1 and 7.1.
+_SENTENCE_NUMBER = re.compile(r"^[0-9]+[-.:_]")
 SKIP_ADVICE = "--skip_unlabeled leaves sentences with a word without a tag out"
-# CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
-_NO_WORD = re.compile(r"[0-9]+(-|\.)[0-9]+")
 
 
 def split_columns(line: str) -> list[str]:
@@ -65,7 +66,7 @@ def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     lines = read_lines(path, flags.encoding)
     rows = _skip_comments(path, list(_split_rows(lines)), flags)
     layout = find_layout(path, rows, flags, "a file with one word and its tag on each line")
-    rows = _skip_conllu_rows(path, layout, flags)
+    rows = skip_conllu_rows(path, layout, flags)
     examples = make_examples(path, split_sentences(rows, layout.columns.sentence), layout.columns, flags)
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header)
 
@@ -106,19 +107,6 @@ def _skip_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> list[
             "%s: comments that begin with #, skipped: %d, the first in line %d", path, len(comments), min(comments)
         )
     return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
-
-
-def _skip_conllu_rows(path: str, layout: Layout, flags: TokenFlags) -> list[Row | int]:
-    """Return the rows without CoNLL-U's multiword tokens and empty nodes."""
-    words = layout.words
-    skipped = {row.line for row in words if _NO_WORD.fullmatch(row.cells[0])}
-    are_numbered = all(row.line in skipped or row.cells[0].isdecimal() for row in words)
-    if not skipped or layout.columns.word == 0 or not are_numbered:
-        return layout.rows
-    message = "%s: rows of CoNLL-U with a number such as %s, which are no words, skipped: %d, the first in line %d"
-    number = next(row.cells[0] for row in words if row.line in skipped)
-    flags.log(message, path, number, len(skipped), min(skipped))
-    return [row for row in layout.rows if not (isinstance(row, Row) and row.line in skipped)]
 
 
 def make_examples(
@@ -228,14 +216,16 @@ def log_unlabeled(path: str, count: int, total: int, line: int) -> None:
 
 
 def _refuse_numbers(path: str, examples: Sequence[TaggingExample]) -> None:
-    """Raise InputError if all sentences' words are 1, 2, 3…, as in CoNLL-U's first column."""
+    """Raise InputError if the words in each sentence are numbers, such as 1, 2, … or 7-1, 7-2, …."""
     is_numbering = all(
-        list(example.words) == [str(i) for i in range(1, len(example.words) + 1)] for example in examples
+        [_SENTENCE_NUMBER.sub("", word) for word in example.words] == [str(i) for i in range(1, len(example.words) + 1)]
+        for example in examples
     )
     if is_numbering and any(len(example.words) > 1 for example in examples):
+        first, second = next(example.words[:2] for example in examples if len(example.words) > 1)
         raise InputError(
-            f"{path}:{examples[0].line}: the words in the first column are the numbers 1, 2, …; give --word_column "
-            "and --tag_column, such as --word_column=1 --tag_column=2"
+            f"{path}:{examples[0].line}: the words in the first column are the numbers {first}, {second}, …; give "
+            "--word_column and --tag_column, such as --word_column=1 --tag_column=2"
         )
 
 

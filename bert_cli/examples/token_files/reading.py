@@ -11,6 +11,7 @@ from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.json_records import has_token_records, has_token_rows, read_json_records
 from bert_cli.examples.token_files.layout import TAG_NAMES, has_tag_column
 from bert_cli.examples.token_files.tables import find_table, is_binary_table, read_table
+from bert_cli.examples.token_files.webanno import has_annotations, is_webanno, read_webanno
 from bert_cli.settings.data import TextForm
 
 
@@ -20,6 +21,8 @@ def read_token_file(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     if is_binary_table(path):
         return read_table(open_table(path, flags.flag, form), flags)
     text = read_text(path, flags.encoding)
+    if is_webanno(text):
+        return read_webanno(path, flags)
     if has_token_rows(text):
         return read_table(open_table(path, flags.flag, form), flags)
     if looks_like_json(path, text) or (is_json_name(path) and not text.strip()):
@@ -33,7 +36,7 @@ def has_tokens(path: str, flags: TokenFlags) -> bool:
     if is_binary_table(path):
         return True
     text = read_text(path, flags.encoding)
-    return has_token_records(text, flags) or has_token_rows(text)
+    return is_webanno(text) or has_token_records(text, flags) or has_token_rows(text)
 
 
 def has_tags(path: str, flags: TokenFlags) -> bool:
@@ -42,6 +45,8 @@ def has_tags(path: str, flags: TokenFlags) -> bool:
     A header must contain the flag's name or a usual name for the tag column. Without a header, two
     columns are sufficient. In JSON, records must have a list with the flag's name or a usual name.
     """
+    if not is_binary_table(path) and is_webanno(text := read_text(path, flags.encoding)):
+        return has_annotations(text)
     file = read_token_file(path, flags._replace(with_tags=False, logs=False))
     if file.format == WORDS:
         records = (parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
