@@ -15,7 +15,7 @@ from bert_cli.examples.table_files.json_values import JsonRecord
 LABEL_STUDIO_MIN = "label_studio_min"
 # Label Studio adds these members to the data.
 _ANNOTATION_ID = "annotation_id"
-_ADDED = {"id", _ANNOTATION_ID, "annotator", "created_at", "updated_at", "lead_time"}
+ADDED_MEMBERS = frozenset(("id", _ANNOTATION_ID, "annotator", "created_at", "updated_at", "lead_time"))
 
 
 def is_record(value: Any) -> bool:
@@ -48,7 +48,7 @@ def _find_label_members(record: JsonObject) -> list[str]:
 
 
 def _make_task(record: JsonObject, members: set[str]) -> JsonObject:
-    data = {name: value for name, value in record.items() if name not in _ADDED | members}
+    data = {name: value for name, value in record.items() if name not in ADDED_MEMBERS | members}
     result = [
         {"from_name": name, "to_name": "text", "type": "labels", "value": region}
         for name, regions in record.items()

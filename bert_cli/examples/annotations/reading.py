@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
+from bert_cli.base.json_files import to_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.recoding import UTF_8
@@ -15,6 +16,7 @@ from bert_cli.examples.annotations import (
     dataturks,
     label_studio,
     label_studio_min,
+    label_studio_tables,
     span_lists,
     training_pairs,
 )
@@ -46,6 +48,7 @@ def read_annotations(
     with_tags: bool = True,
     plain_text_format: str = PRODIGY,
     tokenizer: FullTokenizer | None = None,
+    columns: tuple[str | None, str | None] = (None, None),
 ) -> TaggingFile | None:
     """Read texts with spans; return None for a file with words in columns or JSON lines.
 
@@ -56,12 +59,22 @@ def read_annotations(
         plain_text_format: key of span_lists.FORMATS used to write predictions for a file of texts
             without spans.
         tokenizer: see split_text.
+        columns: names of a table's columns with texts and spans, or None to find them.
 
     Raises:
         InputError: the JSON format is unknown, or the annotations are invalid.
     """
     documents = _read_brat(path, encoding, with_tags, tokenizer)
-    return documents or _read_json(path, encoding, with_tags, plain_text_format, tokenizer)
+    if documents:
+        return documents
+    text = read_text(path, encoding)
+    is_json = looks_like_json(path, text)
+    records = None if is_json else label_studio_tables.read_regions(path, text, encoding, *columns)
+    if records is None:
+        return _read_json(path, text, with_tags, plain_text_format, tokenizer)
+    # Writers parse the lines of JSON-MIN again.
+    lines = [to_json(record.value) for record in records]
+    return _make_file(path, lines, _read_texts(path, records, LABEL_STUDIO_MIN), LABEL_STUDIO_MIN, with_tags, tokenizer)
 
 
 def parse_records(file: TaggingFile) -> RecordFile:
@@ -111,12 +124,11 @@ def _read_brat(path: str, encoding: str, with_tags: bool, tokenizer: FullTokeniz
 
 def _read_json(
     path: str,
-    encoding: str,
+    text: str,
     with_tags: bool,
     plain_text_format: str,
     tokenizer: FullTokenizer | None,
 ) -> TaggingFile | None:
-    text = read_text(path, encoding)
     if _PYTHON_TUPLES.match(text):
         raise InputError(f"{path}: holds Python tuples, not JSON; write the file with json.dump")
     if not looks_like_json(path, text):

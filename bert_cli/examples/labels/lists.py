@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.written_lists import (
+    has_spans,
     is_half_open_interval,
     parse_list,
     starts_like_list,
@@ -110,6 +111,11 @@ def _parse_cells(
             lines.setdefault(cell, line)
     if not any(map(starts_like_list, lines)):
         return {}
+    if spans := next(filter(has_spans, lines), None):
+        advice = "bert-tag learns to tag the words"
+        raise InputError(
+            f"{cells.path}:{lines[spans]}: the label is {quote(spans)}, a list of annotated spans; {advice}"
+        )
     parsed = {text: parse_list(text) for text in lines}
     list_texts = {text: value for text, value in parsed.items() if value}
     lists: dict[Cell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}

@@ -13,6 +13,7 @@ _ITEMS = re.compile(rf"\s*(?:(?:{_STRING}|{_NUMBER})(?:\s*,\s*|\s+|\s*$))*")
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 _ARRAY = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.<>']+)?\)", re.DOTALL)
 _CHOICES = "choices"  # Label Studio's key for several labels in a CSV cell
+_SPANS = re.compile(r'\[\s*\{(?=[^}]*"(?:start|start_offset)"\s*:)(?=[^}]*"labels?"\s*:)')
 # pandas.cut writes half-open intervals, which are number bins and never lists.
 _HALF_OPEN = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)|\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\]")
 
@@ -32,6 +33,11 @@ class WrittenList(NamedTuple):
 def starts_like_list(text: str) -> bool:
     """Return whether a text starts like a list."""
     return text[:1] in _BRACKETS or _ARRAY.match(text) is not None
+
+
+def has_spans(text: str) -> bool:
+    """Return whether a text is a list of annotated spans, as in Label Studio's CSV."""
+    return _SPANS.match(text) is not None
 
 
 def is_half_open_interval(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Converter from a file's tags to BIO, and a check of the tags against a model's labels."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -10,6 +11,13 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED, USUAL_FORM, NotationFlags, TagNotation, detect_notation
+
+# The beginning of a JSON value, which may have its quotes doubled as in CSV.
+_JSON = re.compile(r"""\s*"?(\[\s*\]|\{\s*\}|[\[{]\s*["'\[{]|\[\s*-?\d+\s*,)""")
+_JSON_ADVICE = (
+    "a tag column has a tag such as B-PER for each word; export spans as JSON, or give the column of the tags with "
+    "--tag_column"
+)
 
 
 def convert_to_bio(
@@ -29,6 +37,7 @@ def convert_to_bio(
         ValueError: the file was read without tags.
     """
     sequences = file.tags
+    _check_tags(file, _describe_json, _JSON_ADVICE)
     notation = detect_notation(sequences, flags, types)
     _check_tags(file, notation.describe_problem, "correct it")
     if flags.outside is None and notation.outside != OUTSIDE:
@@ -58,6 +67,11 @@ def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
         lambda tag: "" if tag in label_set else f"tag {quote(tag)} {problem}",
         "correct it, or take its lines out",
     )
+
+
+def _describe_json(tag: str) -> str:
+    """Return a description of a tag that is JSON, or ""."""
+    return f"the tag {quote(tag)} is JSON, not a tag" if _JSON.match(tag) else ""
 
 
 def _check_tags(file: TaggingFile, describe: Callable[[str], str], advice: str) -> None:

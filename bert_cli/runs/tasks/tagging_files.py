@@ -100,7 +100,8 @@ def read_split(
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
     if files.is_directory(path) or not has_tokens(path, flags):
-        file = read_annotations(path, flags.encoding, test_tags != "no", span_format, tokenizer)
+        columns = (flags.word_column, flags.tag_column)
+        file = read_annotations(path, flags.encoding, test_tags != "no", span_format, tokenizer, columns)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
         if test_tags == "yes" and not annotated:

@@ -127,6 +127,15 @@ def test_lists_without_quotes_are_ambiguous():
     assert read("[sport]", "[sport, news]", problem_type=SINGLE_LABEL)[0] == ["[sport]", "[sport, news]"]
 
 
+@pytest.mark.parametrize("problem_type", [None, SINGLE_LABEL, MULTI_LABEL])
+def test_annotated_spans_are_no_labels(problem_type):
+    """Label Studio's CSV of spans belongs to bert-tag; an empty list is a text without entities."""
+    spans = '[{"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}]'
+    message = refused("[]", spans, problem_type=problem_type)
+    assert message.startswith("t.csv:3: the label is '[{")
+    assert message.endswith("a list of annotated spans; bert-tag learns to tag the words")
+
+
 def test_model_labels_are_never_lists():
     assert read("[0, 10]", "[1]", problem_type=SINGLE_LABEL, names=("[0, 10]", "[1]"))[0] == ["[0, 10]", "[1]"]
 
