@@ -40,6 +40,8 @@ class SquadFeatures:
         is_impossible: bool [n], whether the example has no answer.
         word_indices: int32, each word piece's word in its context, all contexts end to end.
         word_offsets: int64 [n], index in `word_indices` of the window's first context token.
+        answer_lengths: int32 [num_examples], word pieces of each answer; 0 in prediction, and if there
+            is no answer.
         is_training: whether answer positions were computed.
         num_examples: number of examples, including those without window.
         cuts: word pieces that questions lost to max_query_length; contexts lose none.
@@ -55,6 +57,7 @@ class SquadFeatures:
     is_impossible: np.ndarray
     word_indices: np.ndarray
     word_offsets: np.ndarray
+    answer_lengths: np.ndarray
     is_training: bool
     num_examples: int
     cuts: Cuts
@@ -169,7 +172,7 @@ def squad_features(
     numbers, word_offsets = array("i"), array("q")
     # A SQuAD context has about five questions, so tokenize it only once.
     context_pieces: dict[int, _Pieces] = {}  # keys are paragraph ids; the examples keep the paragraphs alive
-    question_lengths = array("i")
+    question_lengths, answer_lengths = array("i"), array("i")
     for index, example in enumerate(examples):
         pieces = context_pieces.get(id(example.paragraph))
         if pieces is None:
@@ -178,9 +181,8 @@ def squad_features(
         question_lengths.append(len(query))
         query = query[:max_query_length]
         head = array("i", [cls_id, *query, sep_id])
-        answer = None
-        if is_training and not example.is_impossible:
-            answer = _answer_pieces(example, pieces, tokenizer)
+        answer = _answer_pieces(example, pieces, tokenizer) if is_training and not example.is_impossible else None
+        answer_lengths.append(max(answer[1] - answer[0] + 1, 0) if answer else 0)
         for span_index, span in enumerate(doc_spans(len(pieces.ids), max_seq_length - len(query) - 3, doc_stride)):
             token_ids.extend(head)
             token_ids.extend(pieces.ids[span.start : span.end])
@@ -208,6 +210,7 @@ def squad_features(
         is_impossible=table[:, 7].astype(bool),
         word_indices=np.array(word_indices, np.int32),
         word_offsets=np.array(word_offsets, np.int64),
+        answer_lengths=np.array(answer_lengths, np.int32),
         is_training=is_training,
         num_examples=len(examples),
         cuts=cuts_of(question_lengths, max_query_length),

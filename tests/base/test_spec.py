@@ -28,7 +28,7 @@ def classification(label_ids: np.ndarray) -> ClassificationFeatures:
 
 def squad_features() -> SquadFeatures:
     unused = [None] * 6
-    return SquadFeatures(SEQUENCES, *unused[:4], NUMBERS, NUMBERS + 1, *unused[:3], False, 3, NOT_CUT)
+    return SquadFeatures(SEQUENCES, *unused[:4], NUMBERS, NUMBERS + 1, *unused[:4], False, 3, NOT_CUT)
 
 
 def pretraining_features(max_seq_length=6, predictions=3) -> dict:

@@ -1,6 +1,7 @@
 """--dry_run in every training command: its findings, and that it writes nothing."""
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -92,10 +93,18 @@ def test_tagger(tag, model_flags, tmp_path, snapshot):
 @pytest.mark.slow
 def test_answers(model, tmp_path, capfd, snapshot):
     path = squad_run.write_data(tmp_path / "train.json", 6)
+    articles = json.loads(path.read_text(encoding="utf-8"))
+    paragraph = articles["data"][0]["paragraphs"][0]
+    text = " ".join(paragraph["context"].split()[:2])
+    paragraph["qas"][0]["answers"] = [{"text": text, "answer_start": 0}]
+    path.write_text(json.dumps(articles), encoding="utf-8")
     before = snapshot(tmp_path)
     flags = squad_run.base_flags(model) | {"train_file": path, "output_dir": tmp_path / "out"}
-    done = helpers.call(capfd, "bert-squad", run_squad.main, *helpers.words(flags), "--do_train", "--dry_run")
+    phases = ("--do_train", "--do_eval", f"--predict_file={path}", "--max_answer_length=1", "--dry_run")
+    done = helpers.call(capfd, "bert-squad", run_squad.main, *helpers.words(flags), *phases)
     assert forecast_of(done)[0] > 0
+    for split in ("train", "predict"):
+        assert re.search(rf"{split}: warning: 1 of 12 answers have more tokens than --max_answer_length=1,", done.err)
     assert "train: tokens in a window: least" in done.err
     assert snapshot(tmp_path) == before
 

@@ -6,7 +6,7 @@ id,text,label,annotation_id
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
@@ -60,10 +60,9 @@ def read_regions(
     records = []
     for row in rows:
         table.check_width(row, len(names))
-        cells: JsonObject = {name: row.cell(number) for number, name in enumerate(names) if name in kept - ignored}
-        for name in cells.keys() & labels:
-            cells[name] = _read_cell(f"{path}:{row.line}", name, cells[name])
-        records.append(JsonRecord(row.line, _make_record(cells)))
+        cells = {name: row.cell(number) for number, name in enumerate(names) if name in kept - ignored}
+        regions = {name: _read_cell(f"{path}:{row.line}", name, cells[name]) for name in labels if name in cells}
+        records.append(JsonRecord(row.line, {**_make_record(cells), **regions}))
     return records if any(is_record(record.value) for record in records) else None
 
 
@@ -95,10 +94,8 @@ def _read_cell(location: str, name: str, cell: str) -> list[Any]:
     return regions
 
 
-def _make_record(cells: JsonObject) -> JsonObject:
-    """Return a record as in JSON-MIN: without empty cells, and with a number as its id."""
-    added = {name for name in ADDED_MEMBERS if cells.get(name) == ""}
-    record = {name: cell for name, cell in cells.items() if name not in added}
-    if _ID.fullmatch(str(record.get("id"))):
-        record["id"] = int(record["id"])
-    return record
+def _make_record(cells: Mapping[str, str]) -> JsonObject:
+    """Return a record as in JSON-MIN, where the id is a number, and added members are never empty."""
+    record: JsonObject = {name: cell for name, cell in cells.items() if cell or name not in ADDED_MEMBERS}
+    identity = cells.get("id", "")
+    return record | {"id": int(identity)} if _ID.fullmatch(identity) else record

@@ -9,8 +9,8 @@ r"""Reader for WebAnno TSV 3 files, which INCEpTION and WebAnno export.
     1-3  10-14  left  _     _
 
 Tabs separate the columns. Each feature in the header has a column after the words. The words with
-the same number in brackets are one entity. "*" is an annotation without a value, and "_" stands
-for no annotation.
+the same number in brackets are one entity. "*" is an annotation without a value, and "_" means
+that there is no annotation.
 """
 
 import itertools
@@ -35,7 +35,7 @@ _TOKEN = re.compile(r"\d+-\d+")
 _PART_OF_TOKEN = re.compile(r"\d+-\d+\.\d+")
 # Values contain a backslash before characters that have a meaning in the format.
 _VALUE_END = re.compile(r"(?<!\\)\|")
-_INDEX = re.compile(r"(?<!\\)\[(\d+)\]$")
+_NUMBER = re.compile(r"(?<!\\)\[(\d+)\]$")
 _NONE, _NO_VALUE = "_", "*"
 _ADVICE = "export CoNLL 2002 or WebAnno TSV 3"
 
@@ -53,10 +53,10 @@ class _Feature(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """An annotation in a cell: its value, and the number that joins the words, or ""."""
+    """An annotation in a cell: its value, and its number in brackets, or ""."""
 
     text: str
-    index: str
+    number: str
 
 
 class _Word(NamedTuple):
@@ -170,7 +170,7 @@ def _read_sentences(path: str, lines: Sequence[str], feature: _Feature | None) -
 def _read_values(cell: str) -> list[_Value]:
     values = []
     for text in _VALUE_END.split(cell) if cell not in (_NONE, "") else ():
-        match = _INDEX.search(text)
+        match = _NUMBER.search(text)
         name = text[: match.start()] if match else text
         values.append(_Value(re.sub(r"\\(.)", r"\1", name), match[1] if match else ""))
     return values
@@ -198,9 +198,9 @@ def _make_tags(path: str, words: Sequence[_Word]) -> tuple[str, ...]:
             problem = f"the word {quote(word.text)} has several annotations ({names})"
             raise InputError(f"{path}:{word.line}: {problem}; a word has one tag, keep one of them")
         value = word.values[0] if word.values else _Value(_NO_VALUE, "")
-        prefix = "I" if value.index and value.index == last else "B"
+        prefix = "I" if value.number and value.number == last else "B"
         tags.append(OUTSIDE if value.text == _NO_VALUE else f"{prefix}-{value.text}")
-        last = value.index
+        last = value.number
     return tuple(tags)
 
 

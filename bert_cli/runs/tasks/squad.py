@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
@@ -14,8 +16,14 @@ from bert_cli.base.writing import move_file
 from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
+from bert_cli.features.answer_limits import (
+    describe_long_answers,
+    describe_missed_answers,
+    describe_too_long_answers,
+    measure_gold_answers,
+)
 from bert_cli.features.packing import describe_cuts
-from bert_cli.features.squad import check_lengths
+from bert_cli.features.squad import SquadFeatures, check_lengths
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
@@ -87,6 +95,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
             files.check_not_empty(path, "train_file")
             examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
             splits["train"] = self._split("train", examples, model.tokenizer)
+            self._warn_about_answers("train", splits["train"].features, splits["train"].features.answer_lengths)
         if settings.inference.do_predict or phases.do_eval:
             path = settings.data.predict_file
             files.check_not_empty(path, "predict_file")
@@ -97,6 +106,12 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
             else:
                 examples = read_examples(path)
             splits["predict"] = self._split("predict", examples, model.tokenizer)
+            if gold:
+                limit = min(
+                    settings.answers.max_answer_length, settings.encoding.max_seq_length - task.max_query_length - 3
+                )
+                lengths = measure_gold_answers(gold.values(), model.tokenizer, limit)
+                self._warn_about_answers("predict", splits["predict"].features, lengths)
         return SquadDataset(settings, model.tokenizer, splits, gold)
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
@@ -106,6 +121,19 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)
         return Split(examples, features)
+
+    def _warn_about_answers(self, split: str, features: SquadFeatures, lengths: np.ndarray) -> None:
+        """Log the answers that are too long for the flags; `lengths` are their word pieces."""
+        settings = self.settings
+        window = settings.encoding.max_seq_length, settings.task.doc_stride
+        missed = (
+            describe_missed_answers(features, *window)
+            if features.is_training
+            else describe_too_long_answers(features, lengths, *window)
+        )
+        for problem in (missed, describe_long_answers(lengths, settings.answers.max_answer_length)):
+            if problem:
+                LOG.warning("%s: warning: %s", split, problem)
 
     def plan(self, model: AnyModel, data: SquadDataset, recipe: Recipe) -> Plan:
         split = data.splits["train"]
