@@ -80,7 +80,7 @@ def has_annotations(text: str) -> bool:
 def read_webanno(path: str, flags: TokenFlags) -> TaggingFile:
     """Read a file's sentences, with BIO tags from one feature.
 
-    The feature is the one that --tag_column names, or else the value of named entities, or else the
+    --tag_column names the feature. By default, it is the value of named entities, or else the
     only feature of spans.
 
     Raises:
