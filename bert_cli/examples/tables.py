@@ -14,7 +14,8 @@ from bert_cli.base.lines import open_lines, refuse_nul
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
 from bert_cli.examples.table_files.delimited import find_separator_name, read_tab_rows
-from bert_cli.examples.table_files.quoting import ADVICE, do_csv_quotes_fit
+from bert_cli.examples.table_files.open_quotes import MultiLineRows
+from bert_cli.examples.table_files.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
 from bert_cli.examples.table_files.rows import Row, refuse_rows, skip_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -47,10 +48,13 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     Raises:
         InputError: the file has no rows, or a carriage return inside a line.
     """
+    multi_line = MultiLineRows()
     with open_lines(path, form.encoding) as lines:
-        rows = list(skip_blank_lines(path, read_tab_rows(path, refuse_nul(lines, path), form.quoting)))
+        tab_rows = read_tab_rows(path, refuse_nul(lines, path), form.quoting, multi_line=multi_line)
+        rows = list(skip_blank_lines(path, tab_rows))
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
+    multi_line.check(path, rows, advise_literal(TAB))
     return rows
 
 

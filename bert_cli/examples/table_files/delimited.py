@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.column_names import has_usual_names
 from bert_cli.examples.table_files.formats import CSV
+from bert_cli.examples.table_files.open_quotes import MultiLineRows
 from bert_cli.examples.table_files.quoting import TAB, LiteralRows, read_quoted_rows
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
@@ -36,26 +37,29 @@ class Delimited:
     quoting: str = LITERAL
     has_directive: bool = False
 
-    def rows(self, path: str, lines: Iterable[str], warns: bool = True) -> Iterator[Row | int]:
+    def rows(
+        self, path: str, lines: Iterable[str], warns: bool = True, multi_line: MultiLineRows | None = None
+    ) -> Iterator[Row | int]:
         """Yield rows, and the line numbers of blank lines.
 
         Args:
             path: the file, for messages.
             lines: all lines of the file.
             warns: whether to warn about rows with CSV quotes that are read literally.
+            multi_line: collector for rows that span several lines, or None.
 
         Raises:
             InputError: a quote is not closed, or a literal line contains a carriage return.
         """
+        if self.quoting == LITERAL:
+            yield from read_tab_rows(path, lines, LITERAL, warns, counts_joined=False)
+            return
         first_line = 1
         if self.has_directive:
             lines = itertools.islice(lines, 1, None)
             first_line = 2
-        if self.quoting == LITERAL:
-            yield from read_tab_rows(path, lines, LITERAL, warns, counts_joined=False)
-            return
         # Use tuples, which need half the memory of lists.
-        for number, cells in read_quoted_rows(path, lines, self.delimiter, first_line):
+        for number, cells in read_quoted_rows(path, lines, self.delimiter, first_line, multi_line):
             yield Row(number, tuple(cells)) if cells else number
 
 
@@ -122,6 +126,7 @@ def read_tab_rows(
     quoting: str,
     warns: bool = True,
     counts_joined: bool = True,
+    multi_line: MultiLineRows | None = None,
 ) -> Iterator[Row | int]:
     """Yield a tab-separated file's rows, and the line numbers of blank lines.
 
@@ -132,10 +137,11 @@ def read_tab_rows(
         warns: whether to warn about rows with CSV quotes if they are read literally.
         counts_joined: whether the error about carriage returns inside lines counts all such lines.
             If so, it is raised at the end of the file.
+        multi_line: see `Delimited.rows`.
     """
     # Use tuples, which need half the memory of lists.
     if quoting == CSV_QUOTES:
-        for number, cells in read_quoted_rows(path, lines, TAB):
+        for number, cells in read_quoted_rows(path, lines, TAB, multi_line=multi_line):
             yield Row(number, tuple(cells)) if cells else number
         return
     joined: list[tuple[int, None]] = []

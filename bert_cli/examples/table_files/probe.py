@@ -23,7 +23,8 @@ from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, 
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
 from bert_cli.examples.table_files.frames import Frame, read_columnar, read_workbook
 from bert_cli.examples.table_files.json_tables import JsonTable, find_json
-from bert_cli.examples.table_files.quoting import ADVICE, TAB, do_csv_quotes_fit
+from bert_cli.examples.table_files.open_quotes import MultiLineRows
+from bert_cli.examples.table_files.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
 from bert_cli.examples.table_files.rows import Row, skip_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -83,8 +84,13 @@ class TableFile:
         with _open_text(self.path, self.form.encoding, logs=warns) as lines:
             if isinstance(self.layout, JsonTable):
                 yield from self.layout.rows(self.path, lines)
-            else:
-                yield from self.layout.rows(self.path, lines, warns)
+                return
+            multi_line = MultiLineRows() if warns else None
+            yield from self.layout.rows(self.path, lines, warns, multi_line)
+        if multi_line:
+            with _open_text(self.path, self.form.encoding, logs=False) as lines:
+                rows = self.layout.rows(self.path, lines, warns=False)
+                multi_line.check(self.path, rows, advise_literal(self.layout.delimiter))
 
     def filled_rows(self, warns: bool = True) -> Iterator[Row]:
         """Yield the rows (see `rows`), and log the number of blank lines."""
@@ -96,7 +102,11 @@ class TableFile:
         if count == width:
             return
         problem, advice = "", "complete the row"
-        if self._do_csv_quotes_fit(row.line, width):
+        num_line_ends = max(cell.count("\n") for cell in row.cells) if isinstance(self.layout, Delimited) else 0
+        if num_line_ends:
+            problem = f": a quote opens a cell of {num_line_ends + 1} lines"
+            advice = "if the quote belongs to the text, double it and put the text into quotes"
+        elif self._do_csv_quotes_fit(row.line, width):
             advice = ADVICE
         elif count > width:
             delimiter = self.layout.delimiter if isinstance(self.layout, Delimited) else TAB

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.examples.table_files.open_quotes import MultiLineRows
 
 TAB = "\t"
 ADVICE = "cells in CSV quotes are read with --quoting=csv"
@@ -18,7 +19,11 @@ _NUMBER = re.compile(r"[-+.\deE]*")  # also matches an empty cell
 
 
 def read_quoted_rows(
-    path: str, lines: Iterable[str], delimiter: str, first_line: int = 1
+    path: str,
+    lines: Iterable[str],
+    delimiter: str,
+    first_line: int = 1,
+    multi_line: MultiLineRows | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row's first line number and cells; a blank line is a row without cells.
 
@@ -29,23 +34,28 @@ def read_quoted_rows(
         lines: lines with line ends.
         delimiter: the character between cells.
         first_line: number of the first line in `lines`.
+        multi_line: collector for rows that span several lines, or None.
 
     Raises:
         InputError: a quote is not closed or not doubled.
     """
     csv.field_size_limit(_MAX_CELL_LENGTH)
     delimiter_text = repr(delimiter)
-    advice = f"columns are divided by {delimiter_text}"
-    if delimiter == TAB:
-        advice += "; --quoting=none reads the file literally"
+    advice = f"columns are divided by {delimiter_text}{advise_literal(delimiter)}"
     # Be strict: otherwise, a cell with an unclosed quote would contain the rest of the file.
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    row_lines: list[str] = []
+    recorded_lines = lines if multi_line is None else _record_lines(lines, row_lines)
+    reader = csv.reader(recorded_lines, delimiter=delimiter, strict=True)
     start = first_line
     try:
         for cells in reader:
             # Treat a line with only white space as blank, as in literal files.
             is_blank = delimiter == TAB and len(cells) == 1 and cells[0].isspace()
             yield start, [] if is_blank else cells
+            if multi_line is not None:
+                if len(row_lines) > 1:
+                    multi_line.add(start, row_lines, delimiter)
+                row_lines.clear()
             start = reader.line_num + first_line
     except csv.Error as error:
         if "end of data" in str(error) or "field larger" in str(error):
@@ -62,6 +72,18 @@ def read_quoted_rows(
         raise InputError(
             f"{location}: {problem} (the row begins in line {start}); a quote inside a quoted cell is doubled; {advice}"
         ) from None
+
+
+def advise_literal(delimiter: str) -> str:
+    """Return the end of an error message if a flag reads quotes literally, "" otherwise."""
+    return "; --quoting=none reads the file literally" if delimiter == TAB else ""
+
+
+def _record_lines(lines: Iterable[str], row_lines: list[str]) -> Iterator[str]:
+    """Yield lines, and append each one to the lines of the row that is being read."""
+    for line in lines:
+        row_lines.append(line)
+        yield line
 
 
 def do_csv_quotes_fit(

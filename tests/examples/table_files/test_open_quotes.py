@@ -1,0 +1,169 @@
+"""Quoted cells with line ends: whole rows between two stray quotes are reported, legal cells are not."""
+
+import csv
+import gzip
+import io
+import re
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples import tables
+from bert_cli.examples.table_files.probe import open_table
+from bert_cli.examples.user_tables import read_user_table
+from bert_cli.settings.data import CSV_QUOTES, Columns, TextForm
+
+TEXTS = ["A fine film", "Far too long", "I loved it", "I hated it", "Great acting", "Silly script", "A joy", "A bore"]
+
+
+def write_rows(rows, delimiter=",", header="", line_end="\n"):
+    """Return a table as a CSV writer writes it, with quotes only around cells that need them."""
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter, lineterminator=line_end).writerows(
+        [header.split(), *rows] if header else rows
+    )
+    return file.getvalue()
+
+
+def with_stray_quotes(text, first, last):
+    """Return a table with a quote before the text `first` and one after the text `last`."""
+    return text.replace(first, f'"{first}', 1).replace(last, f'{last}"', 1)
+
+
+def labeled(labels=("pos", "neg"), repetitions=3, columns="{text} {label}"):
+    rows = []
+    for number, text in enumerate(TEXTS * repetitions):
+        values = {"text": f"{text} {number}", "label": labels[number % len(labels)], "id": str(number)}
+        rows.append([column.format(**values) for column in columns.split(" ")])
+    return rows
+
+
+def read(path, **form):
+    return list(open_table(str(path), "train_file", TextForm(**form)).filled_rows())
+
+
+def refusal(path, **form):
+    with pytest.raises(InputError) as error:
+        read(path, **form)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("header", ["", "text label"])
+def test_rows_between_stray_quotes_are_refused(tmp_path, delimiter, line_end, header):
+    path = tmp_path / "train.csv"
+    text = write_rows(labeled(), delimiter, header, line_end)
+    path.write_text(with_stray_quotes(text, "I loved it 2", "A joy 6"), newline="")
+    first = 4 if header else 3
+    message = refusal(path)
+    assert message.startswith(f"{path}:{first}: a quote opens here and closes in line {first + 4}")
+    assert "in column 2" in message
+    assert '"""I loved it' in message
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"),
+    [
+        (("pos", "neg"), "{label} {text}"),
+        (("1", "2", "3", "4", "5"), "{text} {label}"),
+        (("0", "1"), "{id} {text} {label}"),
+        (("film", "food", "hotel"), "{id} {label} {text}"),
+        (("",), "{id} {text}"),
+        (("",), "doc-{id} {text}"),
+        (("",), "{text} 2024-05-{id}"),
+    ],
+)
+@pytest.mark.parametrize(("first", "last"), [("I hated it 3", "Great acting 4"), ("Far too long 1", "A bore 7")])
+def test_labels_or_ids_of_lines_are_evidence(tmp_path, labels, columns, first, last):
+    path = tmp_path / "train.csv"
+    path.write_text(with_stray_quotes(write_rows(labeled(labels, columns=columns)), first, last))
+    line = int(first.split()[-1]) + 1
+    if labels[0] == "1" and first.startswith("I hated"):
+        # Two numbers may be part of a text.
+        assert len(read(path)) == 23
+    else:
+        assert refusal(path).startswith(f"{path}:{line}: a quote opens here")
+
+
+def test_a_cell_up_to_the_end_of_the_file(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text(with_stray_quotes(write_rows(labeled(columns="{label} {text}")), "I hated it 3", "A bore 23"))
+    assert f"{path}:4: a quote opens here and closes in line 24" in refusal(path)
+
+
+def test_a_file_that_is_one_cell(tmp_path):
+    path = tmp_path / "train.csv"
+    text = write_rows(labeled(columns="{label} {text}"), header="label text")
+    path.write_text(with_stray_quotes(text, "A fine film 0", "A bore 23"))
+    assert f"{path}:2: a quote opens here and closes in line 25" in refusal(path)
+
+
+def test_tokens_that_are_quotes(tmp_path):
+    path = tmp_path / "train.csv"
+    sentence = '",O\nAnna,B-PER\nsaid,O\n",O\nin,O\nLund,B-LOC\n'
+    path.write_text("token,tag\n" + sentence * 2)
+    assert refusal(path).startswith(f"{path}:2: a quote opens here and closes in line 5")
+
+
+def test_gzip(tmp_path):
+    path = tmp_path / "train.csv.gz"
+    path.write_bytes(gzip.compress(with_stray_quotes(write_rows(labeled()), "I loved it 2", "A joy 6").encode()))
+    assert refusal(path).startswith(f"{path}:3: a quote opens here")
+
+
+def test_tsv_with_csv_quotes(tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_text(with_stray_quotes(write_rows(labeled(), "\t"), "I loved it 2", "A joy 6"))
+    assert len(read(path)) == 24
+    assert "--quoting=none" in refusal(path, quoting=CSV_QUOTES)
+    with pytest.raises(InputError, match=f"{re.escape(str(path))}:3: a quote opens here"):
+        tables.read_rows(str(path), TextForm(quoting=CSV_QUOTES))
+
+
+def test_quotes_in_different_columns(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text('a,b,label\nsun,old,pos\nsky,"new,neg\nsea,big,neutral\nair",low,mixed\nice,wet,pos\n')
+    table = open_table(str(path), "train_file")
+    with pytest.raises(InputError, match=f"{re.escape(str(path))}:3: 4 columns .* a quote opens a cell of 3 lines"):
+        read_user_table(table, "train", Columns("a", "b", "label"), "auto", needs_label=True)
+
+
+def test_weak_evidence_is_a_warning(tmp_path, caplog):
+    path = tmp_path / "new.csv"
+    rows = [(text, f"by {chr(ord('a') + number)}") for number, (text, _) in enumerate(labeled())]
+    path.write_text(with_stray_quotes(write_rows(rows), "I loved it 2", "A joy 6"))
+    assert len(read(path)) == 20
+    assert f"{path}:3: warning: a quote opens here and closes in line 7" in caplog.text
+
+
+LEGAL = {
+    "poem": "Roses are red,\nviolets are blue,\nsugar is sweet,\nand so are you",
+    "commas": "First, a line\nthen, another\nand, a third\nand, a fourth\nand, a fifth",
+    "address": "Main Street 5\n12345,Berlin",
+    "two addresses": "Flat 2\n12,Main Street\n10115,Berlin",
+    "decimal": "Note\n3,5 Sterne",
+    "list": "eggs, 2\nmilk, 1\nflour, 3\nsugar, 5",
+    "letter": "\n".join(f"Line {number}." for number in range(500)),
+    "blank lines": "one\n\ntwo\n\n\nthree",
+    "quotes": 'He said "no",\nand "yes",\nthen left',
+    "table": "a,b\nc,d\ne,f",
+    "dialogue": "Anna, look\nBob, look\nAnna, go",
+}
+
+
+@pytest.mark.parametrize("text", LEGAL.values(), ids=LEGAL)
+@pytest.mark.parametrize(
+    "columns", ["{text} {label}", "{label} {text}", "{id} {text}", "{id} {text} {label}", "{text}"]
+)
+@pytest.mark.parametrize("labels", [("pos", "neg"), ("1", "2", "3", "4", "5"), ("Anna", "Bob")])
+def test_legal_cells_pass(tmp_path, caplog, text, columns, labels):
+    caplog.set_level("INFO")
+    path = tmp_path / "train.csv"
+    rows = labeled(labels, columns=columns)
+    for number in (4, 11):
+        rows[number] = [cell.replace(TEXTS[number % 8], text) for cell in rows[number]]
+    path.write_text(write_rows(rows))
+    assert [list(row.cells) for row in read(path)] == rows
+    assert "warning" not in caplog.text
+    assert f"{path}: 2 rows have quoted cells with line ends" in caplog.text
