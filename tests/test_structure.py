@@ -38,7 +38,7 @@ text:
 examples.labels: problem_types
 examples.table_files: settings
 examples: problem_types settings text examples.labels examples.table_files
-examples.annotations: settings text examples.table_files examples
+examples.annotations: settings text examples.labels examples.table_files examples
 examples.squad: settings text examples.table_files
 examples.token_files: settings examples.labels examples.table_files examples
 features: problem_types text examples examples.squad

@@ -7,6 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import join_names
+from bert_cli.examples.labels.answers import ANSWER, are_answers
 from bert_cli.examples.table_files import column_names
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.rows import Row
@@ -172,7 +173,7 @@ class ColumnFinder:
             if not self.needs_label and all(self.find(name) is None for name in flag_names):
                 return ()
             return tuple(self.require(name, "label_column") for name in flag_names)
-        candidates = self.find_usual(column_names.LABEL_NAMES, used)
+        candidates = self._find_label_candidates(used)
         if self.names and len(candidates) == 1:
             LOG.info("%s: took %s for the label", self.path, quote(self.names[candidates[0]]))
             return (candidates[0],)
@@ -192,6 +193,27 @@ class ColumnFinder:
             names = join_names([self.names[n] for n in binary])
             raise InputError(f"{error}; these hold 0 and 1 alone, as multi-label data has: --label_column={names}")
         raise error
+
+    def _find_label_candidates(self, used: Collection[int | None]) -> list[int]:
+        """Return the columns with usual names of labels; in Prodigy's files, only its own name."""
+        candidates = self.find_usual(column_names.LABEL_NAMES, used)
+        if self.find_answer() is not None:
+            # Prodigy also writes scores.
+            own_names = [n for name in ("accept", "label") for n in self.find_usual((name,), used)]
+            candidates = own_names[:1] or candidates
+        if not candidates:
+            # spaCy's and Prodigy's {"text": …, "cats": {"pos": 1, "neg": 0}}
+            candidates = [
+                n for n in self.find_usual(("cats",), used)
+                if all(str(row.cell(n)).startswith("{") for row in self.sample[1:])
+            ]  # fmt: skip
+        return candidates
+
+    def find_answer(self) -> int | None:
+        """Return the column with Prodigy's answers, or None."""
+        columns = [n for n, name in enumerate(self.names or ()) if name == ANSWER]
+        is_present = len(columns) == 1 and are_answers(row.cell(columns[0]) for row in self.sample[1:])
+        return columns[0] if is_present else None
 
     def find_identifier(self, used: Collection[int | None]) -> int | None:
         """Return the id column, or None.

@@ -7,6 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
+from bert_cli.examples.labels.answers import is_accepted
 from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, normalize_name
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
@@ -29,6 +30,7 @@ class ColumnIndices:
         labels: label columns, () without labels.
         identifier: column of ids, or None.
         choices: columns used for the choices in multiple choice.
+        answer: column with Prodigy's answers, or None.
     """
 
     width: int
@@ -38,10 +40,15 @@ class ColumnIndices:
     labels: tuple[int, ...]
     identifier: int | None
     choices: tuple[int, ...] = ()
+    answer: int | None = None
 
     def column_name(self, column: int) -> str:
         """Return a column's name, or its number if it has no name."""
         return str(column) if self.names is None or not self.names[column] else self.names[column]
+
+    def is_rejected(self, row: Row) -> bool:
+        """Return whether an annotator rejected or ignored the row in Prodigy."""
+        return self.answer is not None and not is_accepted(row.cell(self.answer))
 
     def is_repeated_header(self, row: Row) -> bool:
         """Return whether a row repeats the header, as in concatenated files."""
@@ -105,7 +112,9 @@ def find_columns(
     if len(set(used)) < len(used):
         text_flags = "--text_column, --text_b_column" + (", --choice_columns" if choices else "")
         raise InputError(f"{path}: one column is named twice by {text_flags} and --label_column")
-    return ColumnIndices(width, names, text_a, text_b, labels, identifier, choice_columns)
+    answer = finder.find_answer()
+    answer = None if answer in (*used, identifier) else answer
+    return ColumnIndices(width, names, text_a, text_b, labels, identifier, choice_columns, answer)
 
 
 def _find_text_list_columns(

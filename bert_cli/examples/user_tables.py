@@ -15,11 +15,12 @@ from bert_cli.base.formats import count_more
 from bert_cli.base.log import LOG
 from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.labels.answers import Answers, are_answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.table_files.rows import DecimalList, Row
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import LabelCells, soft_labels_error
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 
@@ -33,6 +34,7 @@ class UserRow(NamedTuple):
         text_b: a pair's second text, or None.
         labels: label cells without leading and trailing spaces. A JSON list is a tuple.
         choices: unchanged texts from the choice columns.
+        answer: cell of the column with Prodigy's answers, "" without such a column.
     """
 
     line: int
@@ -41,6 +43,7 @@ class UserRow(NamedTuple):
     text_b: str | None
     labels: tuple[str | tuple[str, ...], ...]
     choices: tuple[str, ...] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,28 @@ class UserTable:
         }
         return flags | ({} if text_b is None else {"text_b_column": self.flag_names([text_b])[0]})
 
+    @property
+    def answers(self) -> Answers | None:
+        """Return Prodigy's answers, or None if the table has no such column."""
+        values = [row.answer for row in self.rows]
+        # Another column of this name may begin with such words.
+        if self.columns.answer is None or not are_answers(values):
+            return None
+        return Answers(values, [(row.text_a, row.text_b) for row in self.rows])
+
     def label_cells(self, separator: str | None) -> LabelCells:
         """Return the label cells for a problem type.
 
         Args:
             separator: separator used between labels in a cell, None if each cell is one label.
+
+        Raises:
+            InputError: a label cell has a list of probabilities.
         """
+        for row in self.rows:
+            for cell in row.labels:
+                if isinstance(cell, DecimalList):
+                    raise soft_labels_error(f"{self.path}:{row.line}", f"[{', '.join(cell)}]")
         return LabelCells(
             path=self.path,
             lines=[row.line for row in self.rows],
@@ -155,6 +174,7 @@ def _make_row(row: Row, indices: ColumnIndices, default_id: str) -> UserRow:
         None if indices.text_b is None else join_text(cells[indices.text_b]),
         tuple([_strip_label(cells[column]) for column in indices.labels]),
         tuple([join_text(cells[column]) for column in indices.choices]),
+        "" if indices.answer is None else sys.intern(join_text(cells[indices.answer])),
     )
 
 
@@ -163,9 +183,9 @@ def join_text(cell: str | Sequence[str]) -> str:
     return cell if isinstance(cell, str) else " ".join(cell)
 
 
-def _strip_label(cell: str | Sequence[str]) -> str | tuple[str, ...]:
+def _strip_label(cell: str | tuple[str, ...]) -> str | tuple[str, ...]:
     # Use one string object per label instead of one per row, which saves memory.
-    return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(name.strip() for name in cell)
+    return sys.intern(cell.strip()) if isinstance(cell, str) else type(cell)(name.strip() for name in cell)
 
 
 def skip_unlabeled_rows(table: UserTable) -> UserTable:

@@ -41,6 +41,14 @@ def is_doubtful_word(text: str) -> bool:
     return _CLASS_NAMES.fullmatch(text) is not None
 
 
+def soft_labels_error(place: str, labels: object) -> InputError:
+    """Return the error for a row of probabilities, which no problem type uses as labels."""
+    return InputError(
+        f"{place}: holds numbers other than 0 and 1: {labels!s:.80}; give a 0 or 1 per label; for probabilities, give "
+        "the index of the highest one, as in labels.argmax(axis=1)"
+    )
+
+
 def may_be_missing(text: str) -> bool:
     """Return whether a cell may have no label: it is empty, or a sign or word for a missing label."""
     return not text or is_missing_sign(text) or is_missing_word(text) or is_doubtful_word(text)

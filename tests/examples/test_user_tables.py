@@ -200,3 +200,13 @@ def test_real_files(shared):
     )
     assert len(spam.rows) == 5574
     assert find_label_names(spam.label_cells(None), SINGLE_LABEL) == ("ham", "spam")
+
+
+@pytest.mark.parametrize("label", ["[0.2, 0.8]", "[2.5, 3.1]", '{"neg": 0.2, "pos": 0.8}'])
+def test_probabilities_in_json_lines(tmp_path, label):
+    path = tmp_path / "train.jsonl"
+    path.write_text('{"text": "a", "label": null}\n' + f'{{"text": "b", "label": {label}}}\n' * 2)
+    table = read_user_table(open_table(str(path), "train_file"), "train", Columns(None, None), "auto", needs_label=True)
+    for problem_type in (None, SINGLE_LABEL, MULTI_LABEL):
+        with pytest.raises(InputError, match=f"{path}:2: holds numbers other than 0 and 1: .*as in labels.argmax"):
+            read_labels(table.label_cells(None), problem_type, None, FileRole(True, False, False))

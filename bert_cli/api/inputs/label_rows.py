@@ -11,6 +11,7 @@ from bert_cli.api.inputs.label_types import find_label_type
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
+from bert_cli.problem_types.columns import soft_labels_error
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 
 _FLAGS = frozenset((0, 1))  # also contains the equal values False, True, 0.0 and 1.0
@@ -133,11 +134,8 @@ def _check_numbers(place: str, item: Any) -> None:
         f"{place}: lacks a number: {item!r:.80}; give {_NEEDED}, or None for a text without labels",
     )
     is_number = all(isinstance(element, int | float | np.number | np.bool_) for element in item)
-    refuse_if(
-        is_number and any(isinstance(element, float | np.floating) and element not in _FLAGS for element in item),
-        f"{place}: holds numbers other than 0 and 1: {item!r:.80}; give {_NEEDED}; for probabilities, give the index "
-        "of the highest one, as in labels.argmax(axis=1)",
-    )
+    if is_number and any(isinstance(element, float | np.floating) and element not in _FLAGS for element in item):
+        raise soft_labels_error(place, item)
 
 
 def _is_missing(item: Any) -> bool:

@@ -16,6 +16,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
+from bert_cli.problem_types.columns import soft_labels_error
 
 # A path, a pandas.DataFrame, or a list of dicts or tuples: (text, label) or (text, text_b, label).
 Data = Any
@@ -177,4 +178,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
                 "or a 0 or 1 per label"
             )
         return names
+    numbers = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(numbers, list | tuple) and numbers and all(isinstance(number, int | float) for number in numbers):
+        raise soft_labels_error(f"{name}:{row}", value)
     raise InputError(f"{name}:{row}: a text, a number or a list of names is needed, found {value!r:.80}")

@@ -32,6 +32,7 @@ from bert_cli.examples.annotations.record_formats import (
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
+from bert_cli.examples.labels.answers import ANSWER
 from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.settings.tagging import PRODIGY
@@ -95,7 +96,7 @@ def explain_missing_annotations(file: TaggingFile) -> str:
         counts = {f"{skipped} skipped": skipped, f"{predicted} with predictions alone": predicted}
         reasons = [reason for reason, count in counts.items() if count]
         return f" (tasks: {', '.join(reasons)})" if reasons else ""
-    answers = [record.value.get("answer") for record in records if file.format == PRODIGY]
+    answers = [record.value.get(ANSWER) for record in records if file.format == PRODIGY]
     if any(answers):
         counts = collections.Counter(str(answer) for answer in answers if answer)
         return f" (answers: {', '.join(f'{count} {name}' for name, count in counts.items())})"

@@ -18,6 +18,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
+from bert_cli.examples.labels.answers import ANSWER, is_accepted, is_answer
 from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.settings.tagging import (
     DOCCANO,
@@ -32,7 +33,6 @@ from bert_cli.settings.tagging import (
 TEXT_KEYS = ("text", "data")
 # These members have offsets or lists of objects, but are not entities.
 _OTHER_MEMBERS = {"tokens", "sents", "relations", "meta", "comments", "Comments"}
-_PRODIGY_ANSWERS = ("accept", "reject", "ignore")
 _MAX_SPAN_ITEMS = 5  # start, end, type, and possibly an id and a text
 _OFFSET_NAME = re.compile("start|begin|end|offset|from|span|position", re.IGNORECASE)
 
@@ -87,7 +87,7 @@ def find_format(record: Any) -> str | None:
 def find_empty_format(records: Sequence[JsonRecord]) -> str | None:
     """Return the key of FORMATS for the first record with an empty annotation, or None."""
     for _, record in records:
-        if record.get("answer") in _PRODIGY_ANSWERS:
+        if is_answer(record.get(ANSWER)):
             return PRODIGY
         for name, span_format in FORMATS.items():
             # spaCy and doccano share the key "entities", but only doccano has "relations".
@@ -158,9 +158,9 @@ def _read_text(location: str, line: int, record: Any, name: str) -> AnnotatedTex
     if text is None:
         raise InputError(f'{location}: expected {{"text": a text, …}}, found {quote(str(record))}')
     spans = record.get(FORMATS[name].key)
-    answer = record.get("answer") if name == PRODIGY else None
-    # In Prodigy, only accepted annotations are correct, and an accepted text may have no "spans".
-    if (answer is not None and answer != "accept") or (spans is None and answer is None):
+    answer = record.get(ANSWER) if name == PRODIGY else None
+    # An accepted text may have no "spans".
+    if not is_accepted(answer) or (spans is None and answer is None):
         return AnnotatedText(text, None, line, location)
     if not isinstance(spans or [], list):
         raise InputError(f'{location}: "{FORMATS[name].key}" is not a list of spans; correct it')

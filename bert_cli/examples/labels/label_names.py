@@ -64,7 +64,9 @@ def find_label_names(
         if name
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
-    if len(row_counts) < 2:
+    # A single label can be learned if a text may also have none, and some texts have none.
+    min_labels = 1 if problem_type.decoder.has_thresholds and len(names_and_lines) < len(cells.rows) else 2
+    if len(row_counts) < min_labels:
         problem = f"has the label {quote(next(iter(row_counts)))}" if row_counts else ""
         raise InputError(
             f"{cells.path}: every row {problem or 'is without a label'}; two labels are needed; check --label_column"

@@ -9,12 +9,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.written_lists import (
+    WrittenList,
     has_spans,
     is_half_open_interval,
     parse_list,
     starts_like_list,
 )
-from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells, may_be_missing
+from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells, may_be_missing, soft_labels_error
 from bert_cli.problem_types.problem_type import ProblemType
 
 _NAME_ADVICE = "--problem_type=single_label if it is the name of a class"
@@ -85,14 +86,23 @@ def _join_columns(cells: LabelCells, names: Sequence[str] | None) -> ListCells:
     return ListCells(joined, len(cells.columns), None if names else cells.columns)
 
 
-def split_label_names(text: str) -> tuple[str, ...]:
+def split_label_names(text: str, place: str) -> tuple[str, ...]:
     """Return a list's items, or a single name, without looking at other cells.
 
     Two numbers in brackets are a name because they may be an interval. However, 0 and 1 are a list.
+
+    Args:
+        text: the label cell.
+        place: file and line, for messages.
+
+    Raises:
+        InputError: the text is a list of probabilities.
     """
     value = parse_list(text)
     if value is None:
         return (text,)
+    if value.sums_to_one:
+        raise soft_labels_error(place, text)
     may_be_interval = len(value.items) == 2 and not value.is_certain and not _are_flags(value.items)
     return (text,) if may_be_interval else value.items
 
@@ -118,6 +128,7 @@ def _parse_cells(
         )
     parsed = {text: parse_list(text) for text in lines}
     list_texts = {text: value for text, value in parsed.items() if value}
+    _refuse_probabilities(cells.path, lines, list_texts, problem_type)
     lists: dict[Cell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}
     is_certain = any(value.is_certain for value in list_texts.values())
     other_texts = [text for text in lines if text not in list_texts]
@@ -134,6 +145,25 @@ def _parse_cells(
     if broken := next(filter(starts_like_list, other_texts), None):
         raise _mixed_cells_error(cells.path, lines, broken, next(iter(list_texts)))
     return lists
+
+
+def _refuse_probabilities(
+    path: str, lines: Mapping[str, int], lists: Mapping[str, WrittenList], problem_type: ProblemType | None
+) -> None:
+    """Raise InputError if texts are lists of probabilities, see `_parse_cells`.
+
+    Intervals such as [0.2, 0.5] are names if a flag declares a single label, or if others are
+    half-open.
+    """
+    decimals = [text for text, value in lists.items() if value.are_decimals]
+    if not decimals or (problem_type and problem_type.reader.is_numeric) or any(map(is_half_open_interval, lines)):
+        return
+    may_be_names = not any(lists[text].is_certain for text in decimals)
+    is_single = problem_type is not None and not problem_type.decoder.has_thresholds
+    if is_single and may_be_names and not all(lists[text].sums_to_one for text in decimals):
+        return
+    advice = f"; {_NAME_ADVICE}" if problem_type is None and may_be_names else ""
+    raise InputError(f"{soft_labels_error(f'{path}:{lines[decimals[0]]}', decimals[0])}{advice}")
 
 
 def _are_names(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
+from bert_cli.examples.labels.answers import Answers, apply_answers
 from bert_cli.examples.labels.label_names import find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
@@ -47,6 +48,7 @@ def read_labels(
     problem_type: ProblemType | None,
     names: tuple[str, ...] | None,
     role: FileRole,
+    answers: Answers | None = None,
 ) -> FileLabels:
     """Read a file's labels.
 
@@ -55,17 +57,22 @@ def read_labels(
         problem_type: problem type from flags, the model or an earlier file; None to infer it.
         names: label names from the same source, None to use the names in the cells.
         role: the file's role in the run.
+        answers: Prodigy's answers, None for other files.
 
     Raises:
         InputError: a label is invalid, or it is unclear which problem type or names are meant.
     """
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
+    if answers is not None:
+        answered, rows, problem_type = apply_answers(lists.cells, answers, problem_type)
+        lists = lists._replace(cells=answered)
     if role.skips_unlabeled:
         is_numeric = problem_type is not None and problem_type.reader.is_numeric
         select = find_labeled_rows if role.keeps_rows else drop_unlabeled
-        rows = select(lists.cells, None if is_numeric else names, is_numeric)
-        lists = lists._replace(cells=lists.cells.take(rows))
+        labeled = select(lists.cells, None if is_numeric else names, is_numeric)
+        lists = lists._replace(cells=lists.cells.take(labeled))
+        rows = [rows[row] for row in labeled]
     inferred = None
     if problem_type is None:
         inferred = infer_problem_type(lists)

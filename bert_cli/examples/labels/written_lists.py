@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import re
 from typing import NamedTuple
 
@@ -11,7 +12,10 @@ _ITEM = re.compile(f"{_STRING}|{_NUMBER}")
 # NumPy uses no commas. ast.literal_eval would join 'a' 'b' into one text.
 _ITEMS = re.compile(rf"\s*(?:(?:{_STRING}|{_NUMBER})(?:\s*,\s*|\s+|\s*$))*")
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
-_ARRAY = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.<>']+)?\)", re.DOTALL)
+_ARRAY = re.compile(r"(?:(?:np\.|numpy\.)?array|tensor)\((.*?)(?:,\s*dtype=[\w.<>']+)?\)", re.DOTALL)
+# NumPy 2 writes np.float64(0.5) for a number in a list.
+_SCALAR = re.compile(rf"(?:np|numpy)\.\w+\(({_STRING}|{_NUMBER})\)")
+_MAX_DIFFERENCE = 0.02  # of a sum of rounded probabilities from 1
 _CHOICES = "choices"  # Label Studio's key for several labels in a CSV cell
 _SPANS = re.compile(r'\[\s*\{(?=[^}]*"(?:start|start_offset)"\s*:)(?=[^}]*"labels?"\s*:)')
 # pandas.cut writes half-open intervals, which are number bins and never lists.
@@ -24,10 +28,17 @@ class WrittenList(NamedTuple):
     Attributes:
         items: items as text, without quotes.
         is_certain: whether the text cannot be a class name, because its items have quotes.
+        are_decimals: whether its items are numbers that are not all whole, such as probabilities.
     """
 
     items: tuple[str, ...]
     is_certain: bool
+    are_decimals: bool = False
+
+    @property
+    def sums_to_one(self) -> bool:
+        """Return whether the items are decimals that sum to 1, so they are probabilities."""
+        return self.are_decimals and math.isclose(sum(map(float, self.items)), 1, abs_tol=_MAX_DIFFERENCE)
 
 
 def starts_like_list(text: str) -> bool:
@@ -54,9 +65,11 @@ def parse_list(text: str) -> WrittenList | None:
         text = array[1].strip()
     if text[:1] not in _BRACKETS or text[-1:] != _BRACKETS[text[0]]:
         return None
-    inside = text[1:-1].strip()
+    inside = _SCALAR.sub(r"\1", text[1:-1].strip())
     if text[0] == "{" and inside.lstrip("\"'").startswith(_CHOICES):
         return _parse_choices(text)
+    if text[0] == "{" and ":" in inside and (members := _parse_members(text)):
+        return members
     if _ITEMS.fullmatch(inside) is None:
         return None
     items = _ITEM.findall(inside)
@@ -64,7 +77,28 @@ def parse_list(text: str) -> WrittenList | None:
     # (3) is a number in parentheses, and (3,) is a tuple.
     if text[0] == "(" and len(items) == 1 and not has_quotes and "," not in inside:
         return None
-    return WrittenList(tuple(map(_unquote, items)), has_quotes)
+    are_decimals = len(items) > 1 and not has_quotes and any(map(_is_decimal, items))
+    return WrittenList(tuple(map(_unquote, items)), has_quotes, are_decimals)
+
+
+def _is_decimal(number: str) -> bool:
+    return number.lower() not in ("true", "false") and not float(number).is_integer()
+
+
+def _parse_members(text: str) -> WrittenList | None:
+    """Parse an object with a 0 or 1 per label, as spaCy's "cats"; None if it has other values."""
+    try:
+        members = json.loads(text)
+    except ValueError:
+        try:
+            members = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    if not isinstance(members, dict) or not all(isinstance(number, int | float) for number in members.values()):
+        return None
+    if all(number in (0, 1) for number in members.values()):
+        return WrittenList(tuple(str(name).strip() for name, number in members.items() if number), is_certain=True)
+    return WrittenList(tuple(map(str, members.values())), is_certain=True, are_decimals=True)
 
 
 def _parse_choices(text: str) -> WrittenList | None:

@@ -19,7 +19,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.formats import PARQUET
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.table_files.rows import Row, make_list_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +168,7 @@ def _format_columnar_cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         items = [format_scalar(item) for item in value]
         if all(item is not None for item in items):
-            return tuple(items)
+            return make_list_cell(value, map(str, items))
     cell = format_scalar(value)
     return json.dumps(value, ensure_ascii=False, default=str) if cell is None else cell
 

@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, iterate_member, read_values
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.table_files.rows import Row, make_list_cell
 
 Lines = AbstractContextManager[Iterator[str]]
 _MAX_COLUMNS = 1000
@@ -225,5 +225,5 @@ def format_json_value(value: object) -> Any:
         return ""
     # A list has several labels. A nested list has no such meaning, so it becomes a text.
     if isinstance(value, list) and not any(isinstance(item, list | dict) or item is None for item in value):
-        return tuple(item if isinstance(item, str) else json.dumps(item) for item in value)
+        return make_list_cell(value, (item if isinstance(item, str) else json.dumps(item) for item in value))
     return json.dumps(value, ensure_ascii=False)

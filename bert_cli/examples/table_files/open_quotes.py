@@ -1,4 +1,4 @@
-"""Detection of open quotes in CSV: a quoted cell with line ends that contains rows of the table.
+"""Detection of open quotes in CSV: a quoted cell with line ends that contains table rows.
 
 A quote that belongs to a text may open a cell, and a quote in a later row closes it. The rows
 between are then one cell. A legal cell may contain line ends too, so the contents decide: lines of
@@ -117,7 +117,7 @@ def _describe(path: str, suspect: _Suspect, verdict: str, reason: str) -> str:
 
 
 class _Column:
-    """Values of a column in the rows that are not suspects."""
+    """A column's values in rows that are not suspects."""
 
     def __init__(self, suspect_values: Iterable[str]) -> None:
         self._suspect_counts = Counter(suspect_values)
@@ -199,7 +199,7 @@ class _Column:
 
 
 class _Table:
-    """Columns of a table with suspects."""
+    """A table's columns, to compare suspects with."""
 
     def __init__(self, suspects: Sequence[_Suspect]) -> None:
         self._lines = {suspect.line: suspect for suspect in suspects}
@@ -214,7 +214,7 @@ class _Table:
         self._width = 0
 
     def add(self, row: Row) -> None:
-        """Add a row of the file."""
+        """Add a row."""
         line, cells = row
         is_first = not self._width
         self._width = self._width or len(cells)

@@ -108,17 +108,18 @@ class Source:
             identifier = "" if indices.identifier is None else cells[indices.identifier]
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
             text = cells[indices.text_a]
-            reason = "" if label else NO_LABEL
+            reason = "not accepted" if indices.is_rejected(row) else "" if label else NO_LABEL
             yield reason if text else "no text", identifier or str(number), label, text
         if warns:
             warn_about_repeated_headers(self.path, headers)
 
     def _label(self, line: int, cell: Cell) -> str:
         """Return the label in a cell, also of a list with one label."""
-        names = (cell if isinstance(cell, tuple) else split_label_names(cell.strip())) or ("",)
+        place = f"{self.path}:{line}"
+        names = (cell if isinstance(cell, tuple) else split_label_names(cell.strip(), place)) or ("",)
         refuse_if(
             len(names) > 1,
-            f"{self.path}:{line}: the label is a list of {len(names)}, and the four-column format "
+            f"{place}: the label is a list of {len(names)}, and the four-column format "
             "has one label per text; give the file to bert-classify as it is",
         )
         return names[0]

@@ -170,4 +170,25 @@ def test_columns_of_0_and_1_are_unchanged():
     ],
 )
 def test_names_in_a_single_cell(text, names):
-    assert split_label_names(text) == names
+    assert split_label_names(text, "t.csv:2") == names
+
+
+@pytest.mark.parametrize("problem_type", [None, SINGLE_LABEL, MULTI_LABEL])
+@pytest.mark.parametrize("text", ["[0.2, 0.8]", "(0.6, 0.3, 0.1)", "[0.2 0.8]", "{'neg': 0.2, 'pos': 0.8}"])
+def test_probabilities_are_refused(text, problem_type):
+    with pytest.raises(InputError, match=r"^t.csv:2: holds numbers other than 0 and 1: .*for probabilities, give the"):
+        read_lists(column(text, text), problem_type, None)
+
+
+def test_probabilities_in_one_cell_are_refused():
+    with pytest.raises(InputError, match=r"^t.csv:2: holds numbers other than 0 and 1: \[0.2, 0.8\]"):
+        split_label_names("[0.2, 0.8]", "t.csv:2")
+
+
+def test_closed_intervals_may_be_names():
+    cells = column("[0.1, 0.5]", "[0.5, 1.0]")
+    with pytest.raises(InputError, match="--problem_type=single_label if it is the name of a class"):
+        read_lists(cells, None, None)
+    assert read_lists(cells, SINGLE_LABEL, None).cells == cells
+    bins = column("[0.0, 0.5)", "[0.5, 1.0]")
+    assert read_lists(bins, None, None).cells == bins

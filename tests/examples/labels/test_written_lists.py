@@ -27,7 +27,7 @@ from bert_cli.examples.labels.written_lists import is_half_open_interval, parse_
     ],
 )
 def test_lists_of_names(text, items):
-    assert parse_list(text) == (items, True)
+    assert parse_list(text)[:2] == (items, True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_lists_of_names(text, items):
     ],
 )
 def test_lists_of_numbers(text, items):
-    assert parse_list(text) == (items, False)
+    assert parse_list(text)[:2] == (items, False)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,35 @@ def test_half_open_intervals():
 def test_texts_that_start_like_a_list():
     assert all(map(starts_like_list, ("[a", "(a)", "{", "array([1])")))
     assert not any(map(starts_like_list, ("a[", "", "1, 2")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[0.2, 0.8]",
+        "[0.2 0.8]",
+        "(0.5, 0.25, 0.25)",
+        "array([0.2, 0.8], dtype=float32)",
+        "tensor([0.2000, 0.8000])",
+        "[np.float64(0.2), np.float64(0.8)]",
+        '{"neg": 0.2, "pos": 0.8}',
+        "{'neg': 2e-1, 'pos': 0.8}",
+    ],
+)
+def test_probabilities(text):
+    value = parse_list(text)
+    assert value.are_decimals
+    assert value.sums_to_one
+
+
+@pytest.mark.parametrize(
+    "text", ["[0, 1]", "[0.0, 1.0]", "[True, False]", "['0.2', '0.8']", "[0.2]", '{"a": 0, "b": 1}']
+)
+def test_other_lists_are_no_probabilities(text):
+    assert not parse_list(text).are_decimals
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "b": 0}', "{'a': True, 'b': False}", '{"a": 1.0, "b": 0.0, "c": 0}'])
+def test_objects_with_a_number_per_label(text):
+    assert parse_list(text).items == ("a",)
+    assert parse_list(text).is_certain

@@ -263,7 +263,7 @@ class DataReader:
         decides_names = split == "train" and self.settings.phases.do_train
         role = FileRole(decides_names, keeps_rows=split == "test", skips_unlabeled=self.skip_unlabeled)
         cells = file.label_cells(self.settings.label_kind.label_separator)
-        labels = read_labels(cells, self.problem_type, self.labels, role)
+        labels = read_labels(cells, self.problem_type, self.labels, role, file.answers)
         self.problem_type = labels.problem_type
         if not role.keeps_rows:
             self.labels = labels.names

@@ -1,0 +1,183 @@
+"""Answers from Prodigy: which labels of a file annotators accepted, rejected or ignored.
+
+An accepted record has its label. A rejected one does not have it, but may have other labels. An ignored one is left out. A record without an answer was not made by Prodigy, so its label
+counts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import count_more, list_names, quote
+from bert_cli.base.log import LOG
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.problem_type import ProblemType
+
+ANSWER = "answer"  # Prodigy's member with the answer
+ACCEPT, REJECT, IGNORE = "accept", "reject", "ignore"
+_ANSWERS = (ACCEPT, REJECT, IGNORE)
+
+Text = tuple[str, str | None]  # a text, or a pair of texts
+
+
+def is_answer(value: object) -> bool:
+    """Return whether a value is one of Prodigy's answers."""
+    return value in _ANSWERS
+
+
+def is_accepted(answer: object) -> bool:
+    """Return whether a record's annotations count; the answer is None or "" if it has none."""
+    return answer in (None, "", ACCEPT)
+
+
+def are_answers(values: Iterable[object]) -> bool:
+    """Return whether a column has Prodigy's answers and no other values; it may have empty cells."""
+    distinct = {value if isinstance(value, str) else None for value in values}
+    return distinct <= {*_ANSWERS, ""} and bool(distinct - {""})
+
+
+class Answers(NamedTuple):
+    """Answers of n rows.
+
+    Attributes:
+        values: accept, reject, ignore or "".
+        texts: the text or pair of texts of each row.
+    """
+
+    values: Sequence[str]
+    texts: Sequence[Text]
+
+
+class AnsweredCells(NamedTuple):
+    """Label cells after the answers were applied.
+
+    Attributes:
+        cells: label cells of the rows that are left.
+        rows: their 0-based row numbers.
+        problem_type: problem type that the answers require, or the given one.
+    """
+
+    cells: LabelCells
+    rows: list[int]
+    problem_type: ProblemType | None
+
+
+def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType | None) -> AnsweredCells:
+    """Leave out rows without a usable answer, and log their number.
+
+    Multi-label data keeps one row per text, with the accepted labels; a text with rejected labels
+    only has none. Other data keeps accepted rows, because a rejected label is not another label.
+
+    Args:
+        cells: label cells of all rows, with lists as tuples.
+        answers: the rows' answers.
+        problem_type: problem type, None if the file decides it.
+
+    Raises:
+        InputError: no row is left.
+    """
+    file = _AnsweredFile(cells, answers)
+    if problem_type is None and (reason := file.find_multi_label_reason()):
+        LOG.info("%s: multi-label classification: %s", cells.path, reason)
+        problem_type = MULTI_LABEL
+    is_multi_label = problem_type is not None and problem_type.decoder.has_thresholds
+    labels_by_row = file.join_texts() if is_multi_label else file.accepted_cells()
+    rows = list(labels_by_row)
+    file.log(rows, is_multi_label)
+    if not rows:
+        counts = Counter(answers.values)
+        found = ", ".join(f"{count} {answer}" for answer, count in counts.items())
+        raise InputError(f"{cells.path}:{cells.lines[0]}: no row has the answer {ACCEPT} ({found}); check the file")
+    return AnsweredCells(replace(cells.take(rows), rows=list(labels_by_row.values())), rows, problem_type)
+
+
+class _AnsweredFile:
+    """A file's rows by answer. A binary row asks about a single label, as in {"label": "A"}."""
+
+    def __init__(self, cells: LabelCells, answers: Answers) -> None:
+        self._cells, self._answers = cells, answers
+        self._rows = {
+            answer: [row for row, value in enumerate(answers.values) if (value or ACCEPT) == answer]
+            for answer in _ANSWERS
+        }
+        has_single_labels = len(cells.columns) == 1 and not cells.separator
+        self._binary = {
+            answer: [row for row in rows if has_single_labels and isinstance(cells.rows[row][0], str)]
+            for answer, rows in self._rows.items()
+        }
+
+    def _label(self, row: int) -> str:
+        return str(self._cells.rows[row][0])
+
+    def _first_rows(self, answer: str) -> Mapping[tuple[Text, str], int]:
+        """Return the first binary row with an answer, by text and label."""
+        first: dict[tuple[Text, str], int] = {}
+        for row in self._binary[answer]:
+            if self._label(row):
+                first.setdefault((self._answers.texts[row], self._label(row)), row)
+        return first
+
+    def find_multi_label_reason(self) -> str:
+        """Return the reason why a text may have none or several labels, or ""."""
+        accepted = self._first_rows(ACCEPT)
+        labels = {label for _, label in (*accepted, *self._first_rows(REJECT))}
+        if len(labels) == 1 and accepted and self._binary[REJECT]:
+            return f"all answers are about the label {quote(labels.pop())}"
+        first_rows: dict[Text, int] = {}
+        for (text, _), row in accepted.items():
+            if text in first_rows:
+                lines = [self._cells.lines[first_rows[text]], self._cells.lines[row]]
+                return f"the text in lines {lines[0]} and {lines[1]} has two accepted labels"
+            first_rows[text] = row
+        return ""
+
+    def accepted_cells(self) -> dict[int, tuple]:
+        """Return the label cells of the accepted rows, by row."""
+        return {row: self._cells.rows[row] for row in self._rows[ACCEPT]}
+
+    def join_texts(self) -> dict[int, tuple]:
+        """Return the label cells of multi-label data: one row per text of binary rows."""
+        binary = {*self._binary[ACCEPT], *self._binary[REJECT]}
+        names_by_text: dict[Text, dict[str, None]] = {}
+        labels_by_row: dict[int, tuple] = {}
+        rows_by_text: dict[Text, int] = {}
+        for row in sorted({*self._rows[ACCEPT], *binary}):
+            if row not in binary:
+                labels_by_row[row] = self._cells.rows[row]
+                continue
+            text = self._answers.texts[row]
+            rows_by_text.setdefault(text, row)
+            names = names_by_text.setdefault(text, {})
+            if self._label(row) and is_accepted(self._answers.values[row]):
+                names[self._label(row)] = None
+            labels_by_row[rows_by_text[text]] = (tuple(names),)
+        return labels_by_row
+
+    def log(self, kept_rows: Sequence[int], is_multi_label: bool) -> None:
+        """Log the answers, the rows that are left out, and labels whose answers differ."""
+        path, lines = self._cells.path, self._cells.lines
+        counts = ", ".join(f"{len(rows)} {answer}" for answer, rows in self._rows.items() if rows)
+        used = {*self._rows[ACCEPT], *self._binary[REJECT]} if is_multi_label else set(kept_rows)
+        left_out = sorted(set(range(len(lines))) - used)
+        left = ""
+        if left_out:
+            count = (
+                f"{len(left_out)} row(s) {'without a label by these' if is_multi_label else 'that are not accepted'}"
+            )
+            left = f"; left out {count}, the first is line {lines[left_out[0]]}"
+        joined = f"; {len(used)} rows are about {len(kept_rows)} texts" if len(used) > len(kept_rows) else ""
+        LOG.info("%s: read Prodigy's answers: %s%s%s", path, counts, left, joined)
+        accepted, rejected = self._first_rows(ACCEPT), self._first_rows(REJECT)
+        both = [(lines[row], (lines[rejected[key]], key[1])) for key, row in accepted.items() if key in rejected]
+        if both:
+            line, (other_line, label) = both[0]
+            LOG.warning(
+                "%s:%d: warning: the label %s is accepted here, and rejected for the same text in line %d%s; accept "
+                "counts", path, line, quote(label), other_line, count_more(both),
+            )  # fmt: skip
+        unused = sorted({label for _, label in rejected} - {label for _, label in accepted})
+        if unused:
+            LOG.warning("%s: warning: no row is accepted with the label %s", path, list_names(unused))
