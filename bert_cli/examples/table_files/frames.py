@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.formats import PARQUET
+from bert_cli.examples.table_files.merged_cells import MergedRange, fill_merged_cells
 from bert_cli.examples.table_files.rows import Row, make_list_cell
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DIGITS = 15  # a sheet's significant digits
@@ -69,9 +67,10 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
                 name: pandas.read_excel(book, sheet_name=name, header=None, dtype=object, na_filter=False)
                 for name in selected
             }
+            filled = [name for name, frame in frames.items() if frame.size]
+            ranges = book.book.get_sheet_by_name(filled[0]).merged_cell_ranges if len(filled) == 1 else []
     except CalamineError as error:
         raise InputError(f"{path}: cannot be read as a workbook: {error}; is it protected by a password?") from None
-    filled = [name for name, frame in frames.items() if frame.size]
     refuse_if(
         len(filled) > 1,
         f"{path}: holds {len(filled)} sheets with rows, {list_some([quote(name) for name in filled])}; "
@@ -81,7 +80,11 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
         return Frame(None, [])
     if len(visible) > 1:
         LOG.info("%s: took the sheet %s", path, quote(filled[0]))
-    return Frame(None, _sheet_rows(frames[filled[0]]))
+    cells = [
+        [_format_sheet_cell(value) for value in row] for row in frames[filled[0]].itertuples(index=False, name=None)
+    ]
+    fill_merged_cells(path, cells, None if ranges is None else [MergedRange(*first, *last) for first, last in ranges])
+    return Frame(None, _sheet_rows(cells))
 
 
 def _check_is_workbook(path: str, local_path: str) -> None:
@@ -114,10 +117,9 @@ def _select_sheets(
     raise InputError(f"--sheet={sheet}: {path} has the sheets {list_some([quote(name) for name in names])}")
 
 
-def _sheet_rows(frame: "pd.DataFrame") -> list[Row]:
+def _sheet_rows(cells: Sequence[Sequence[str]]) -> list[Row]:
     """Return a sheet's rows without empty rows and columns."""
-    cells = [[_format_sheet_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-    used = [column for column in range(frame.shape[1]) if any(row[column].strip() for row in cells)]
+    used = [column for column in range(len(cells[0])) if any(row[column].strip() for row in cells)]
     rows = [Row(number, [row[column] for column in used]) for number, row in enumerate(cells, start=1)]
     return [row for row in rows if any(map(str.strip, row.cells))]
 

@@ -20,13 +20,13 @@ from bert_cli.examples.table_files.rows import Row
 _DIGITS = re.compile(r"\d+")
 _MAX_SHAPES = 3  # shapes of values in a column of ids, dates or numbers
 _MAX_VALUES = 1000  # distinct values to count in a column of categories
-_MIN_LINES = 4  # lines whose number of cells alone is a reason for a warning
+_MIN_LINES = 4  # this many lines with the table's number of cells are a reason for a warning
 _MIN_SHARE = 0.8  # lines that must fit the table
 _CERTAIN, _POSSIBLE, _CONTRADICTION = "certain", "possible", "contradiction"
 
 
 class _Suspect(NamedTuple):
-    """A row whose lines all have the same number of cells, if quotes are read literally.
+    """A row with lines that all have the same number of cells, if quotes are read literally.
 
     Attributes:
         line: its first line.

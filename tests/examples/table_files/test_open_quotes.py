@@ -80,7 +80,7 @@ def test_labels_or_ids_of_lines_are_evidence(tmp_path, labels, columns, first, l
     path.write_text(with_stray_quotes(write_rows(labeled(labels, columns=columns)), first, last))
     line = int(first.split()[-1]) + 1
     if labels[0] == "1" and first.startswith("I hated"):
-        # Two numbers may be part of a text.
+        # A text may contain two numbers.
         assert len(read(path)) == 23
     else:
         assert refusal(path).startswith(f"{path}:{line}: a quote opens here")
