@@ -1,6 +1,7 @@
 """File names in run and model directories, and marks in texts and flags, that modules share."""
 
 import csv
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -34,6 +35,15 @@ def read_name(text: str) -> str:
 def write_name(name: str) -> str:
     """Return a name as `read_name` reads it: in CSV quotes if it is empty or begins with a quote."""
     return quote_name(name) if not name or name.startswith('"') else name
+
+
+def find_label_problem(label: str) -> str:
+    """Return why labels.txt, which has one label per line, cannot hold a label; "" if it can."""
+    if re.search(r"[\r\n]", label):
+        return "has a line end; replace it by a space"
+    if re.search("[\0\ud800-\udfff]", label):
+        return "has a NUL character or half of a surrogate pair; remove it"
+    return "begins with a byte-order mark; remove it" if label.startswith("\ufeff") else ""
 
 
 def shard_name(name: str, number: int, count: int) -> str:

@@ -3,11 +3,10 @@
 This module does not import TensorFlow.
 """
 
-import re
-
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NEXT_SENTENCE, TAGGER
 from bert_cli.base.log import LOG
+from bert_cli.base.names import find_label_problem
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
@@ -126,8 +125,8 @@ def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
             f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
         )
     for number, label in enumerate(labels):
-        # Refuse line breaks, which names in config.json may have: labels.txt has one label per line.
-        if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
+        # Names in config.json may have line ends.
+        if not label or find_label_problem(label) or label in labels[:number]:
             raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 
 

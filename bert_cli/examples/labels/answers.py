@@ -1,7 +1,7 @@
 """Answers from Prodigy: which labels of a file annotators accepted, rejected or ignored.
 
-An accepted record has its label. A rejected one does not have it, but may have other labels. An ignored one is left out. A record without an answer was not made by Prodigy, so its label
-counts.
+An accepted record has its label. A rejected one does not have it, but may have other labels. An
+ignored one is left out. A record without an answer was not made by Prodigy, so its label counts.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ def is_answer(value: object) -> bool:
 
 
 def is_accepted(answer: object) -> bool:
-    """Return whether a record's annotations count; the answer is None or "" if it has none."""
+    """Return whether a record's annotations count: they are accepted, or nobody answered."""
     return answer in (None, "", ACCEPT)
 
 
@@ -68,8 +68,8 @@ class AnsweredCells(NamedTuple):
 def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType | None) -> AnsweredCells:
     """Leave out rows without a usable answer, and log their number.
 
-    Multi-label data keeps one row per text, with the accepted labels; a text with rejected labels
-    only has none. Other data keeps accepted rows, because a rejected label is not another label.
+    Multi-label data keeps one row per text, with the accepted labels, which may be (). Other data
+    keeps accepted rows, because a rejected row does not have another label.
 
     Args:
         cells: label cells of all rows, with lists as tuples.
@@ -121,7 +121,7 @@ class _AnsweredFile:
         return first
 
     def find_multi_label_reason(self) -> str:
-        """Return the reason why a text may have none or several labels, or ""."""
+        """Return the reason why each text has any number of labels, or ""."""
         accepted = self._first_rows(ACCEPT)
         labels = {label for _, label in (*accepted, *self._first_rows(REJECT))}
         if len(labels) == 1 and accepted and self._binary[REJECT]:
@@ -157,7 +157,7 @@ class _AnsweredFile:
         return labels_by_row
 
     def log(self, kept_rows: Sequence[int], is_multi_label: bool) -> None:
-        """Log the answers, the rows that are left out, and labels whose answers differ."""
+        """Log the answers, the rows that are left out, and labels with different answers."""
         path, lines = self._cells.path, self._cells.lines
         counts = ", ".join(f"{len(rows)} {answer}" for answer, rows in self._rows.items() if rows)
         used = {*self._rows[ACCEPT], *self._binary[REJECT]} if is_multi_label else set(kept_rows)

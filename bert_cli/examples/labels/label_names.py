@@ -3,11 +3,12 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
+from bert_cli.base.names import find_label_problem
 from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells
@@ -56,6 +57,7 @@ def find_label_names(
     """
     column_labels = problem_type.reader.labels_from_columns(cells)
     if column_labels is not None:
+        check_column_names(cells.path, column_labels)
         return column_labels
     names_and_lines = [
         (name, line)
@@ -64,7 +66,7 @@ def find_label_names(
         if name
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
-    # A single label can be learned if a text may also have none, and some texts have none.
+    # A single label can be learned if some texts are without labels.
     min_labels = 1 if problem_type.decoder.has_thresholds and len(names_and_lines) < len(cells.rows) else 2
     if len(row_counts) < min_labels:
         problem = f"has the label {quote(next(iter(row_counts)))}" if row_counts else ""
@@ -92,6 +94,13 @@ def find_label_names(
             cells.path, first_lines[name], quote(name), hint,
         )  # fmt: skip
     return labels
+
+
+def check_column_names(path: str, names: Sequence[str]) -> None:
+    """Raise InputError if labels.txt cannot hold a label that is the name of a column."""
+    for name in names:
+        if problem := find_label_problem(name):
+            raise InputError(f"{path}:1: the label column {quote(name)} {problem}")
 
 
 def refuse_texts(location: str, counts: Mapping[str, int], num_rows: int, advice: str) -> None:
@@ -143,14 +152,11 @@ def check_names(
         skips_unlabeled: whether --skip_unlabeled is given.
 
     Raises:
-        InputError: a name has a line end, or marks a missing label.
+        InputError: labels.txt cannot hold a name, or a name marks a missing label.
     """
-    # labels.txt has one label per line, so later runs could not read such a name.
-    broken = next((name for name in counts if "\n" in name or "\r" in name), None)
-    if broken is not None:
-        raise InputError(
-            f"{path}:{first_lines[broken]}: the label {quote(broken)} has a line end; replace it by a space"
-        )
+    for name in counts:
+        if problem := find_label_problem(name):
+            raise InputError(f"{path}:{first_lines[name]}: the label {quote(name)} {problem}")
     check_markers(path, counts, first_lines, skips_unlabeled)
     warn_about_look_alikes(path, counts)
 

@@ -7,11 +7,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.answers import Answers, apply_answers
-from bert_cli.examples.labels.label_names import find_label_names, warn_about_few_rows
+from bert_cli.examples.labels.label_names import check_column_names, find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.examples.labels.unlabeled import drop_unlabeled, find_labeled_rows
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
 
 
@@ -81,6 +81,8 @@ def read_labels(
         names = lists.index_names
         if names is None:
             names = find_label_names(lists.cells, problem_type, role.skips_unlabeled)
+        else:
+            check_column_names(cells.path, names)
     elif names is None and not role.keeps_rows:
         # A third-party model has no label names, and the rows do not show its output order.
         names = problem_type.reader.labels_from_columns(lists.cells)
@@ -93,10 +95,23 @@ def read_labels(
     parsed = problem_type.reader.parse(lists.cells, names or ())
     if role.decides_names:
         _warn_about_one_label(cells.path, problem_type, parsed)
+        _warn_about_empty_cells(lists.cells, problem_type)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label
     return FileLabels(problem_type, names or (), labels)
+
+
+def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> None:
+    """Log a warning if most rows of multi-label data have an empty cell, which may be a mistake."""
+    # An empty list, or a 0 per label, is written for a text without labels.
+    empty_lines = [line for line, row in zip(cells.lines, cells.rows, strict=True) if row == ("",)]
+    if problem_type.decoder.has_thresholds and 2 * len(empty_lines) > len(cells.rows):
+        LOG.warning(
+            "%s:%d: warning: %d of %d rows have an empty label cell, and are texts without labels; check the column, "
+            "such as for cells that apply to the rows below; %s",
+            cells.path, empty_lines[0], len(empty_lines), len(cells.rows), SKIP_ADVICE,
+        )  # fmt: skip
 
 
 def _warn_about_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.names import OUTSIDE
+from bert_cli.base.names import OUTSIDE, find_label_problem
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED, USUAL_FORM, NotationFlags, TagNotation, detect_notation
 
@@ -39,6 +39,7 @@ def convert_to_bio(
     sequences = file.tags
     _check_tags(file, _describe_json, _JSON_ADVICE)
     notation = detect_notation(sequences, flags, types)
+    _check_tags(file, _describe_broken_tag, "the tags are labels of the model, with one per line in labels.txt")
     _check_tags(file, notation.describe_problem, "correct it")
     if flags.outside is None and notation.outside != OUTSIDE:
         words = [tag for tags in sequences for tag in tags]
@@ -56,6 +57,12 @@ def convert_to_bio(
         replace(example, tags=notation.decode(tags)) for example, tags in zip(file.examples, sequences, strict=True)
     ]
     return replace(file, examples=tuple(examples)), notation
+
+
+def _describe_broken_tag(tag: str) -> str:
+    """Return a message if labels.txt cannot hold a tag, "" otherwise."""
+    problem = find_label_problem(tag)
+    return f"tag {quote(tag)} {problem}" if problem else ""
 
 
 def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:

@@ -44,6 +44,14 @@ def test_line_end_in_a_label_is_refused(name):
         find_label_names(column("neg", name, "neg", name), SINGLE_LABEL)
 
 
+def test_characters_that_labels_txt_cannot_hold():
+    with pytest.raises(InputError, match=r"^t.csv:3: the label 'a\\x00b' has a NUL character"):
+        find_label_names(column("neg", "a\0b"), SINGLE_LABEL)
+    cells = LabelCells("t.csv", [2, 3], [("0", "1"), ("1", "0")], ("rude", "very\nrude"), True)
+    with pytest.raises(InputError, match=r"^t.csv:1: the label column 'very\\nrude' has a line end"):
+        find_label_names(cells, MULTI_LABEL)
+
+
 def intents(count, rows=1):
     return [f"intent {number}" for number in range(count)] * rows
 

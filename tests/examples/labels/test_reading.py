@@ -110,3 +110,12 @@ def test_one_hot_columns_are_single_labels_if_a_flag_says_so():
 def test_columns_that_are_not_one_hot_are_refused_as_single_labels(row, message):
     with pytest.raises(InputError, match=message):
         read_labels(columns(("1", "0", "0"), row), SINGLE_LABEL, None, TRAIN)
+
+
+def test_most_cells_are_empty(caplog):
+    read_labels(column("a,b", "", "", "b", "", separator=","), None, None, TRAIN)
+    assert "t.csv:3: warning: 3 of 5 rows have an empty label cell" in caplog.text
+    caplog.clear()
+    read_labels(column(("a", "b"), (), (), ("b",), ()), None, None, TRAIN)
+    read_labels(column("a,b", "", "a", "b", separator=","), None, None, TRAIN)
+    assert "empty label cell" not in caplog.text

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
 from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
 from tests.examples.token_files.files import CONLL, error_of, write
@@ -32,6 +33,13 @@ def test_first_invalid_tag_is_reported_with_its_line(tmp_path):
     )
     path = write(tmp_path, '{"words": ["a", "b"], "tags": ["B-x", "x"]}', "a.jsonl")
     assert error_of(convert_to_bio, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
+
+
+def test_a_line_end_in_a_tag_is_refused(tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_text('{"words": ["a", "b"], "tags": ["O", "O"]}\n{"words": ["a"], "tags": ["B-x\\ny"]}\n')
+    file = read_token_file(str(path), TokenFlags())
+    assert error_of(convert_to_bio, file).startswith(f"{path}:2: tag 'B-x\\ny' has a line end")
 
 
 def test_labels_that_are_not_in_the_training_data(tmp_path):

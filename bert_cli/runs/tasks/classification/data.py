@@ -9,7 +9,9 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
+from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
+from bert_cli.base.names import find_label_problem
 from bert_cli.examples.choice import (
     AUTO,
     CHOICE_LABELS,
@@ -104,6 +106,9 @@ class DataReader:
         # With one label, there is something to learn only if a text may also have no label.
         if labels and len(labels) == 1 and not (problem_type and problem_type.decoder.has_thresholds):
             raise InputError(f"--labels={labels[0]}: two labels are needed, or --problem_type=multi_label")
+        for label in settings.encoding.labels or ():
+            if problem := find_label_problem(label):
+                raise InputError(f"--labels: the label {quote(label)} {problem}")
         self.settings, self.labels, self.tables = settings, labels, tables
         self.trained_columns = trained_columns
         self.skip_unlabeled = settings.missing_labels.skip_unlabeled
