@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from bert_cli import __version__
 from bert_cli.base.errors import InputError, explain_import, failed_import, refuse_if
-from bert_cli.base.formats import byte_size
+from bert_cli.base.formats import byte_size, list_some
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
@@ -54,7 +54,7 @@ _EXTRAS = {
 def check(settings: DoctorSettings, given_names: frozenset[str]) -> DoctorSettings:
     """Return the settings; raise InputError if they name several models."""
     models = settings.model.model
-    refuse_if(len(models) > 1, f"{' '.join(models)}: one model is looked at; name one")
+    refuse_if(len(models) > 1, f"{list_some(models)}: one model is looked at; name one")
     return settings
 
 

@@ -18,6 +18,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_some
 from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
@@ -36,7 +37,7 @@ def check(settings: ReportSettings, given_names: frozenset[str]) -> ReportSettin
     folders = settings.runs.runs
     # Compare resolved paths: two names may lead to the same directory.
     places = {files.resolve(folder) for folder in folders}
-    refuse_if(len(places) < len(folders), f"{' '.join(folders)}: a run is named twice; name each once")
+    refuse_if(len(places) < len(folders), f"{list_some(folders)}: a run is named twice; name each once")
     refuse_if(settings.files.output_file == STANDARD, "--output_file=-: a page is written to a file; give its name")
     return settings
 

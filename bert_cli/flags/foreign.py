@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 
 _LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max_steps and max_texts: 0.78)
+_MAX_NAMES = 20  # unknown flags in a message
 _LEAST_PREFIX = 4  # letters of an abbreviated flag
 _FLAG = re.compile(r"--(\w+)")
 _NEEDS_NONE = "it needs no flag here; leave it out"
@@ -192,15 +193,16 @@ def unknown_flags_message(
         ending: text to append if any name has no advice.
         argument_names: names of the command's arguments that are not flags.
     """
-    hints = {name: _argument_hint(name, argument_names) or _hint(name, flag_names) for name in names}
+    shown_names = names[:_MAX_NAMES]
+    hints = {name: _argument_hint(name, argument_names) or _hint(name, flag_names) for name in shown_names}
     end = "" if all(hints.values()) else ending
     if len(names) == 1:
         hint = hints[names[0]]
         separator = "; " if hint.endswith("?") else ": "
         return f"unknown flag --{names[0]}{separator + hint if hint else ''}{end}"
-    return (
-        f"unknown flags {', '.join(f'--{name}' + (f' ({hint})' if hint else '') for name, hint in hints.items())}{end}"
-    )
+    descriptions = [f"--{name}" + (f" ({hint})" if hint else "") for name, hint in hints.items()]
+    rest = len(names) - len(shown_names)
+    return f"unknown flags {', '.join(descriptions)}{f' and {rest} more' if rest else ''}{end}"
 
 
 def _argument_hint(name: str, argument_names: Collection[str]) -> str:

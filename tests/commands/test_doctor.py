@@ -68,7 +68,7 @@ def test_refusals(tmp_path, capfd):
     assert doctor.main([str(tmp_path / "no")]) == 1
     assert f"{tmp_path / 'no'}: no checkpoint there" in capfd.readouterr().err
     assert doctor.main(["a", "b"]) == 1
-    assert "a b: one model is looked at; name one" in capfd.readouterr().err
+    assert "a, b: one model is looked at; name one" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], ["--help"]])

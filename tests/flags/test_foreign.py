@@ -94,3 +94,8 @@ def test_message_about_several_flags():
     assert unknown_flags_message(["seed", "lr"], FLAGS["bert-tag"], "") == (
         "unknown flags --seed (the flag is --random_seed), --lr (the flag is --learning_rate)"
     )
+
+
+def test_many_unknown_flags_make_a_short_message():
+    message = unknown_flags_message([f"x{number}" for number in range(3000)], ["do_train"])
+    assert message.endswith("--x18, --x19 and 2980 more; --helpfull lists all flags")
