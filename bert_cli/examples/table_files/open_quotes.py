@@ -106,8 +106,9 @@ class MultiLineRows:
 
 
 def _describe(path: str, suspect: _Suspect, verdict: str, reason: str) -> str:
-    first = next(cell for row in suspect.rows for cell in row if cell.startswith('"'))
-    example = f'"""{first[1:20].rstrip()}…"'
+    # The open cell has an odd number of quotes.
+    opening = next(cell for cell in suspect.rows[0] if cell.count('"') % 2)
+    example = f'"""{opening[1:20].rstrip()}…"'
     certain = verdict == _CERTAIN
     return (
         f"{path}:{suspect.line}: {'' if certain else 'warning: '}a quote opens here and closes in line "
@@ -129,6 +130,7 @@ class _Column:
         self._values: set[str] = set()
         self._shapes: set[str] = set()
         self._last_number = -1
+        self._greatest_number = -1
 
     def add(self, value: str, is_first: bool) -> None:
         """Add a row's value; the first row may be a header."""
@@ -144,6 +146,7 @@ class _Column:
         if len(self._shapes) <= _MAX_SHAPES:
             self._shapes.add(_shape(value))
         number = _find_number(value)
+        self._greatest_number = max(self._greatest_number, number)
         self.is_ascending &= number > self._last_number
         self._last_number = number
 
@@ -189,10 +192,12 @@ class _Column:
         if len(repeated) == num_lines and not num_known and self.fits(values):
             if _follow(values, next_value):
                 return _CERTAIN, f"{examples} continue the numbers"
-            if self.is_ascending and self.num_rows > 1:
+            is_too_large = len(str(max(map(_find_number, values)))) > len(str(self._greatest_number))
+            if self.num_rows > 1 and (self.is_ascending or is_too_large):
                 return _CONTRADICTION, ""
             is_specific = len(_DIGITS.findall(values[0])) > 1 and not are_numbers
-            return _CERTAIN if is_specific else _POSSIBLE, f"{examples} look like the other rows"
+            is_certain = is_specific or num_lines > _MIN_LINES
+            return _CERTAIN if is_certain else _POSSIBLE, f"{examples} look like the other rows"
         if (self.has_categories and 2 * num_known < num_lines) or self.has_shape:
             return _CONTRADICTION, ""
         return "", ""
@@ -246,6 +251,9 @@ class _Table:
 
     def _is_plausible(self, suspect: _Suspect, columns: Sequence[_Column]) -> bool:
         """Return whether most lines have spaces and empty cells only if other rows have them."""
+        # A writer that quotes other cells, too, doubles quotes inside a text.
+        if any(map(_is_quoted, (*suspect.rows[0], *suspect.rows[-1]))):
+            return False
         # In a text, a space follows a comma, and a line may end in a comma.
         plausible = [
             all(
@@ -255,6 +263,10 @@ class _Table:
             for row in suspect.rows
         ]
         return sum(plausible) >= _MIN_SHARE * len(plausible)
+
+
+def _is_quoted(cell: str) -> bool:
+    return len(cell) > 1 and cell.startswith('"') and cell.endswith('"')
 
 
 def _shape(value: str) -> str:

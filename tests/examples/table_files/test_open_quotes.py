@@ -86,6 +86,27 @@ def test_labels_or_ids_of_lines_are_evidence(tmp_path, labels, columns, first, l
         assert refusal(path).startswith(f"{path}:{line}: a quote opens here")
 
 
+@pytest.mark.parametrize(("last", "is_refused"), [(5, False), (9, True)])
+def test_ids_without_an_order(tmp_path, caplog, last, is_refused):
+    path = tmp_path / "new.csv"
+    rows = [(1000 + 617 * number % 997, text) for number, (text, _) in enumerate(labeled())]
+    path.write_text(with_stray_quotes(write_rows(rows), "I hated it 3", labeled()[last][0]))
+    if is_refused:
+        assert refusal(path).startswith(f"{path}:4: a quote opens here and closes in line 10")
+    else:
+        assert len(read(path)) == 22
+        assert f"{path}:4: warning: a quote opens here and closes in line 6" in caplog.text
+
+
+def test_addresses_in_a_file_with_quotes_around_all_cells(tmp_path, caplog):
+    path = tmp_path / "new.csv"
+    rows = [(str(10000 + 37 * number % 997), f"Main Street 5\n{12000 + number},Berlin") for number in range(9)]
+    with path.open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert [tuple(row.cells) for row in read(path)] == rows
+    assert "warning" not in caplog.text
+
+
 def test_a_cell_up_to_the_end_of_the_file(tmp_path):
     path = tmp_path / "train.csv"
     path.write_text(with_stray_quotes(write_rows(labeled(columns="{label} {text}")), "I hated it 3", "A bore 23"))
