@@ -6,9 +6,8 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM
+from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, RANDOM
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_files import read_module_config
 from bert_cli.runs.loading.paths import named_or_builtin, pretrained_model
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.module_path import find_module
@@ -33,10 +32,9 @@ def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
 def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> CheckpointPath:  # noqa: B008
     """Return the checkpoint that a command uses without training it.
 
-    As in the original, a checkpoint in output_dir has priority over an --init_checkpoint from
-    another directory. It is the best one if the run kept that, or the newest one. But an
-    --init_checkpoint in output_dir, such as model.ckpt-<number>, is used as given. Ignored flags
-    are logged.
+    It is --init_checkpoint, or else the checkpoint in output_dir: the best one if the run kept
+    that, or the newest one. Commands that can train call `model_choice.choose_model` before, which
+    removes an --init_checkpoint that is only the run's start.
 
     Without output_dir, it is --init_checkpoint or --hub_module. Without model flags, it is the
     built-in pre-trained model.
@@ -51,16 +49,11 @@ def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: s
     """
     if not output_dir:
         return _pretrained(model, hub, default)
-    named = _named(model)
-    chosen = _trained(named, output_dir, model.strict)
-    if model_folder(output_dir) != output_dir and chosen != named:
+    if named := _named(model):
+        return named
+    chosen = _trained(output_dir, model.strict)
+    if model_folder(output_dir) != output_dir:
         LOG.info("%s: the best checkpoint of %s is taken", chosen.location, output_dir)
-    # Warn, because users expect that a flag is followed.
-    if named and chosen != named:
-        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    config_file = model.bert_config_file or chosen.companion(CONFIG)
-    if hub.hub_module and not (config_file and read_module_config(config_file)):
-        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
     return chosen
 
 
@@ -70,13 +63,12 @@ def folder_to_use(model: ModelFiles, output_dir: str) -> str:
     Args:
         model, output_dir: see `to_use`.
     """
-    if not output_dir:
-        return _named_folder(model) or _pretrained(model, Hub(), "").folder
-    folder = model_folder(output_dir)
-    named_folder = _named_folder(model)
-    if latest_checkpoint(folder) and not (named_folder and _belongs_to_run(named_folder, output_dir)):
+    if folder := named_folder(model):
         return folder
-    return named_folder or _trained(None, output_dir, strict=False).folder
+    if not output_dir:
+        return _pretrained(model, Hub(), "").folder
+    folder = model_folder(output_dir)
+    return folder if latest_checkpoint(folder) else _trained(output_dir, strict=False).folder
 
 
 def _has_flags(model: ModelFiles) -> bool:
@@ -91,7 +83,7 @@ def _named(model: ModelFiles) -> CheckpointPath | None:
     return find_checkpoint(model.init_checkpoint, strict=model.strict)
 
 
-def _named_folder(model: ModelFiles) -> str | None:
+def named_folder(model: ModelFiles) -> str | None:
     """Return the directory of the checkpoint in --init_checkpoint, or None."""
     path = model.init_checkpoint
     # Finding an undamaged checkpoint in a directory reads all of it, which also happens later.
@@ -111,19 +103,13 @@ def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
     return named_or_builtin(model.init_checkpoint, has_other_files, default, model.strict)
 
 
-def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> CheckpointPath:
-    """Return the run's checkpoint, or `named` if that belongs to the run or is the only one.
+def _trained(output_dir: str, strict: bool) -> CheckpointPath:
+    """Return the checkpoint of the run in output_dir; raise InputError if there is none.
 
     Args:
-        named: checkpoint in --init_checkpoint, or None.
         output_dir, strict: flag values.
-
-    Raises:
-        InputError: if there is no checkpoint.
     """
     latest = newest_undamaged(model_folder(output_dir), strict)
-    if named and (latest is None or _belongs_to_run(named.folder, output_dir)):
-        return named
     if latest is None:
         raise InputError(
             f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give "
@@ -132,12 +118,13 @@ def _trained(named: CheckpointPath | None, output_dir: str, strict: bool) -> Che
     return find_checkpoint(latest)
 
 
-def _belongs_to_run(checkpoint_folder: str, output_dir: str) -> bool:
+def belongs_to_run(checkpoint_folder: str, output_dir: str) -> bool:
     """Return whether checkpoints in a directory belong to the run in output_dir."""
     # Compare real paths: --output_dir may be a link, or relative.
     inner, outer = files.resolve(checkpoint_folder), files.resolve(output_dir)
     has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
-    return inner == outer or (has_subfolders and inner.startswith(outer + os.sep))
+    is_best = inner == os.path.join(outer, BEST)
+    return inner == outer or is_best or (has_subfolders and inner.startswith(outer + os.sep))
 
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.saved import read_remembered
 from bert_cli.runs.loading.checkpoints import folder_to_use
+from bert_cli.runs.loading.model_choice import choose_model
 from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.devices import check_cluster
 
@@ -21,10 +22,11 @@ def complete(settings: Any, given_names: Collection[str], kept: Collection[str] 
         kept: more flags that are not replaced.
 
     Raises:
-        InputError: if there is no trained model, or an inference engine runs in a cluster.
+        InputError: if there is no trained model, if flags name two models, or an inference engine runs in a cluster.
     """
     check_cluster(settings.devices)
     if not settings.phases.do_train:
+        settings = choose_model(settings, given_names)
         folder = folder_to_use(settings.model, settings.phases.output_dir)
         settings = replace_values(settings, read_remembered(type(settings), folder, {*given_names, *kept}))
     return with_frozen_encoder(settings)

@@ -76,14 +76,11 @@ def test_a_named_checkpoint_of_the_run_is_used_as_given(run, tmp_path, caplog):
     assert caplog.messages == []
 
 
-def test_ignored_flags_are_a_warning(run, tmp_path, caplog):
+def test_a_named_checkpoint_comes_before_the_run_in_output_dir(run, tmp_path, caplog):
     other = make_run(tmp_path / "other", 9)
-    assert to_use(model(other), Hub(hub_module="module"), str(run)).location == str(run / "model.ckpt-4")
-    assert caplog.messages == [
-        f"warning: {run}/model.ckpt-4 comes first, --init_checkpoint is not used",
-        f"warning: {run}/model.ckpt-4 comes first, --hub_module is not used",
-    ]
-    assert folder_to_use(model(other), str(run)) == str(run)
+    assert to_use(model(other), Hub(hub_module="module"), str(run)).location == str(other / "model.ckpt-9")
+    assert folder_to_use(model(other), str(run)) == str(other)
+    assert caplog.messages == []
 
 
 def test_a_named_checkpoint_is_used_without_a_trained_one(run, tmp_path):
