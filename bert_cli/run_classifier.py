@@ -46,6 +46,9 @@ from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import check_shards
 from bert_cli.settings.classification import ClassifySettings
 
+# Files of the training run that are not used if this flag names other data.
+_REPLACED = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_split": ("dev_file",)}
+
 
 def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySettings:
     """Return the settings, completed from a training run's flags.txt.
@@ -53,7 +56,7 @@ def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySe
     Raise InputError for flags that conflict with files, or without any data.
     """
     check_shards(settings, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
-    settings = complete(settings, given_names)
+    settings = complete(settings, given_names, _REPLACED)
     data, new = settings.data, settings.new
     # The training files' header does not determine whether another file has one.
     header = data.predict_header or (data.header if "header" in given_names else "auto")

@@ -34,8 +34,8 @@ from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, with_stride
 
-# Flags from the training run that are dropped if another data_dir is used.
-_FILES = ("data_dir", "dev_file", "test_file")
+# Files of the training run that are not used if this flag names other data.
+_REPLACED = {"data_dir": ("dev_file", "test_file")}
 
 
 def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
@@ -45,7 +45,7 @@ def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
     """
     if settings.files.input_file:
         check_table_flags(given_names - {"header"}, is_table(settings.files.input_file))
-    settings = complete(settings, given_names, _FILES if "data_dir" in given_names else ())
+    settings = complete(settings, given_names, _REPLACED)
     return with_stride(settings)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
 from bert_cli.api.results.page import Page
 from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
@@ -18,10 +19,12 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import show_log
+from bert_cli.base.names import CONFIG
 from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
+from bert_cli.model.config_files import read_module_config
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import ForkedLock
@@ -104,6 +107,25 @@ class Training:
         return result
 
 
+# Options of a training that `load` takes, too, and that the run's files do not hold.
+_FOR_PREDICTIONS = ("precision", "engine", "hub_module", "decoding", "n_best_size", "max_answer_length")
+
+
+def _options_for_predictions(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return the arguments of `load` for a trained model.
+
+    Args:
+        options: flag values from the caller of the training.
+        folder: the run's directory.
+    """
+    names = [name for name in _FOR_PREDICTIONS if options.get(name) is not None]
+    config_file = find_model(folder).companion(CONFIG)
+    # The checkpoints of a run from a BERT module need no module.
+    if not (config_file and read_module_config(config_file)):
+        names = [name for name in names if name != "hub_module"]
+    return {name: options[name] for name in names}
+
+
 class TrainableModel(SavableModel):
     """Base class for models that can be trained.
 
@@ -153,9 +175,8 @@ class TrainableModel(SavableModel):
     def _load_trained(cls: type[Model], training: Training) -> Model:
         """Train as the command does, and load the trained model."""
         model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
-        options = training.options
         with training.run() as (report, folder):
-            model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
+            model = model_class.load(folder, **_options_for_predictions(training.options, folder))
         if training.output_dir is None:
             delete_with(model, folder)
         model.report = report

@@ -14,7 +14,7 @@ from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
 from bert_cli.flags.option import Flag, every_flag, flag_named
 from bert_cli.flags.paths import expand_home
-from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables
+from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables, without_overridden
 
 _UNDEFOK = "undefok"  # absl's flag with the names of flags to ignore if they are unknown
 # Messages of absl and Python, as regular expressions, and plain replacements.
@@ -52,7 +52,7 @@ def parse(settings_class: type, arguments: Sequence[str]) -> tuple[dict[str, Any
             or its environment variable.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
-    expanded = read_flagfiles(arguments, flags)
+    expanded = without_overridden(read_flagfiles(arguments, flags), flags)
     if prefix := prefix_of(settings_class):
         expanded = with_variables(expanded, flags, prefix)
     try:

@@ -6,9 +6,10 @@ log reports it. A value in CSV quotes, for example a name with a comma, keeps th
 
 If Settings have an `environment_prefix`, the parser uses environment variables such as
 BERT_SERVE_PORT for --port. A flag on the command line overrides its variable, and a variable
-overrides a flag file.
+overrides a flag file. A flag on the command line also overrides a flag file that follows it.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -188,6 +189,21 @@ def variables_as_flags(names: Iterable[str], prefix: str) -> list[str]:
     return [f"--{name}={value}" for name, value in variables.items() if value]
 
 
+def without_overridden(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> list[Argument]:
+    """Return the arguments without those from flag files that the command line gives, too.
+
+    Values of flags that take several, or that must be given once, are kept.
+
+    Args:
+        arguments: arguments of the command line and, with a place, of flag files.
+        flags: the command's flags by name.
+    """
+    texts = (argument.text for argument in arguments if not argument.place)
+    names = _names(itertools.takewhile(lambda text: text != "--", texts), flags)
+    single = {name for name in names if not (flags[name].option.repeated or flags[name].option.repeat_advice)}
+    return list(_without(arguments, flags, single, only_files=True))
+
+
 def with_variables(arguments: Sequence[Argument], flags: Mapping[str, Flag], prefix: str) -> list[Argument]:
     """Return the arguments with those from environment variables in front.
 
@@ -237,12 +253,21 @@ def _names(arguments: Iterable[str], flags: Mapping[str, Flag]) -> Iterator[str]
             yield flag.name
 
 
-def _without(arguments: Sequence[Argument], flags: Mapping[str, Flag], names: set[str]) -> Iterator[Argument]:
-    """Yield the arguments without some flags and their values."""
+def _without(
+    arguments: Sequence[Argument], flags: Mapping[str, Flag], names: set[str], only_files: bool = False
+) -> Iterator[Argument]:
+    """Yield the arguments without some flags and their values.
+
+    Args:
+        arguments: arguments of the command line and, with a place, of flag files.
+        flags: the command's flags by name.
+        names: flags to leave out.
+        only_files: whether flags on the command line are kept.
+    """
     rest = iter(arguments)
     for argument in rest:
         flag = flag_named(argument.text, flags) if argument.text.startswith("-") else None
-        if flag is None or flag.name not in names:
+        if flag is None or flag.name not in names or (only_files and not argument.place):
             yield argument
         elif "=" not in argument.text and flag.value_type is not bool:
             next(rest, None)

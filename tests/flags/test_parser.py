@@ -107,6 +107,9 @@ def test_a_flag_file(tmp_path):
     values, given_names = parse(Settings, [f"--flagfile={path}", "--steps=4"])
     assert values == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": False}
     assert given_names == {"steps", "labels", "fast"}
+    # The command line wins, also before the file.
+    after = parse(Settings, ["--steps", "4", "--fast", f"--flagfile={path}"])[0]
+    assert after == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": True}
     path.write_bytes(b"--input_file=\xff\n")
     with pytest.raises(InputError, match=r"flags\.txt:1: is not UTF-8"):
         parse(Settings, [f"--flagfile={path}"])

@@ -25,10 +25,20 @@ def test_prediction_uses_the_values_of_the_training(run):
     assert complete(settings_of(run, do_predict=True), ()).encoding.max_seq_length == 37
 
 
-def test_given_and_kept_flags_are_not_replaced(run):
+def test_given_flags_are_not_replaced(run):
     settings = settings_of(run, do_predict=True)
     assert complete(settings, ("max_seq_length",)).encoding.max_seq_length == 99
-    assert complete(settings, (), kept=("max_seq_length",)).encoding.max_seq_length == 99
+
+
+@pytest.mark.parametrize(("data_dir", "expected"), [("/data/new", None), ("/data/old", "/data/dev.txt")])
+def test_a_given_flag_replaces_remembered_files(data_dir, expected, run):
+    """Unless the training was given the same value, together with these files."""
+    with (run / "flags.txt").open("a") as file:
+        file.write("--data_dir=/data/old\n--dev_file=/data/dev.txt\n")
+    settings = settings_of(run, do_eval=True, data_dir=data_dir)
+    data = complete(settings, ("data_dir",), {"data_dir": ("dev_file",)}).data
+    assert (data.data_dir, data.dev_file) == (data_dir, expected)
+    assert complete(settings_of(run, do_eval=True), (), {"data_dir": ("dev_file",)}).data.dev_file == "/data/dev.txt"
 
 
 def test_training_does_not_read_flags_of_an_older_run(run):
