@@ -111,7 +111,7 @@ class Training:
 _FOR_PREDICTIONS = ("precision", "engine", "hub_module", "decoding", "n_best_size", "max_answer_length")
 
 
-def _options_for_predictions(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def options_for_predictions(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Return the arguments of `load` for a trained model.
 
     Args:
@@ -176,7 +176,7 @@ class TrainableModel(SavableModel):
         """Train as the command does, and load the trained model."""
         model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
         with training.run() as (report, folder):
-            model = model_class.load(folder, **_options_for_predictions(training.options, folder))
+            model = model_class.load(folder, **options_for_predictions(training.options, folder))
         if training.output_dir is None:
             delete_with(model, folder)
         model.report = report

@@ -254,7 +254,8 @@ def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, ov
 def test_taggers(options, tmp_path):
     sentences = [(["the", "old", "dog", "sees"], ["O", "B-X", "I-X", "O"]), (("a", "cat"), ("O", "B-X"))]
     options = options | {"train_batch_size": 1, "num_train_epochs": 40, "learning_rate": 0.01}
-    tagger = Tagger.train(sentences, dev=sentences, output_dir=tmp_path / "tagger", **options)
+    tagger = Tagger.train(sentences, dev=sentences, output_dir=tmp_path / "tagger", decoding="viterbi", **options)
+    assert tagger.source.arguments["decoding"] == "viterbi"
     assert tagger.tag(["The old dog sees"])[0].tags == ("O", "B-X", "I-X", "O")
     assert tagger.report["eval"]["eval_f1"] == 100
     # The tagger's directory is refused by the other classes.

@@ -152,17 +152,6 @@ def test_an_older_checkpoint_of_the_output_dir_can_be_chosen(trained, classify):
     assert (trained / "test_results.tsv").read_bytes() == newest
 
 
-def test_trained_state_takes_precedence_over_init_checkpoint(trained, trained_once, classify):
-    newest = (trained / "test_results.tsv").read_bytes()
-    outcome = classify(
-        "--do_predict", f"--output_dir={trained}", f"--init_checkpoint={trained_once[0] / 'model.ckpt-20'}",
-        "--precision=float32",
-    )  # fmt: skip
-    assert outcome.code == 0
-    assert f"warning: {trained / 'model.ckpt-30'} comes first, --init_checkpoint is not used" in outcome.err
-    assert (trained / "test_results.tsv").read_bytes() == newest
-
-
 def test_byte_order_mark_and_crlf_change_nothing(trained, trained_flags, cola, classify):
     for path in cola.glob("*.tsv"):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))

@@ -8,7 +8,7 @@ import tarfile
 import numpy as np
 import pytest
 
-from bert_cli import convert_checkpoint, extract_features, run_classifier, run_squad, run_tagging
+from bert_cli import Classifier, convert_checkpoint, extract_features, run_classifier, run_squad, run_tagging
 from tests.commands import squad_run
 
 NAMES = ("input_word_ids", "input_mask", "input_type_ids")
@@ -90,6 +90,21 @@ def test_bert_module_equals_its_checkpoint(classify, start, modules, trained, tm
         assert np.array_equal(value, tensors_by_name["archive"][key]), key
     predict_outcome = classify("--do_predict", f"--output_dir={tmp_path / 'archive'}", "--precision=float32")
     assert predict_outcome.code == 0, predict_outcome.err
+    # Google's way: the flags of the training, again.
+    for folder, handle in (("folder", modules), ("archive", tmp_path / "encoder.tar.gz")):
+        same_flags = (
+            "--do_predict",
+            f"--output_dir={tmp_path / folder}",
+            f"--hub_module={handle}",
+            "--precision=float32",
+        )
+        outcome = classify(*same_flags)
+        assert outcome.code == 0, outcome.err
+        assert "not used" not in outcome.err
+    classify(same_flags[1], f"--hub_module={modules}", "--text=a dog").assert_refused("leave --hub_module out")
+    rows = [("a dog sees a cat", "1"), ("the farmer sings", "0")] * 4
+    python = Classifier.train(rows, hub_module=modules, num_train_epochs=1, max_seq_length=16, report=False)
+    assert python.labels == ("0", "1")
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import os
 import time
 from typing import TYPE_CHECKING, cast
 
@@ -11,13 +10,12 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import FLAGS, STANDARD
+from bert_cli.base.names import STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
-from bert_cli.flags.run_flags import read_flags
 from bert_cli.inference.engine import Network, PretrainingSums
 from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.metrics.pretraining import pretraining_metrics
@@ -32,7 +30,7 @@ from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
-from bert_cli.weights.path import CheckpointPath, model_folder
+from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
@@ -78,7 +76,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             stack.enter_context(splits["train"])
         if phases.do_eval and (task.eval_file or "train" not in splits):
             # Evaluate on held-out documents of the training text, but on all documents of another text.
-            training_flags = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
+            training_flags = model.saved_flags
             is_same_text = training_flags.get("input_file") == absolute_patterns(settings.files.input_file)
             eval_share = (
                 task.eval_share if is_same_text and "eval_file" not in training_flags and not task.eval_file else 0.0
