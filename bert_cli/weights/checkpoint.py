@@ -111,7 +111,7 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     if path.opened:
         return path.opened
     if path.kind == HUGGING_FACE:
-        return HuggingFaceReader(path.location)
+        return HuggingFaceReader(path.location, path.weights_name)
     # Import late: TensorFlow takes seconds, and h5py half a second.
     if path.kind == HUB:
         setup_tensorflow()

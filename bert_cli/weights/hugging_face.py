@@ -44,8 +44,9 @@ class _TensorFiles(Protocol):
     def read(self, name: str) -> np.ndarray: ...
 
 
-def _open_tensors(folder: str) -> _TensorFiles:
-    path = hugging_face_weights(folder) or os.path.join(folder, SAFETENSORS)
+def _open_tensors(folder: str, weights_name: str) -> _TensorFiles:
+    preferred_path = None if weights_name else hugging_face_weights(folder)
+    path = preferred_path or os.path.join(folder, weights_name or SAFETENSORS)
     if os.path.basename(path) != TF_MODEL:
         return SafetensorsFiles(path)
     # Import late: h5py takes half a second, and few directories need it.
@@ -57,9 +58,14 @@ def _open_tensors(folder: str) -> _TensorFiles:
 class HuggingFaceReader(Reader):
     """Reader for a Hugging Face directory, under Google's names; no code in it is executed."""
 
-    def __init__(self, folder: str):
-        """Open model.safetensors, its shards or tf_model.h5; raise InputError for a damaged file."""
-        self._tensors = _open_tensors(folder)
+    def __init__(self, folder: str, weights_name: str = ""):
+        """Open model.safetensors, its shards or tf_model.h5; raise InputError for a damaged file.
+
+        Args:
+            folder: the directory.
+            weights_name: the file to open; "" for the first of these.
+        """
+        self._tensors = _open_tensors(folder, weights_name)
         self.description = self._tensors.description
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []

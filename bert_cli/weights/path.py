@@ -45,6 +45,8 @@ class CheckpointPath:
         handle: name for messages if the location is not meaningful, for example for a module from
             an archive, or the built-in model.
         network: the network in an ELECTRA checkpoint (see weights.electra); "" for the first one.
+        weights_name: the file with the weights that a flag names in a Hugging Face directory; "" for
+            the preferred one.
         opened: reader that open_checkpoint returns, if the checkpoint has been opened before.
     """
 
@@ -52,6 +54,7 @@ class CheckpointPath:
     location: str
     handle: str | None = None
     network: str = ""
+    weights_name: str = ""
     opened: Reader | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
@@ -62,7 +65,8 @@ class CheckpointPath:
     @property
     def argument(self) -> str:
         """Return the path with which find_checkpoint finds this checkpoint."""
-        return f"{self.location}/{self.network}" if self.network else self.location
+        inner = self.network or self.weights_name
+        return f"{self.location}/{inner}" if inner else self.location
 
     @property
     def identity(self) -> str:
@@ -78,7 +82,9 @@ class CheckpointPath:
     def file(self) -> str:
         """Return the path to a file that is written together with the weights."""
         if self.kind == HUGGING_FACE:
-            return hugging_face_weights(self.location) or os.path.join(self.location, SAFETENSORS)
+            name = self.weights_name or SAFETENSORS
+            preferred_path = None if self.weights_name else hugging_face_weights(self.location)
+            return preferred_path or os.path.join(self.location, name)
         return self.location + {TF1: ".index", HUB: "/saved_model.pb"}.get(self.kind, "")
 
     @property
@@ -125,7 +131,10 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         return _find_in_folder(path, flag, strict)
     is_hugging_face = name in _HUGGING_FACE_FILES or _HUGGING_FACE_SHARD.fullmatch(name) or is_foreign(name)
     if is_hugging_face and files.exists(path):
-        return _hugging_face_folder(os.path.dirname(path) or ".", flag)
+        checkpoint = _hugging_face_folder(os.path.dirname(path) or ".", flag)
+        weights_name = SAFETENSORS_INDEX if _HUGGING_FACE_SHARD.fullmatch(name) else name
+        is_other = weights_name in _HUGGING_FACE_FILES and weights_name != os.path.basename(checkpoint.file)
+        return dataclasses.replace(checkpoint, weights_name=weights_name) if is_other else checkpoint
     if name.endswith(".h5") and files.exists(path):
         return CheckpointPath(KERAS, path)
     parent = os.path.dirname(path.rstrip("/"))

@@ -234,6 +234,8 @@ def test_tensorflow_weights_of_transformers_are_read_bit_for_bit(tmp_path, tiny_
             path = tensorflow_path(name)
             file[path] = values.T if path.endswith("kernel:0") else values
     reader = HuggingFaceReader(str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"of another model")
+    assert HuggingFaceReader(str(tmp_path), "tf_model.h5").shapes == reader.shapes
     assert (reader.unused, reader.description) == ([], str(tmp_path / "tf_model.h5"))
     assert {name: reader.read(name).tobytes() for name in reader.shapes} == {
         name: variable.numpy().tobytes() for name, variable in source.items()

@@ -142,17 +142,31 @@ def test_a_hugging_face_file_in_the_working_directory(folder):
     assert find_checkpoint("model.safetensors") == CheckpointPath(HUGGING_FACE, ".")
 
 
-@pytest.mark.parametrize(
-    "name", ["model.safetensors.index.json", "model-00001-of-00002.safetensors", "tf_model.h5", ""]
-)
 @pytest.mark.parametrize("weights", ["model.safetensors.index.json", "tf_model.h5", "model.safetensors"])
-def test_shards_and_tensorflow_weights_of_a_hugging_face_folder(folder, name, weights):
-    path = folder("config.json", weights, "tf_model.h5", *([name] if name else []))
-    checkpoint = find_checkpoint(os.path.join(path, name) if name else path)
-    assert checkpoint == CheckpointPath(HUGGING_FACE, path)
-    # A single safetensors file is preferred to shards, and shards to TensorFlow's file.
-    preferred = sorted({weights, name} & {"model.safetensors", "model.safetensors.index.json"}) or ["tf_model.h5"]
-    assert checkpoint.file == f"{path}/{preferred[0]}"
+def test_the_preferred_weights_of_a_hugging_face_folder(folder, weights):
+    """A single safetensors file is preferred to shards, and shards to TensorFlow's file."""
+    path = folder("config.json", weights, "tf_model.h5")
+    assert find_checkpoint(path) == CheckpointPath(HUGGING_FACE, path)
+    assert find_checkpoint(path).file == f"{path}/{weights}"
+
+
+@pytest.mark.parametrize(
+    ("name", "weights_name"),
+    [
+        ("model.safetensors", ""),
+        ("model.safetensors.index.json", "model.safetensors.index.json"),
+        ("model-00001-of-00002.safetensors", "model.safetensors.index.json"),
+        ("tf_model.h5", "tf_model.h5"),
+        ("pytorch_model.bin", ""),
+    ],
+)
+def test_a_named_weights_file_is_used_next_to_another(folder, name, weights_name):
+    path = folder(*{"config.json", "model.safetensors", name, weights_name or name})
+    checkpoint = find_checkpoint(os.path.join(path, name))
+    assert checkpoint == CheckpointPath(HUGGING_FACE, path, weights_name=weights_name)
+    assert checkpoint.file == f"{path}/{weights_name or 'model.safetensors'}"
+    assert find_checkpoint(checkpoint.argument) == checkpoint
+    assert checkpoint.companion("config.json") == f"{path}/config.json"
 
 
 def test_companions(folder):
