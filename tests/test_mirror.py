@@ -28,7 +28,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/tagger.py": "commands/test_api.py",
     "api/watching.py": "commands/test_callbacks.py",
     "runs/callbacks/observers.py": "commands/test_callbacks.py",
-    "api/training.py": "commands/test_api_training.py",
     "predicting/classifier.py": "commands/test_api.py",
     "predicting/decoder.py": "runs/tasks/classification/test_decoder.py",
     "predicting/tagger.py": "commands/test_tag.py",

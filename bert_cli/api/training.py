@@ -107,12 +107,12 @@ class Training:
         return result
 
 
-# Options of a training that `load` takes, too, and that the run's files do not hold.
+# Options that `load` takes, too, and that no file in the run's directory holds.
 _FOR_PREDICTIONS = ("precision", "engine", "hub_module", "decoding", "n_best_size", "max_answer_length")
 
 
 def options_for_predictions(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """Return the arguments of `load` for a trained model.
+    """Return arguments with which `load` opens a trained model.
 
     Args:
         options: flag values from the caller of the training.
@@ -120,7 +120,7 @@ def options_for_predictions(options: Mapping[str, Any], folder: str) -> dict[str
     """
     names = [name for name in _FOR_PREDICTIONS if options.get(name) is not None]
     config_file = find_model(folder).companion(CONFIG)
-    # The checkpoints of a run from a BERT module need no module.
+    # Checkpoints contain the weights from a BERT module.
     if not (config_file and read_module_config(config_file)):
         names = [name for name in names if name != "hub_module"]
     return {name: options[name] for name in names}

@@ -1,4 +1,4 @@
-"""Options of a training that the trained model is loaded with."""
+"""A trained model is loaded with options that its training was given."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.runs.loading.test_checkpoints import make_run
 
 
 @pytest.mark.parametrize("needs_module", [True, False])
-def test_options_that_the_files_of_a_run_do_not_hold(needs_module, tmp_path):
+def test_options_that_no_file_holds(needs_module, tmp_path):
     """A run from a BERT module needs the module no more."""
     run = make_run(tmp_path / "run", 2)
     config = dict.fromkeys(ModuleConfig.__dataclass_fields__, 4) | {"hub_module": "words"} if needs_module else {}

@@ -104,7 +104,7 @@ def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
 
 
 def _trained(output_dir: str, strict: bool) -> CheckpointPath:
-    """Return the checkpoint of the run in output_dir; raise InputError if there is none.
+    """Return the run's checkpoint in output_dir; raise InputError without one.
 
     Args:
         output_dir, strict: flag values.

@@ -19,9 +19,9 @@ _RESULT_FLAGS = ("do_eval", "do_predict")  # phases that write results into outp
 
 
 def choose_model(settings: Any, given_names: Collection[str]) -> Any:
-    """Return settings of a command that does not train, in which model flags name only the model to use.
+    """Return a command's settings, with model flags that name only the model to use.
 
-    A named model is used, and never a run in the default output_dir. If --output_dir is given, too,
+    The command does not train. A named model is used, and never a run in the default output_dir. If --output_dir is given, too,
     --init_checkpoint may name the model that its run started from. Google's scripts are called like
     this: with the same flags for training and for prediction. Then the run is used, and
     --init_checkpoint is removed. The same applies to --hub_module.
@@ -43,7 +43,7 @@ class _Choice:
     """A command's flags about models, and the run in its output_dir.
 
     Attributes:
-        run_folder: directory with the run's checkpoints; "" if output_dir has none.
+        run_folder: directory with the run's checkpoints; "" without a checkpoint in output_dir.
     """
 
     def __init__(self, settings: Any, given_names: Collection[str]):
@@ -77,10 +77,10 @@ class _Choice:
         if start.is_checkpoint(path, checkpoint):
             LOG.info("%s: the run in %s started from it, and is used", path, self._output_dir)
             return replace_values(self._settings, {"init_checkpoint": ""})
-        other = "give another --output_dir" if self._writes_results() else "leave --output_dir out"
+        alternative = "give another --output_dir" if self._writes_results() else "leave --output_dir out"
         raise InputError(
             f"--init_checkpoint={path} and --output_dir={self._output_dir} name two models: {self._output_dir} holds a "
-            f"run that started from {start.description}; leave --init_checkpoint out to use this run, or {other} to "
+            f"run that started from {start.description}; leave --init_checkpoint out to use this run, or {alternative} to "
             f"use {path}"
         )
 

@@ -23,7 +23,11 @@ class RunStart:
     """
 
     def __init__(self, folder: str):
-        """Read the files in a directory with a run's checkpoints; raise InputError for damaged ones."""
+        """Read a run's files; raise InputError if one is damaged.
+
+        Args:
+            folder: directory with the run's checkpoints.
+        """
         manifest = read_manifest(os.path.join(folder, MANIFEST)) or {}
         self.folder = folder
         self.is_known = _START in manifest

@@ -77,9 +77,9 @@ def test_a_named_checkpoint_of_the_run_is_used_as_given(run, tmp_path, caplog):
 
 
 def test_a_named_checkpoint_comes_before_the_run_in_output_dir(run, tmp_path, caplog):
-    other = make_run(tmp_path / "other", 9)
-    assert to_use(model(other), Hub(hub_module="module"), str(run)).location == str(other / "model.ckpt-9")
-    assert folder_to_use(model(other), str(run)) == str(other)
+    named_run = make_run(tmp_path / "named_run", 9)
+    assert to_use(model(named_run), Hub(hub_module="module"), str(run)).location == str(named_run / "model.ckpt-9")
+    assert folder_to_use(model(named_run), str(run)) == str(named_run)
     assert caplog.messages == []
 
 

@@ -21,8 +21,8 @@ def run(tmp_path):
 
 
 @pytest.fixture
-def other(tmp_path):
-    return started_from(make_run(tmp_path / "other", 9), None)
+def named_run(tmp_path):
+    return started_from(make_run(tmp_path / "named_run", 9), None)
 
 
 def started_from(folder, name):
@@ -37,43 +37,43 @@ def choose(**values):
 
 
 def choose_with_default_dir(folder, **values):
-    """Choose as in a directory in which the default output_dir is `folder`."""
+    """Choose as if `folder` were the default output_dir."""
     settings = build(ClassifySettings, {"output_dir": str(folder)} | values)
     return choose_model(settings, set(values))
 
 
-def test_a_named_model_is_used_although_the_default_directory_holds_a_run(run, other):
-    named = choose_with_default_dir(run, init_checkpoint=str(other), text="a film")
-    assert named.model.init_checkpoint == str(other)
+def test_a_named_model_is_used_although_the_default_directory_holds_a_run(run, named_run):
+    settings = choose_with_default_dir(run, init_checkpoint=str(named_run), text="a film")
+    assert settings.model.init_checkpoint == str(named_run)
 
 
 @pytest.mark.parametrize("phase", ["do_predict", "do_eval"])
-def test_results_of_a_named_model_are_not_mixed_with_another_run(phase, run, other, tmp_path):
+def test_results_of_a_named_model_are_not_mixed_with_another_run(phase, run, named_run, tmp_path):
     with pytest.raises(
-        InputError, match=f"^--init_checkpoint={other}: its results would .*{run}.* give another --output"
+        InputError, match=f"^--init_checkpoint={named_run}: its results would .*{run}.* give another --output"
     ):
-        choose_with_default_dir(run, init_checkpoint=str(other), **{phase: True})
-    free = choose_with_default_dir(tmp_path / "free", init_checkpoint=str(other), **{phase: True})
-    assert free.model.init_checkpoint == str(other)
+        choose_with_default_dir(run, init_checkpoint=str(named_run), **{phase: True})
+    free = choose_with_default_dir(tmp_path / "free", init_checkpoint=str(named_run), **{phase: True})
+    assert free.model.init_checkpoint == str(named_run)
 
 
-def test_two_models_are_refused(run, other):
+def test_two_models_are_refused(run, named_run):
     with pytest.raises(InputError) as raised:
-        choose(output_dir=run, init_checkpoint=other, text="a film")
-    assert f"--init_checkpoint={other} and --output_dir={run} name two models" in str(raised.value)
+        choose(output_dir=run, init_checkpoint=named_run, text="a film")
+    assert f"--init_checkpoint={named_run} and --output_dir={run} name two models" in str(raised.value)
     assert "started from random weights; leave --init_checkpoint out" in str(raised.value)
     assert "or leave --output_dir out" in str(raised.value)
     with pytest.raises(InputError, match="give another --output_dir to use"):
-        choose(output_dir=run, init_checkpoint=other, do_predict=True)
+        choose(output_dir=run, init_checkpoint=named_run, do_predict=True)
 
 
-def test_the_run_is_used_if_it_started_from_the_named_model(run, other, tmp_path, caplog):
+def test_the_run_is_used_if_it_started_from_the_named_model(run, named_run, tmp_path, caplog):
     caplog.set_level(logging.INFO)
-    started_from(run, other / "model.ckpt-9")
+    started_from(run, named_run / "model.ckpt-9")
     (tmp_path / "link").symlink_to(run)
     for folder in (run, tmp_path / "link"):
-        assert choose(output_dir=folder, init_checkpoint=other, do_predict=True).model.init_checkpoint == ""
-    assert caplog.messages[0] == f"{other}: the run in {run} started from it, and is used"
+        assert choose(output_dir=folder, init_checkpoint=named_run, do_predict=True).model.init_checkpoint == ""
+    assert caplog.messages[0] == f"{named_run}: the run in {run} started from it, and is used"
 
 
 def test_a_checkpoint_of_the_run_is_used_as_given(run, tmp_path):
@@ -85,27 +85,31 @@ def test_a_checkpoint_of_the_run_is_used_as_given(run, tmp_path):
             assert choose_with_default_dir(run, init_checkpoint=str(path), **values).model.init_checkpoint == str(path)
 
 
-def test_the_best_checkpoint_names_the_start_too(run, other):
-    best = started_from(make_run(run / "best", 2), other / "model.ckpt-9")
+def test_the_best_checkpoint_names_the_start_too(run, named_run):
+    best = started_from(make_run(run / "best", 2), named_run / "model.ckpt-9")
     (run / "best.json").write_text(json.dumps({"folder": best.name}))
-    assert choose(output_dir=run, init_checkpoint=other).model.init_checkpoint == ""
+    assert choose(output_dir=run, init_checkpoint=named_run).model.init_checkpoint == ""
 
 
-def test_a_named_model_is_used_without_a_run(other, tmp_path):
-    assert choose(output_dir=tmp_path / "new", init_checkpoint=other, do_eval=True).model.init_checkpoint == str(other)
+def test_a_named_model_is_used_without_a_run(named_run, tmp_path):
+    assert choose(output_dir=tmp_path / "new", init_checkpoint=named_run, do_eval=True).model.init_checkpoint == str(
+        named_run
+    )
 
 
-def test_random_weights_are_no_model_to_use(run, other):
+def test_random_weights_are_no_model_to_use(run, named_run):
     assert choose(output_dir=run, init_checkpoint="random").model.init_checkpoint == ""
-    started_from(run, other / "model.ckpt-9")
-    with pytest.raises(InputError, match=f"random is a start for training, and the run in {run} started from {other}"):
+    started_from(run, named_run / "model.ckpt-9")
+    with pytest.raises(
+        InputError, match=f"random is a start for training, and the run in {run} started from {named_run}"
+    ):
         choose(output_dir=run, init_checkpoint="random")
 
 
-def test_a_run_without_run_json_is_another_model(run, other):
+def test_a_run_without_run_json_is_another_model(run, named_run):
     (run / "run.json").unlink()
     with pytest.raises(InputError, match="a run that started from an unknown model; leave --init_checkpoint out"):
-        choose(output_dir=run, init_checkpoint=other)
+        choose(output_dir=run, init_checkpoint=named_run)
 
 
 def test_a_module_that_the_run_started_from(run, tmp_path):
