@@ -16,7 +16,7 @@ from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import metric_card
 
-_NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
+_NOT_COMPARED = {"files", "init_checkpoint_digest", "vocabulary", "training_data", "labels"}
 DATA_ROWS = ("training data", "evaluation data")
 _SUSPECTS = "suspects"
 _SHOWN_SUSPECTS = 24

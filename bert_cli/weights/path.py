@@ -1,7 +1,9 @@
 """Finding a checkpoint from a path in a flag, without TensorFlow."""
 
 import dataclasses
+import functools
 import glob
+import hashlib
 import os
 import re
 
@@ -30,6 +32,7 @@ _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 # Weight files in a Hugging Face directory, in order of preference.
 _HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
 _HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
+_BLOCK = 1 << 20  # bytes that a digest reads at a time
 # Directories in a SavedModel for its own files, and for files that users add.
 _ASSETS = ("assets", "assets.extra")
 
@@ -189,6 +192,33 @@ def file_version(location: str) -> list[tuple[str, int, int]]:
     paths = [path for pattern in patterns for path in glob.glob(pattern)]
     states = [(path, os.stat(path)) for path in sorted(paths)]
     return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
+
+
+def content_digest(checkpoint: CheckpointPath) -> str | None:
+    """Return a digest of a checkpoint's weights; None for remote files and for shards.
+
+    It recognizes a checkpoint after its directory was renamed, moved or copied.
+    """
+    # The index of a TF1 checkpoint or a module has a checksum per tensor, so it is enough.
+    path = checkpoint.file
+    if checkpoint.kind == HUB:
+        path = os.path.join(checkpoint.location, "variables", "variables.index")
+    if os.path.basename(path) == SAFETENSORS_INDEX or files.is_remote(path) or not files.exists(path):
+        return None
+    digest = _file_digest(path, files.file_size(path), files.mtime_ns(path))
+    # The two networks in ELECTRA's checkpoint share a file.
+    return f"{digest}/{checkpoint.network}" if checkpoint.network else digest
+
+
+# A sweep asks for the same file in each trial.
+@functools.lru_cache(maxsize=8)
+def _file_digest(path: str, size: int, time_ns: int) -> str:
+    """Return the digest of a file with this size and time of change."""
+    sha256 = hashlib.sha256()
+    with files.open_binary(path) as file:
+        while block := file.read(_BLOCK):
+            sha256.update(block)
+    return sha256.hexdigest()[:16]
 
 
 def module_folder(folder: str) -> str | None:

@@ -6,11 +6,10 @@ from bert_cli.base import files
 from bert_cli.base.names import BEST, BUILTIN_MODEL, CHECKPOINT, FLAGS, MANIFEST, RANDOM
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.runs.loading.paths import PRETRAINED
-from bert_cli.runs.run_directory.manifest import read_manifest
-from bert_cli.weights.path import CheckpointPath, module_folder
+from bert_cli.runs.run_directory.manifest import START, START_DIGEST, read_manifest
+from bert_cli.weights.path import CheckpointPath, content_digest, module_folder
 
-_START = "init_checkpoint"  # its key in run.json; the name is the same for a tensorflow-hub module
-_START_FLAGS = (_START, "hub_module")
+_START_FLAGS = ("init_checkpoint", "hub_module")
 
 
 class RunStart:
@@ -30,9 +29,10 @@ class RunStart:
         """
         manifest = read_manifest(os.path.join(folder, MANIFEST)) or {}
         self.folder = folder
-        self.is_known = _START in manifest
-        name = manifest.get(_START)
+        self.is_known = START in manifest
+        name = manifest.get(START)
         self.name = name if isinstance(name, str) else None
+        self._digest = manifest.get(START_DIGEST)
         self._flags = read_flags(os.path.join(folder, FLAGS))
 
     @property
@@ -62,7 +62,7 @@ class RunStart:
         names = {_real_path(path), _real_path(checkpoint.argument)}
         if names & self._real_paths() or _is_in_folder(self.name, path):
             return True
-        return self._is_moved(checkpoint)
+        return self._digest == content_digest(checkpoint) if self._digest else self._is_moved(checkpoint)
 
     def is_module(self, handle: str) -> bool:
         """Return whether the run started from a tensorflow-hub module.
@@ -81,7 +81,10 @@ class RunStart:
         return {_real_path(path) for path in paths if path and path != RANDOM}
 
     def _is_moved(self, checkpoint: CheckpointPath) -> bool:
-        """Return whether the checkpoint is the run's start in a directory that was moved since."""
+        """Return whether the checkpoint is the run's start in a directory that was moved since.
+
+        This is for runs without a digest, which older versions and runs from shards do not have.
+        """
         if self.name is None or files.is_remote(self.name) or _exists(self.name):
             return False
         # The directory was moved alone, with an unchanged name, or with the run next to it.

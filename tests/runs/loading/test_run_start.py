@@ -8,6 +8,7 @@ import pytest
 from bert_cli.base.names import BUILTIN_MODEL
 from bert_cli.runs.loading import run_start
 from bert_cli.runs.loading.run_start import RunStart
+from bert_cli.runs.run_directory.manifest import model_manifest
 from bert_cli.weights.path import find_checkpoint
 from tests.runs.loading.test_checkpoints import make_run
 
@@ -74,6 +75,19 @@ def test_a_start_that_was_moved(moved, start, run_from, tmp_path):
     path = next(tmp_path.rglob("start"))
     assert is_start(folder, path / "model.ckpt-4")
     assert not is_start(folder, path / "model.ckpt-2")
+
+
+def test_a_start_that_was_renamed_or_copied(start, run_from, tmp_path, tiny_config):
+    """Its weights are recognized by their digest."""
+    folder = run_from(start / "model.ckpt-4")
+    manifest = model_manifest(tiny_config(), None, {}, find_checkpoint(str(start)))
+    (folder / "run.json").write_text(json.dumps(manifest))
+    shutil.copytree(start, tmp_path / "copy")
+    start.rename(tmp_path / "renamed")
+    assert is_start(folder, tmp_path / "copy")
+    assert is_start(folder, tmp_path / "renamed" / "model.ckpt-4")
+    (tmp_path / "copy" / "model.ckpt-4.index").write_bytes(b"other weights")
+    assert not is_start(folder, tmp_path / "copy")
 
 
 def test_a_run_that_was_moved(start, run_from, tmp_path):
