@@ -25,10 +25,10 @@ DECODINGS = ("argmax", "viterbi")
 TOP_K = 5  # default number of candidates for each [MASK]
 
 
-def read_shard(text: str) -> tuple[int, int] | None:
-    """Return (i, n) for the text i/n, or None for ALL; raise InputError for other texts."""
+def read_shard(text: str) -> tuple[int, int]:
+    """Return (i, n) for the text i/n, or (0, 1) for ALL; raise InputError for other texts."""
     if text == ALL:
-        return None
+        return 0, 1
     number, slash, count = text.partition("/")
     # Use isdecimal: int would also accept signs, spaces and underscores.
     if not (slash and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
@@ -56,8 +56,8 @@ class Files(FlagGroup, heading="Files"):
     shard: tuple[int, int] | None = transient_option(
         None,
         "shard of the input files for this process, as i/n; files are sorted by name, and i/n "
-        f"takes the files i, i + n, i + 2n, … from 0; {ALL} (the default) takes all files, or "
-        "with TF_CONFIG this process's shard; finished files are not computed again",
+        f"takes the files i, i + n, i + 2n, … from 0; {ALL}: all files; default: all files, or with "
+        "TF_CONFIG this process's shard; finished files are not computed again",
         read=read_shard,
         suggestions=(ALL,),
     )

@@ -8,7 +8,7 @@ from bert_cli.settings.groups import Inference, NewText, read_shard, read_thresh
 
 def test_shards():
     assert read_shard("2/4") == (2, 4)
-    assert read_shard("all") is None
+    assert read_shard("all") == (0, 1)
     for text in ("4/4", "-1/4", "1", "1/", " 1/4", "1_0/20"):
         with pytest.raises(
             InputError, match=r"^--shard=.*: i/n is needed, with i from 0 to n - 1 such as 0/4, or all$"

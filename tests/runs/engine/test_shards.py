@@ -50,7 +50,6 @@ def test_an_invalid_shard_is_refused(text):
 
 
 def test_each_shard_belongs_to_one_process(folder):
-    assert read_shard("all") is None
     assert unfinished_sources(make_plan(folder)) == ["part-0.txt", "part-1.txt", "part-2.txt"]
     assert unfinished_sources(make_plan(folder, read_shard("0/2"))) == ["part-0.txt", "part-2.txt"]
     assert unfinished_sources(make_plan(folder, (1, 2))) == ["part-1.txt"]
@@ -67,6 +66,7 @@ def test_processes_in_tf_config_share_the_shards(folder, monkeypatch):
 
     set_task("chief", index=0)
     assert unfinished_sources(make_plan(folder)) == ["part-0.txt", "part-2.txt"]
+    assert len(unfinished_sources(make_plan(folder, read_shard("all")))) == 3
     assert Devices().without_workers().distribution_strategy == "mirrored"
     set_task("worker", index=0)
     assert unfinished_sources(make_plan(folder)) == ["part-1.txt"]
