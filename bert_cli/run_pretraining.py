@@ -27,19 +27,39 @@ Examples:
       --output_dir=bert_output/pretrained
 """
 
+import os
+
+from bert_cli.base.names import FLAGS
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
+from bert_cli.flags.option import replace_values
+from bert_cli.flags.run_flags import read_flags
 from bert_cli.runs import driver
+from bert_cli.runs.loading.checkpoints import folder_to_use
 from bert_cli.runs.loading.completion import complete
-from bert_cli.runs.tasks.pretraining import PretrainingTask
+from bert_cli.runs.tasks.pretraining import PretrainingTask, absolute_patterns
 from bert_cli.settings.pretraining import PretrainSettings
 
 
 def check(settings: PretrainSettings, given_names: frozenset[str]) -> PretrainSettings:
     """Return the settings, completed from a training run's flags.txt; refuse too short sequences."""
     settings = complete(settings, given_names)
+    if not settings.phases.do_train and "eval_share" not in given_names:
+        settings = _with_trained_share(settings)
     check_max_seq_length(settings.encoding.max_seq_length, pairs=not settings.task.no_nsp)
     return settings
+
+
+def _with_trained_share(settings: PretrainSettings) -> PretrainSettings:
+    """Return the settings for an evaluation alone, with the share of documents that it holds out.
+
+    It uses held-out documents of the training text, but all documents of another text.
+    """
+    saved = read_flags(os.path.join(folder_to_use(settings.model, settings.phases.output_dir), FLAGS))
+    is_same_text = saved.get("input_file") == absolute_patterns(settings.files.input_file)
+    if is_same_text and "eval_file" not in saved:
+        return settings
+    return replace_values(settings, {"eval_share": 0.0})
 
 
 def run(settings: PretrainSettings) -> dict:

@@ -199,6 +199,9 @@ def test_documents_are_held_out_from_text(from_text, pretrain, tmp_path, run_fol
     assert run_folder(folder).eval_results() == pytest.approx(results, rel=1e-6)
     other_text = write_text(tmp_path / "other.txt", 5)
     assert "held out" not in pretrain("--do_eval", input_file=other_text).err
+    assert "2 of the documents are held out" in pretrain("--do_eval", input_file=other_text, eval_share=0.4).err
+    elsewhere = {"init_checkpoint": folder, "output_dir": tmp_path / "elsewhere"}
+    assert "3 of the documents are held out" in pretrain("--do_eval", input_file=path, **elsewhere).err
     assert pretrain("--do_eval", input_file=path, eval_file=other_text, num_train_steps=12).code == 0
 
 

@@ -75,12 +75,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             splits["train"] = splits["held_out"] = self._open_data("input_file", model, eval_share)
             stack.enter_context(splits["train"])
         if phases.do_eval and (task.eval_file or "train" not in splits):
-            # Evaluate on held-out documents of the training text, but on all documents of another text.
-            training_flags = model.saved_flags
-            is_same_text = training_flags.get("input_file") == absolute_patterns(settings.files.input_file)
-            eval_share = (
-                task.eval_share if is_same_text and "eval_file" not in training_flags and not task.eval_file else 0.0
-            )
+            eval_share = 0.0 if task.eval_file else task.eval_share
             flag = "eval_file" if task.eval_file else "input_file"
             splits["held_out"] = self._open_data(flag, model, eval_share)
             stack.enter_context(splits["held_out"])
