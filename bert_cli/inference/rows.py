@@ -223,7 +223,8 @@ class Predictor:
         every = max(1, len(features) // 4)
         is_shown = title is not None and not self.is_quiet
         max_tokens = batch_size * self.max_seq_length
-        with Progress(title or "", len(features), every=every, unit=unit, is_shown=is_shown) as progress:
+        progress = Progress(title or "", len(features), every=every, unit=unit, is_shown=is_shown, overlaps=True)
+        with progress:
             for rows, logits in self._compute(features, max_tokens, run):
                 yield rows, logits
                 progress.update(progress.position + len(rows))

@@ -3,6 +3,7 @@
 Multi-label metrics are in metrics/multi_label.py. scikit-learn and SciPy are imported lazily.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,8 @@ MAIN_METRICS = {
 # Metrics from losses_metrics, which every problem type has.
 LOSSES = ("eval_loss", "loss")
 CORRELATIONS = ("eval_pearson", "eval_spearman")
+# The metric that is of one label if there are two, see classification_metrics.
+BINARY_F1 = "eval_f1"
 
 # Modules for the metrics and for the baselines' linear models that take long to import.
 SLOW_PACKAGES = ("sklearn.metrics", "scipy.stats", "sklearn.feature_extraction.text", "sklearn.linear_model")
@@ -73,32 +76,52 @@ def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
 
 
 def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
-    """Return Matthews' correlation coefficient, -1…1.
-
-    It is 0 if all labels or all predictions are the same class.
-    """
+    """Return Matthews' correlation coefficient, -1…1; 0 if all predictions are the same class."""
     from sklearn.metrics import matthews_corrcoef
 
     if len(np.unique(label_ids)) < 2 or len(np.unique(predicted)) < 2:
-        return 0.0  # undefined; scikit-learn returns 0, too, but warns
+        return 0.0  # scikit-learn returns 0, too, but warns
     return float(matthews_corrcoef(label_ids, predicted))
 
 
-def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
-    """Return the F1 of class 1 for two classes, otherwise the mean F1 (macro F1) over classes.
+def roc_auc(label_ids: np.ndarray, probabilities: np.ndarray, positive: int | None) -> float:
+    """Return the area under the ROC curve of class `positive`, or else its mean over classes.
 
-    A class that is no example's label or prediction has no F1 and is left out.
+    The mean is over classes that some examples have and some do not, each against all others. The
+    area is NaN if all examples have the same class.
 
     Args:
         label_ids: int [n].
-        predicted: predicted classes, int [n].
-        num_labels: number of classes.
+        probabilities: float [n, labels].
+        positive: a class, or None.
     """
-    from sklearn.metrics import f1_score
+    from sklearn.metrics import roc_auc_score
 
-    # As in GLUE's MRPC and QQP, use the F1 of "is a paraphrase", not its mean with the other label.
-    classes = [1] if num_labels == 2 else None
-    return float(f1_score(label_ids, predicted, labels=classes, average="macro", zero_division=0))
+    if len(np.unique(label_ids)) < 2:
+        return math.nan
+    classes = np.unique(label_ids) if positive is None else [positive]
+    return float(np.mean([roc_auc_score(label_ids == label, probabilities[:, label]) for label in classes]))
+
+
+def undefined_scores(label_ids: np.ndarray, label_names: Sequence[str], positive: int | None) -> dict[str, str]:
+    """Return metrics of one label per text that no predictions can define: name -> reason.
+
+    A number for them, such as 0, would be the same for all predictions, and the first evaluation
+    would be the best one for ever.
+
+    Args:
+        label_ids: int [n], n > 0.
+        label_names: label names, in the order of label ids.
+        positive: the class that eval_f1 is of, None if it is the mean over classes.
+    """
+    classes = np.unique(label_ids)
+    reasons = {}
+    if len(classes) < 2:
+        reason = f"all rows of the evaluated data have the label {label_names[classes[0]]}"
+        reasons = {"eval_mcc": reason, "eval_roc_auc": reason}
+    if positive is not None and positive not in classes:
+        reasons["eval_f1"] = f"no row of the evaluated data has the label {label_names[positive]}"
+    return reasons
 
 
 def classification_metrics(
@@ -107,17 +130,21 @@ def classification_metrics(
     probabilities: np.ndarray,
     label_names: Sequence[str],
     batch_size: int,
+    positive: int | None = None,
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of an evaluation: float32 scalars, and the number of examples.
 
-    eval_accuracy  fraction of examples with their label as the most probable class (the first in a tie)
-    eval_loss      mean over examples
-    loss           mean over batches of the batch means; differs from eval_loss if the last batch is short
-    eval_mcc       see matthews_correlation
-    eval_f1        see f1
-    eval_examples  n
+    eval_accuracy     fraction of examples with their label as the most probable class (the first in a tie)
+    eval_loss         mean over examples
+    loss              mean over batches of the batch means; differs from eval_loss if the last batch is short
+    eval_mcc          see matthews_correlation
+    eval_f1           F1 of class `positive`, or eval_macro_f1 if it is None
+    eval_examples     n
+    eval_macro_f1     mean F1 over the classes that are an example's label or prediction
+    eval_weighted_f1  the same, weighted by the examples with the label
+    eval_roc_auc      see roc_auc
 
-    The first three are the original's.
+    The first three are the original's. Undefined metrics are left out, see undefined_scores.
 
     Args:
         label_ids: int [n], n > 0, in file order like the other arrays.
@@ -125,16 +152,33 @@ def classification_metrics(
         probabilities: float [n, labels].
         label_names: label names, in the order of label ids.
         batch_size: the original's batch size in evaluation, which changes its `loss`.
+        positive: the class that eval_f1 is of, None to average over classes.
+
+    Raises:
+        InputError: a probability is NaN.
     """
-    label_ids = np.asarray(label_ids)
+    from sklearn.metrics import f1_score
+
+    check_numbers(probabilities)
+    label_ids, probabilities = np.asarray(label_ids), np.asarray(probabilities)
     # Use argmax, which takes the first class in a tie.
-    predicted = np.asarray(probabilities).argmax(axis=1)
-    return {
+    predicted = probabilities.argmax(axis=1)
+
+    def f1(average: str, classes: list[int] | None = None) -> np.float32:
+        return np.float32(f1_score(label_ids, predicted, labels=classes, average=average, zero_division=0))
+
+    metrics = {
         "eval_accuracy": np.float32((predicted == label_ids).mean()),
         "eval_mcc": np.float32(matthews_correlation(label_ids, predicted)),
-        "eval_f1": np.float32(f1(label_ids, predicted, len(label_names))),
+        # As in GLUE's MRPC and QQP, use the F1 of "is a paraphrase", not its mean with the other label.
+        "eval_f1": f1("macro", None if positive is None else [positive]),
         **losses_metrics(losses, batch_size),
+        "eval_macro_f1": f1("macro"),
+        "eval_weighted_f1": f1("weighted"),
+        "eval_roc_auc": np.float32(roc_auc(label_ids, probabilities, positive)),
     }
+    undefined = undefined_scores(label_ids, label_names, positive)
+    return {name: value for name, value in metrics.items() if name not in undefined}
 
 
 def choice_metrics(

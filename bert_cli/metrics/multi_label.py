@@ -80,6 +80,22 @@ def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
     return np.array([values[name] for name in label_names], np.float64)
 
 
+def undefined_scores(label_ids: np.ndarray) -> dict[str, str]:
+    """Return metrics that no predictions can define: name -> reason.
+
+    Args:
+        label_ids: 0 or 1, [n, labels], n > 0.
+    """
+    is_present = np.asarray(label_ids) > 0
+    if not is_present.any():
+        names = ("eval_micro_f1", "eval_macro_f1", "eval_roc_auc", "eval_roc_auc_micro", "eval_average_precision")
+        return dict.fromkeys(names, "no row of the evaluated data has a label")
+    reason = "each label is in all rows of the evaluated data or in none"
+    names = ("eval_roc_auc_micro",) if is_present.all() else ()
+    is_constant = (is_present.all(axis=0) | ~is_present.any(axis=0)).all()
+    return dict.fromkeys(("eval_roc_auc", *names) if is_constant else (), reason)
+
+
 def multi_label_metrics(
     label_ids: np.ndarray,
     losses: np.ndarray,
@@ -90,13 +106,13 @@ def multi_label_metrics(
 ) -> tuple[dict[str, np.float32 | int], dict]:
     """Return the metrics of an evaluation, and the scores of each label for JSON.
 
-    The metrics are float32 scalars and the number of examples. A mean over no label is left out.
+    The metrics are float32 scalars and the number of examples, without those in undefined_scores.
 
-    eval_micro_f1           F1 of all decisions together, 0 if there is no label and no predicted label
+    eval_micro_f1           F1 of all decisions together
     eval_macro_f1           mean F1 over labels; a label that is absent and never predicted counts as 0
     eval_subset_accuracy    share of examples with exactly the correct labels
     eval_roc_auc            mean over labels that some examples have and some do not (as on Kaggle)
-    eval_roc_auc_micro      all decisions together as one label; left out if all of them are the same
+    eval_roc_auc_micro      all decisions together as one label
     eval_average_precision  mean over labels that at least one example has
     eval_loss, loss, eval_examples  as in metrics.classification.classification_metrics
 
@@ -150,7 +166,8 @@ def multi_label_metrics(
         if defined:
             metrics[f"eval_{key}"] = np.float32(np.mean(defined))
         details[f"without_{key}"] = [name for name in label_names if details["labels"][name][key] is None]
-    return metrics, details
+    undefined = undefined_scores(label_ids)
+    return {name: value for name, value in metrics.items() if name not in undefined}, details
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

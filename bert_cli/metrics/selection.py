@@ -1,7 +1,7 @@
 """Choice of the best evaluation, and the number of evaluations since then."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,8 +35,19 @@ def lower_is_better(name: str) -> bool:
     return any(word in _LOWER_IS_BETTER for word in name.lower().split("_"))
 
 
+def match_metric(requested: str, metrics: Collection[str]) -> str:
+    """Return the metric with a name from --metric_for_best, "" if there is none.
+
+    The name may lack the prefix eval_, and have its words in another order: scikit-learn's name for
+    eval_macro_f1 is f1_macro.
+    """
+    words = sorted(requested.removeprefix("eval_").split("_"))
+    permuted = (name for name in metrics if sorted(name.removeprefix("eval_").split("_")) == words)
+    return next((name for name in (requested, f"eval_{requested}", *permuted) if name in metrics), "")
+
+
 def find_metric(requested: str, metrics: Sequence[str]) -> str:
-    """Return the metric for --metric_for_best, which may lack the prefix eval_.
+    """Return the metric for --metric_for_best, see match_metric.
 
     Args:
         requested: flag value, "" for the first metric.
@@ -47,9 +58,8 @@ def find_metric(requested: str, metrics: Sequence[str]) -> str:
     """
     if not requested:
         return metrics[0]
-    for name in (requested, f"eval_{requested}"):
-        if name in metrics:
-            return name
+    if name := match_metric(requested, metrics):
+        return name
     raise InputError(f"--metric_for_best={requested}: this run has {', '.join(metrics)}; give one of them")
 
 

@@ -43,6 +43,7 @@ class Progress:
         unit_size: units per position, used for the rate.
         unit: noun used for units, such as examples.
         is_shown: whether to show anything; if not, this only counts.
+        overlaps: whether later units are computed while the first ones are.
     """
 
     title: str
@@ -52,10 +53,12 @@ class Progress:
     unit_size: int = 1
     unit: str = "examples"
     is_shown: bool = True
+    overlaps: bool = False
 
     def __post_init__(self) -> None:
         self.position = self.start
-        self._counted = (self.start, time.monotonic())  # start of the interval for the rate
+        self._began = time.monotonic()
+        self._counted = (self.start, self._began)  # start of the interval for the rate
         self._updates = 0
         self._updated = 0.0
         self._line = ""
@@ -95,9 +98,13 @@ class Progress:
     def rate(self) -> float:
         """Return units (examples) per second.
 
-        The rate starts at the second update, because the first one includes compilation.
+        The rate starts at the second update, because the first one includes compilation. If units
+        overlap, it starts there only when the time since then is longer than the first update took:
+        until then, most units were computed during the first update.
         """
         position, began = self._counted
+        if self.overlaps and time.monotonic() - began < began - self._began:
+            position, began = self.start, self._began
         return (self.position - position) * self.unit_size / max(time.monotonic() - began, 1e-9)
 
     def update(self, position: int, values: dict[str, str] | None = None) -> None:

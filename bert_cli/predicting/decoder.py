@@ -9,11 +9,13 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.features.ragged import Features
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics import multi_label
 from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet, Predictions
 from bert_cli.problem_types.problem_type import ProblemType
@@ -65,6 +67,28 @@ class Decoder:
         abstention = calibration.abstention if calibration else None
         labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
         return dataclasses.replace(self, labels=labels, calibration=calibration)
+
+    def with_positive_label(self, name: str | None) -> Self:
+        """Return a decoder with the value of --positive_label.
+
+        Args:
+            name: a label, None for the default.
+
+        Raises:
+            InputError: if there are not two labels, or none has this name.
+        """
+        if name is None:
+            return self
+        flag, names = f"--positive_label={name}", self.labels.names
+        if not self.problem_type.metrics.positive_label(self.labels):
+            count = f"{len(names)} labels" if names else "no label names"
+            raise InputError(
+                f"{flag}: is for {SINGLE_LABEL.name} with two labels, here it is {self.problem_type.name} with {count}; "
+                "leave it out"
+            )
+        if name not in names:
+            raise InputError(f"{flag}: is no label; the labels are {list_names(names)}")
+        return dataclasses.replace(self, labels=self.labels._replace(positive=name))
 
     @property
     def temperature_names(self) -> Sequence[str]:

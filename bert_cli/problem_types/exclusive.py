@@ -3,17 +3,14 @@
 A softmax decodes them. examples.choice reads the labels of multiple choice. An output's index is the label id.
 """
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 from bert_cli.base.head_types import CHOICE
-from bert_cli.metrics import classification
-from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import (
     SKIP_ADVICE,
     Column,
@@ -23,21 +20,16 @@ from bert_cli.problem_types.columns import (
     TextColumn,
     significant,
 )
-from bert_cli.problem_types.linear_models import logistic_probabilities
+from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics, SingleLabelMetrics, output_names
 from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
-    Metrics,
     OutputDecoder,
     PredictionColumns,
     Predictions,
-    Scores,
     Suspects,
 )
 from bert_cli.problem_types.problem_type import ProblemType
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -45,11 +37,6 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     # Shift the largest logit to 0, so that no exponential overflows.
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
-def _output_names(predictions: Predictions, labels: LabelSet) -> Sequence[str]:
-    """Return the label names, or the numbers of the choices, which have no names."""
-    return labels.names or [str(choice) for choice in range(predictions["probabilities"].shape[1])]
 
 
 class ExclusiveDecoder(OutputDecoder):
@@ -84,54 +71,13 @@ class ExclusiveDecoder(OutputDecoder):
         return probabilities.sum(axis=1)
 
 
-class ExclusiveMetrics(Metrics):
-    """Scores that need no label names."""
-
-    names: tuple[str, ...] = ("eval_accuracy", *classification.LOSSES)
-
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        results = classification.choice_metrics(
-            label_ids, predictions["losses"], predictions["probabilities"], batch_size
-        )
-        return Scores(results, {}, [])
-
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
-        best = np.unique(predictions["probabilities"].argmax(axis=1))
-        name = _output_names(predictions, labels)[best[0]]
-        return f"every row gets the label {name}" if len(best) == 1 else ""
-
-    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        best = np.bincount(label_ids, minlength=outputs).argmax()
-        return np.tile(np.eye(outputs)[best], (rows, 1))
-
-    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
-        return math.log(outputs)
-
-    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        return predictions["probabilities"].argmax(axis=1) != label_ids
-
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
-        """Return the expected calibration error of the predicted output's probability."""
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
-
-    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """Return the predicted output's probability if the prediction is wrong, 0 otherwise."""
-        # The report sorts mistakes by confidence, so the worst mistake has the highest value.
-        most = max(row["probabilities"])
-        return most if row["probabilities"].index(most) != row["label"] else 0.0
-
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        return 1.0 - row["probabilities"][row["label"]]
-
-
 class ExclusiveColumns(PredictionColumns):
     """The most probable output, and all probabilities."""
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {
             "label": TextColumn([str(label) for label in self.decoder.decisions(predictions, labels)]),
-            "probabilities": Probabilities(_output_names(predictions, labels), predictions["probabilities"]),
+            "probabilities": Probabilities(output_names(predictions, labels), predictions["probabilities"]),
         }
 
     def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
@@ -238,25 +184,6 @@ class SingleLabelDecoder(ExclusiveDecoder):
             "probability": significant(predictions["probabilities"][0, label]),
         }
         return prediction, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
-
-
-class SingleLabelMetrics(ExclusiveMetrics):
-    """Scores of all labels, and of each."""
-
-    names: tuple[str, ...] = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
-
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        probabilities = predictions["probabilities"]
-        results = classification.classification_metrics(
-            label_ids, predictions["losses"], probabilities, labels.names, batch_size
-        )
-        details = classification.classification_report(label_ids, probabilities, labels.names)
-        return Scores(results, details, classification.format_report(details))
-
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        return logistic_probabilities(features, label_ids, outputs, test_features)
 
 
 class SingleLabelColumns(ExclusiveColumns):

@@ -22,10 +22,10 @@ from bert_cli.problem_types.columns import (
     significant,
 )
 from bert_cli.problem_types.linear_models import logistic_probabilities
+from bert_cli.problem_types.metrics import Metrics, format_undefined
 from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
-    Metrics,
     OutputDecoder,
     PredictionColumns,
     Predictions,
@@ -177,7 +177,11 @@ class MultiLabelMetrics(Metrics):
             _thresholds(labels),
             batch_size,
         )
-        return Scores(results, details, multi_label.format_multi_label(details))
+        lines = multi_label.format_multi_label(details) + format_undefined(self.undefined(label_ids, labels))
+        return Scores(results, details, lines)
+
+    def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
+        return multi_label.undefined_scores(label_ids)
 
     def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         return "" if _over(predictions, labels).any() else "no row gets a label"
@@ -195,14 +199,7 @@ class MultiLabelMetrics(Metrics):
     def linear_prediction(
         self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """Fit one linear model per label.
-
-        Args:
-            features: training features [n, f].
-            label_ids: training labels, [n, outputs].
-            test_features: features of rows to predict, [m, f].
-            outputs: number of labels.
-        """
+        """Fit one linear model per label; label_ids are [n, outputs]."""
         columns = (label_ids > 0).astype(np.int32).T
         return np.stack(
             [logistic_probabilities(features, is_present, 2, test_features)[:, 1] for is_present in columns], axis=1

@@ -1,4 +1,4 @@
-"""The four parts of a problem type: label reader, decoder, metrics and columns.
+"""The parts of a problem type: label reader, decoder and columns; metrics.py has the fourth.
 
 Parts have no state. Their methods share these arguments: `label_ids` is an array from
 `LabelReader.label_array`, `predictions` are a model's predictions for the same rows, and `labels`
@@ -8,15 +8,12 @@ is the model's LabelSet.
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 # Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
 # [n] and `logits` [n, L].
@@ -30,11 +27,13 @@ class LabelSet(NamedTuple):
         names: output names, () if outputs have no names.
         thresholds: float64 [L] for multi-label classification, None otherwise.
         abstain_from: uncertainty from which people have to label a text, or None.
+        positive: the label in --positive_label, "" for the default; see Metrics.positive_label.
     """
 
     names: tuple[str, ...] = ()
     thresholds: np.ndarray | None = None
     abstain_from: float | None = None
+    positive: str = ""
 
 
 class Scores(NamedTuple):
@@ -184,69 +183,6 @@ class OutputDecoder(abc.ABC):
     def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
         raise unsupported("uncertainty")
-
-
-class Metrics(abc.ABC):
-    """Scores of predictions, and simple baselines to compare a trained model with.
-
-    Attributes:
-        names: keys of eval_results.txt that can rank evaluations, the main metric first.
-        correlations: metrics that are undefined if all labels or all predictions are equal.
-        baseline_names: names of the constant and the linear prediction in run_report.json.
-        collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
-    """
-
-    names: tuple[str, ...]
-    correlations: tuple[str, ...] = ()
-    baseline_names = ("majority", "tfidf")
-    collapse_advice = ""
-
-    @abc.abstractmethod
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        """Return metrics for `predictions`, `label_ids` and `labels`; raise InputError for NaN.
-
-        The original's `loss` depends on `batch_size`.
-        """
-
-    @abc.abstractmethod
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
-        """Return a description if all rows have the same prediction, "" otherwise."""
-
-    @abc.abstractmethod
-    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """Return `rows` equal predictions [rows] or [rows, outputs].
-
-        They are the most frequent label in `label_ids`, or the mean.
-        """
-
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        """Return predictions [m] or [m, outputs] for test_features [m, f].
-
-        A linear model is fitted on features [n, f] and label_ids [n].
-        """
-        raise unsupported("linear model")
-
-    @abc.abstractmethod
-    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
-        """Return the loss of guessing: equal probabilities, or 0 for every row in a regression."""
-
-    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
-        raise unsupported("wrong decisions")
-
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
-        """Return the expected calibration error of the probabilities."""
-        raise unsupported("calibration")
-
-    @abc.abstractmethod
-    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """Return how wrong a row of eval_examples.jsonl is, 0 if it is correct."""
-
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        """Return a row's distance from its label, even if the prediction is correct."""
-        return self.row_error(row, ())
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
-from bert_cli.problem_types.parts import LabelReader, Metrics, OutputDecoder, PredictionColumns
+from bert_cli.problem_types.metrics import Metrics
+from bert_cli.problem_types.parts import LabelReader, OutputDecoder, PredictionColumns
 
 
 @dataclass(frozen=True)

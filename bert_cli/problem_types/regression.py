@@ -13,10 +13,10 @@ from bert_cli.base.log import LOG
 from bert_cli.metrics.classification import CORRELATIONS, LOSSES, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
+from bert_cli.problem_types.metrics import Metrics, format_undefined
 from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
-    Metrics,
     OutputDecoder,
     PredictionColumns,
     Predictions,
@@ -175,16 +175,19 @@ class NumberMetrics(Metrics):
     """Correlations and errors of numbers."""
 
     names = (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
-    correlations = CORRELATIONS
+    error = "eval_rmse"  # noise has a positive correlation half of the time
     baseline_names = ("mean", "ridge")
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)
-        undefined = [name for name in CORRELATIONS if name not in metrics]
-        reason = f"all predictions are {significant(predictions['values'][0])}"
-        if np.ptp(label_ids) == 0:
-            reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
-        return Scores(metrics, {}, [f"left out, as {reason}: {', '.join(undefined)}"] if undefined else [])
+        missing = [name for name in CORRELATIONS if name not in metrics]
+        reasons = dict.fromkeys(missing, f"all predictions are {significant(predictions['values'][0])}")
+        return Scores(metrics, {}, format_undefined(reasons | self.undefined(label_ids, labels)))
+
+    def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
+        if np.ptp(label_ids) > 0:
+            return {}
+        return dict.fromkeys(CORRELATIONS, f"all numbers of the evaluated data are {significant(label_ids[0])}")
 
     def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         values = predictions["values"]

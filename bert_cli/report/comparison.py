@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, RUNS, SUSPECTS, TRAIN_DATA
+from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import select
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.baselines import baseline_tiles
@@ -44,6 +45,7 @@ class RunComparison:
         kind: the sweep's kind, "" without one.
         names: name per run.
         metric: main metric, "" if no run has results.
+        metric_name: its name for people.
         values: the metric's values.
         differences: data and settings that differ.
     """
@@ -60,6 +62,8 @@ class RunComparison:
         # Folds are evaluated on different data, so none of them is the best.
         self._top = None if self.kind == FOLDS or self.warning else select(self.metric, results)
         self.differences = _differences(runs)
+        positive_labels = self._positive_labels()
+        self.metric_name = display_name(self.metric, positive_labels[0] if len(positive_labels) == 1 else "")
 
     @property
     def warning(self) -> str:
@@ -67,10 +71,15 @@ class RunComparison:
 
         It is also "" for folds, which always have different data.
         """
+        if self.metric == BINARY_F1 and len(labels := self._positive_labels()) > 1:
+            return f"The runs have the F1 of different labels ({', '.join(labels)}): their results cannot be compared."
         digests = {run.report.get(EVAL_DATA) or "" for run in self.runs}
         if self.kind == FOLDS or len(digests - {""}) < 2:
             return ""
         return "The runs were evaluated on different data: their results cannot be compared."
+
+    def _positive_labels(self) -> list[str]:
+        return list(dict.fromkeys(run.positive_label for run in self.runs if run.results))
 
     @property
     def _is_repeated(self) -> bool:
@@ -91,8 +100,8 @@ class RunComparison:
         """Return the data set, the metric, and the metric's mean if runs repeat one training."""
         data = " and ".join(dict.fromkeys(run.data_set for run in self.runs))
         if not self._is_repeated:
-            return " · ".join(piece for piece in (f"{len(self.runs)} runs", data, display_name(self.metric)) if piece)
-        return f"{data} · {display_name(self.metric)} {self._mean()}"
+            return " · ".join(piece for piece in (f"{len(self.runs)} runs", data, self.metric_name) if piece)
+        return f"{data} · {self.metric_name} {self._mean()}"
 
     def _mean(self) -> str:
         return score_with_deviation(
@@ -102,7 +111,7 @@ class RunComparison:
     def tiles(self) -> list[Tile]:
         """Return tiles for mean and deviation, best run, baselines and suspected label errors."""
         tiles = []
-        name = display_name(self.metric)
+        name = self.metric_name
         command = self.runs[0].command
         if self._is_repeated:
             tiles.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
@@ -161,7 +170,7 @@ class RunComparison:
         ]
         # A single evaluation per run is not a curve; the table has its number.
         if any(len(curve.x) > 1 for curve in curves):
-            cards.append(metric_card(metric, curves, note))
+            cards.append(metric_card(self.metric_name, curves, note))
         return cards
 
     def _settings(self) -> Card:

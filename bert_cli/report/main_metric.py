@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from bert_cli.examples.glue import TASKS
-from bert_cli.metrics.classification import MAIN_METRICS
-from bert_cli.metrics.selection import Selection, lower_is_better, select
+from bert_cli.metrics.classification import BINARY_F1, MAIN_METRICS
+from bert_cli.metrics.selection import Selection, lower_is_better, match_metric, select
 from bert_cli.report.components import number
 
 # If the task does not decide, use the first of these that the evaluation has.
@@ -24,8 +24,11 @@ _NAMES = {
     "eval_mcc": "Matthews' correlation",
     "eval_pearson": "Pearson's correlation",
     "eval_spearman": "Spearman's correlation",
+    "eval_rmse": "RMSE",
+    "eval_mae": "MAE",
     "eval_micro_f1": "micro F1",
     "eval_macro_f1": "macro F1",
+    "eval_weighted_f1": "weighted F1",
     "eval_loss": "loss",
     "eval_roc_auc": "area under ROC",
     "eval_roc_auc_micro": "area under ROC, micro-averaged",
@@ -37,15 +40,21 @@ _NAMES = {
 
 def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> str:
     """Return the name of a metric that summarizes an evaluation, "" if it has no such metric."""
-    chosen = str(manifest.get("metric_for_best") or "")
+    chosen = match_metric(str(manifest.get("metric_for_best") or ""), names)
     task = TASKS.get(str(manifest.get("task_name", "")))
     preferred = MAIN_METRICS[task.metric] if task else _OF_COMMAND.get(str(manifest.get("command")), ())
     return next((name for name in (chosen, *preferred, *_ORDER) if name in names), "")
 
 
-def display_name(metric: str) -> str:
-    """Return a metric's name for people."""
-    return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
+def display_name(metric: str, positive_label: str = "") -> str:
+    """Return a metric's name for people, such as F1 of spam.
+
+    Args:
+        metric: metric name.
+        positive_label: label that BINARY_F1 is of, "" if it is of no single label.
+    """
+    name = _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
+    return f"{name} of {positive_label}" if positive_label and metric == BINARY_F1 else name
 
 
 def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> Selection | None:

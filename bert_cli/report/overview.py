@@ -5,7 +5,7 @@ import shlex
 from typing import cast
 
 from bert_cli.base.json_files import member_object
-from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.base.names import EVAL_RESULTS, FLAGS, POSITIVE_LABEL
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number, plain, setting
@@ -40,14 +40,18 @@ def tiles(run: Run) -> list[Tile]:
     step, last = report.get("global_step"), report.get("last_step")
     if step and last and last != step:
         note += f", after step {number(step)} of {number(last)}"
-    result = Tile(score(run.command, metric, run.results[metric]), display_name(metric), note)
+    result = Tile(score(run.command, metric, run.results[metric]), display_name(metric, run.positive_label), note)
     return [result, *baseline_tiles([run], metric)]
 
 
 def title(run: Run) -> str:
     """Return the data set and the main metric."""
     metric = main_metric(run.results, run.manifest)
-    result = f"{display_name(metric)} {score(run.command, metric, run.results[metric])}" if metric else ""
+    result = (
+        f"{display_name(metric, run.positive_label)} {score(run.command, metric, run.results[metric])}"
+        if metric
+        else ""
+    )
     return " · ".join(piece for piece in (run.data_set, result) if piece)
 
 
@@ -134,6 +138,8 @@ def run_cards(run: Run) -> list[Card]:
     ]
     if run.results:
         rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # same digits as in the file
+        if run.positive_label:
+            rows.append((f"eval_{POSITIVE_LABEL}", run.positive_label))
         table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards

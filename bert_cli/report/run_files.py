@@ -3,13 +3,13 @@
 import dataclasses
 import os
 from collections.abc import Iterable
-from typing import Any, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.lines import read_text
-from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
+from bert_cli.base.names import BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, POSITIVE_LABEL, REPORT
 from bert_cli.examples.glue import TASKS
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
@@ -51,6 +51,7 @@ class RunReport(TypedDict, total=False):
     precision: str
     versions: dict[str, str]
     parameters: dict[str, int]
+    positive_label: str
     peak_memory_bytes: int
     peak_device_memory_bytes: int
     global_step: int
@@ -69,6 +70,14 @@ class RunReport(TypedDict, total=False):
     baselines: dict[str, dict[str, float]]
 
 
+class BestStep(NamedTuple):
+    """The evaluation that chose the checkpoint in best/."""
+
+    step: int
+    metric: str
+    value: float
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     """A training run.
@@ -81,6 +90,7 @@ class Run:
         results: numbers in eval_results.txt, counts as int, {} before an evaluation.
         history: lines of history.jsonl, in step order.
         examples: evaluated rows, None before an evaluation.
+        best: the choice of the best checkpoint, None if the run has none.
     """
 
     folder: str
@@ -90,6 +100,7 @@ class Run:
     results: dict[str, float]
     history: list[HistoryEntry]
     examples: EvalExamples | None
+    best: BestStep | None = None
 
     @property
     def name(self) -> str:
@@ -108,6 +119,11 @@ class Run:
     @property
     def command(self) -> str:
         return str(self.manifest.get("command", ""))
+
+    @property
+    def positive_label(self) -> str:
+        """Return the label that eval_f1 is of, "" if it is of no single label."""
+        return str(self.report.get(POSITIVE_LABEL, ""))
 
     @property
     def evaluations(self) -> list[tuple[int, dict[str, float]]]:
@@ -150,7 +166,13 @@ def read_run(folder: str) -> Run:
         results=_read_results(os.path.join(folder, EVAL_RESULTS)),
         history=read_history(folder),
         examples=read_eval_examples(os.path.join(folder, EVAL_EXAMPLES)),
+        best=_read_best(os.path.join(folder, BEST_FILE)),
     )
+
+
+def _read_best(path: str) -> BestStep | None:
+    values = read_json_object(path, _RESTORE) if files.exists(path) else {}
+    return BestStep(*(values[name] for name in BestStep._fields)) if values.keys() >= {*BestStep._fields} else None
 
 
 def _read_results(path: str) -> dict[str, float]:
@@ -159,6 +181,8 @@ def _read_results(path: str) -> dict[str, float]:
     if files.exists(path):
         for line in read_text(path).split("\n"):
             name, _, value = line.partition(" = ")
+            if name == f"eval_{POSITIVE_LABEL}":
+                continue  # a label may look like a number
             try:
                 results[name] = int(value) if value.isdigit() else float(value)
             except ValueError:

@@ -8,15 +8,14 @@ from bert_cli.report.main_metric import best_step, display_name, main_metric
 from bert_cli.report.run_files import Run
 
 
-def metric_card(metric: str, lines: Sequence[Line], note: str) -> Card:
+def metric_card(name: str, lines: Sequence[Line], note: str) -> Card:
     """Return a plot of a held-out metric over the steps.
 
     Args:
-        metric: metric name.
+        name: the metric's name for people.
         lines: lines to draw.
         note: sentence below the plot.
     """
-    name = display_name(metric)
     alt = "Held-out metric over the steps"
     return line_card("metric", f"Held-out data: {name}", alt, lines, ("step", name), note)
 
@@ -48,8 +47,9 @@ def training_cards(run: Run) -> list[Card]:
     best = best_step(evaluations, metric)
     # A single evaluation is a number at the top of the page, not a curve.
     if best and len(evaluations) > 1:
-        line = Line(display_name(metric), *run.metric_values(metric), points=True)
-        cards.append(metric_card(metric, [line], f"Best: {number(best.value)} after step {best.step:,}."))
+        name = display_name(metric, run.positive_label)
+        line = Line(name, *run.metric_values(metric), points=True)
+        cards.append(metric_card(name, [line], f"Best: {number(best.value)} after step {best.step:,}."))
     speed = run.series("examples_per_second")
     if len(speed[0]) > 1:
         axes = ("step", "examples per second")

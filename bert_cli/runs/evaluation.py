@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
+from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS, POSITIVE_LABEL
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
@@ -49,9 +49,10 @@ def evaluate(
     for recorder in trained.recorders:
         recorder.on_evaluation(step, evaluation.results)
     results = {**evaluation.results, "global_step": step}
+    facts = {f"eval_{POSITIVE_LABEL}": data.positive_label} if data.positive_label else {}
     if predictor.is_chief:
-        write_eval_results(directory.file(EVAL_RESULTS), results)
-    for line in (*format_eval_results(results), *evaluation.lines):
+        write_eval_results(directory.file(EVAL_RESULTS), results | facts)
+    for line in (*format_eval_results(results | facts), *evaluation.lines):
         LOG.log(RESULT, line)
     baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
@@ -70,6 +71,7 @@ def evaluate(
             full_results,
             precision,
             plain_results,
+            data.positive_label,
         )
     return evaluation
 
@@ -94,7 +96,7 @@ def _compare(
         return {"baselines": {}}
     if comparison is None:
         return {}
-    log_comparison(task.command, _main_metric(data, results), results, comparison)
+    log_comparison(task.command, _main_metric(data, results), results, comparison, data.positive_label)
     return {"baselines": comparison.baselines}
 
 
@@ -112,13 +114,19 @@ def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Dat
 
 
 def _log_cost(
-    command: str, metric: str, results: Mapping[str, Metric], precision: str, int8_results: Mapping[str, Metric]
+    command: str,
+    metric: str,
+    results: Mapping[str, Metric],
+    precision: str,
+    int8_results: Mapping[str, Metric],
+    positive_label: str,
 ) -> None:
     """Log both values of a metric, as a warning if int8 is worse by more than a point."""
+    name = display_name(metric, positive_label)
     before, after = float(results[metric]), float(int8_results[metric])
     values = f"{score(command, metric, before)} in {precision}, {score(command, metric, after)} in {INT8}"
     lost = after - before if lower_is_better(metric) else before - after
     if lost > (1 if is_per_cent(command, metric) else 0.01):
-        LOG.warning("warning: %s costs more than a point: %s: %s", INT8, display_name(metric), values)
+        LOG.warning("warning: %s costs more than a point: %s: %s", INT8, name, values)
     else:
-        LOG.log(RESULT, "%s: %s", display_name(metric), values)
+        LOG.log(RESULT, "%s: %s", name, values)

@@ -20,33 +20,59 @@ _LEARNED = 0.8
 _ADVICE = "try another --learning_rate, more --num_train_epochs, and look at the labels"
 
 
-def log_comparison(command: str, metric: str, results: Mapping[str, Any], comparison: Comparison) -> None:
+def log_comparison(
+    command: str, metric: str, results: Mapping[str, Any], comparison: Comparison, positive_label: str = ""
+) -> None:
     """Log the main metric for the model and the baselines, and warn if the model has not learned.
+
+    A line that is no warning names baselines that are better, because a simpler model may be enough.
 
     Args:
         command: command name.
         metric: name of the main metric.
         results: the model's metrics.
         comparison: the baselines' metrics, and the task's own findings.
+        positive_label: see display_name.
     """
-    # MNLI has two dev sets. The first one is compared; its metrics have no suffix.
-    values = {
-        name: metrics[metric.removeprefix("eval_")]
-        for name, metrics in comparison.baselines.items()
-        if metric.removeprefix("eval_") in metrics
-    }
-    shown = {name: f"{BASELINE_NAMES[name]} {score(command, metric, value)}" for name, value in values.items()}
-    if shown:
-        model = score(command, metric, float(results[metric]))
-        LOG.log(RESULT, "%s: the model %s, %s", display_name(metric), model, ", ".join(shown.values()))
-    warnings = [comparison.collapse] if comparison.collapse else []
+    value, name = float(results[metric]), display_name(metric, positive_label)
+    values = _baseline_values(comparison, metric)
     constant = next(iter(comparison.baselines), "")
-    # A constant has no correlation with the labels. Predictions that learned have a positive one.
-    reference = 0.0 if constant and metric in CORRELATIONS else values.get(constant)
-    if reference is not None and comparison.is_varied and not is_better(metric, float(results[metric]), reference):
-        warnings.append(f"the model is not better than {BASELINE_NAMES[constant]}")
+    if values:
+        shown = (f"{BASELINE_NAMES[key]} {score(command, metric, number)}" for key, number in values.items())
+        LOG.log(RESULT, "%s: the model %s, %s", name, score(command, metric, value), ", ".join(shown))
+    for key, number in values.items():
+        if key != constant and is_better(metric, number, value):
+            LOG.log(RESULT, "%s is better than the model", BASELINE_NAMES[key])
+    warnings = [comparison.collapse] if comparison.collapse else []
+    if comparison.is_varied and (reason := _baseline_warning(metric, results, comparison)):
+        warnings.append(reason)
     if warnings:
         LOG.warning("warning: %s; %s", "; ".join(warnings), comparison.advice or _ADVICE)
+
+
+def _baseline_warning(metric: str, results: Mapping[str, Any], comparison: Comparison) -> str:
+    """Return a warning if the model is not better than the constant predictor, "" otherwise."""
+    constant, error = next(iter(comparison.baselines), ""), comparison.error
+    warning = f"the model is not better than {BASELINE_NAMES.get(constant)}"
+    # A constant has no correlation with the labels. Predictions that learned have a positive one.
+    is_correlation = bool(constant) and metric in CORRELATIONS
+    reference = 0.0 if is_correlation else _baseline_values(comparison, metric).get(constant)
+    if reference is not None and not is_better(metric, float(results[metric]), reference):
+        return warning
+    # Noise has a positive correlation half of the time, so compare the errors, too.
+    reference = _baseline_values(comparison, error).get(constant)
+    if reference is not None and not is_better(error, float(results[error]), reference):
+        return f"{warning} ({display_name(error)} {float(results[error]):.4g} against {reference:.4g})"
+    return ""
+
+
+def _baseline_values(comparison: Comparison, metric: str) -> dict[str, float]:
+    """Return the metric of each baseline that has it.
+
+    MNLI has two dev sets. The first one is compared; its metrics have no suffix.
+    """
+    key = metric.removeprefix("eval_")
+    return {name: metrics[key] for name, metrics in comparison.baselines.items() if key in metrics}
 
 
 def loss_warning(

@@ -22,7 +22,7 @@ from bert_cli.report.components import clock
 from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.overview import commands
 from bert_cli.report.page import compare, comparison_page, run_page, write_page
-from bert_cli.report.run_files import Run, read_run
+from bert_cli.report.run_files import BestStep, Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -187,26 +187,37 @@ def _comparison_summary(directory: RunDirectory) -> str:
     if metric not in results:
         return line
     command = (directory.manifest or {}).get(COMMAND, "")
+    name = display_name(metric, read_run(member_folders(directory.path)[0]).positive_label)
     run_note = f"of the best run, {sweep['best']}" if sweep["best"] else f"mean of {len(sweep['members'])} runs"
-    return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {run_note}"
+    return f"{line}: {name} {score(command, metric, results[metric])}, {run_note}"
 
 
 def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
     """Return lines with the metric, the best step, the `written` lines, and the next command.
+
+    The metric that chose the best checkpoint is added to the main one if they differ.
 
     Args:
         run: the run.
         written: lines about written files.
         names_next: whether to add a command that uses the model.
     """
-    metric = main_metric(run.results, run.manifest)
-    step = run.report.get("global_step")
+    metric, step, best = main_metric(run.results, run.manifest), run.report.get("global_step"), run.best
     line = f"done in {clock(run.report.get('total_seconds'))}"
     if metric:
-        line += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
-    best = best_step(run.evaluations, metric)
+        names = [metric, best.metric] if best and best.metric in run.results else [metric]
+        scores = (f"{_name(run, name)} {score(run.command, name, run.results[name])}" for name in dict.fromkeys(names))
+        line += f": {', '.join(scores)} at step {step}"
+    # Without a best checkpoint, the main metric may have been better earlier.
+    if not best and (selection := best_step(run.evaluations, metric)):
+        best = BestStep(selection.step, metric, selection.value)
     if best and best.step != step:
-        line += f" (best {score(run.command, metric, best.value)} at step {best.step})"
+        name = "" if best.metric == metric else f"{_name(run, best.metric)} "
+        line += f" (best {name}{score(run.command, best.metric, best.value)} at step {best.step})"
     lines = [line, *written]
     next_command = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {next_command}"] if next_command and names_next else lines
+
+
+def _name(run: Run, metric: str) -> str:
+    return display_name(metric, run.positive_label)

@@ -168,11 +168,11 @@ def plan_training(
 def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
     """Return the metric in --metric_for_best; raise InputError if --eval_every cannot use it."""
     metric = find_metric(flags.metric_for_best, data.metrics)
-    if flags.eval_every and metric in data.undefined_metrics:
-        defined = [name for name in data.metrics if name not in data.undefined_metrics]
+    reasons = data.undefined_metrics if flags.eval_every else {}
+    if metric in reasons:
+        defined = [name for name in data.metrics if name not in reasons]
         raise InputError(
-            f"--metric_for_best={metric}: is undefined, as all numbers of the evaluated data are equal; "
-            f"give one of {', '.join(defined)}"
+            f"--metric_for_best={metric}: is undefined, as {reasons[metric]}; give one of {', '.join(defined)}"
         )
     return metric
 

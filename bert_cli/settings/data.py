@@ -178,7 +178,7 @@ class Choices(FlagGroup, heading="Your own files"):
 
 
 class LabelKind(FlagGroup, heading="Your own files"):
-    """Problem type, and the labels' form in a cell."""
+    """Problem type, the labels' form in a cell, and the label to find."""
 
     label_separator: str | None = remembered_option(
         None, "separator of several labels in one cell, such as ','; an empty cell has no label"
@@ -190,6 +190,14 @@ class LabelKind(FlagGroup, heading="Your own files"):
         + "; default: detected in the data",
         choices=tuple(PROBLEM_TYPES),
         needs={"=multiple_choice": "choice_columns or task_name=swag"},
+    )
+    # None, not "": run.json of older versions lacks it.
+    positive_label: str | None = remembered_option(
+        None,
+        "label that eval_f1 is of if there are two, the one to find; default: the last label",
+        decides=True,
+        needs="do_train or do_eval",
+        because="it is the label whose F1 is measured",
     )
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import sklearn.metrics
 
+from bert_cli.base.errors import InputError
 from bert_cli.metrics.classification import (
     choice_metrics,
     classification_metrics,
     classification_report,
-    f1,
     format_report,
     main_metrics,
     matthews_correlation,
@@ -30,7 +30,7 @@ PREDICTED = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
 
 def test_binary_metrics_by_hand():
     losses = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], np.float32)
-    metrics = classification_metrics(LABELS, losses, one_hot(PREDICTED, 2), ["0", "1"], batch_size=4)
+    metrics = classification_metrics(LABELS, losses, one_hot(PREDICTED, 2), ["0", "1"], batch_size=4, positive=1)
     assert metrics["eval_accuracy"] == np.float32(0.7)
     assert metrics["eval_loss"] == np.float32(5.5)
     # Batches 1…4, 5…8, 9…10 have the means 2.5, 6.5 and 9.5.
@@ -51,6 +51,9 @@ def test_types_of_metrics():
         "eval_mcc": np.float32,
         "eval_f1": np.float32,
         "eval_examples": int,
+        "eval_macro_f1": np.float32,
+        "eval_weighted_f1": np.float32,
+        "eval_roc_auc": np.float32,
     }
     assert str(metrics["eval_accuracy"]) == "0.7"
 
@@ -72,13 +75,19 @@ THREE_LABELS = np.array([0, 0, 1, 1, 2, 2])
 THREE_PREDICTED = [0, 1, 1, 1, 2, 0]
 
 
+def three_class_metrics(num_labels):
+    names = [str(label) for label in range(num_labels)]
+    return classification_metrics(THREE_LABELS, np.zeros(6), one_hot(THREE_PREDICTED, num_labels), names, 8)
+
+
 def test_macro_f1_by_hand():
     # TP, FP, FN and F1 per class: 1, 1, 1: 1/2. 2, 1, 0: 4/5. 1, 0, 1: 2/3.
-    assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 3) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
+    metrics = three_class_metrics(3)
+    assert metrics["eval_f1"] == metrics["eval_macro_f1"] == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
 
 
 def test_macro_f1_ignores_absent_classes():
-    assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 5) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
+    assert three_class_metrics(5)["eval_f1"] == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
 
 
 def test_mcc_for_three_classes_by_hand():
@@ -89,21 +98,26 @@ def test_mcc_for_three_classes_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("labels", "predicted", "expected_f1"),
+    ("labels", "predicted", "positive", "expected_f1"),
     [
-        ([0, 1, 0, 1], [0, 0, 0, 0], 0.0),
-        ([0, 1, 0, 1], [1, 1, 1, 1], 2 / 3),
-        ([0, 0], [0, 0], 0.0),
-        ([1, 1], [1, 1], 1.0),
-        ([0, 0], [0, 1], 0.0),
-        ([1], [1], 1.0),
+        ([0, 1, 0, 1], [0, 0, 0, 0], 1, 0.0),
+        ([0, 1, 0, 1], [1, 1, 1, 1], 1, 2 / 3),
+        ([0, 1, 0, 1], [0, 0, 0, 0], 0, 2 / 3),
+        ([0, 0], [0, 0], 1, None),
+        ([0, 0], [0, 1], 1, None),
+        ([0, 0], [0, 0], 0, 1.0),
+        ([1, 1], [1, 1], 1, 1.0),
+        ([1], [1], 1, 1.0),
     ],
 )
-def test_degenerate_cases_are_numbers(labels, predicted, expected_f1):
+def test_undefined_scores_are_left_out(labels, predicted, positive, expected_f1):
+    """Equal predictions have a score, and labels that no prediction can change have none."""
     probabilities = one_hot(predicted, 2)
-    metrics = classification_metrics(labels, np.zeros(len(labels)), probabilities, ["0", "1"], 8)
-    assert metrics["eval_mcc"] == 0.0
-    assert metrics["eval_f1"] == np.float32(expected_f1)
+    metrics = classification_metrics(labels, np.zeros(len(labels)), probabilities, ["0", "1"], 8, positive)
+    is_varied = len(set(labels)) > 1
+    assert (metrics.get("eval_mcc"), metrics.get("eval_roc_auc")) == ((0.0, 0.5) if is_varied else (None, None))
+    assert metrics.get("eval_f1") == (None if expected_f1 is None else np.float32(expected_f1))
+    assert "eval_macro_f1" in metrics
     report = classification_report(labels, probabilities, ["0", "1"])
     assert np.sum(report["confusion_matrix"]) == len(labels)
 
@@ -166,13 +180,40 @@ def test_main_metrics():
     assert main_metrics("mcc", metrics) == {"eval_mcc": metrics["eval_mcc"]}
 
 
-def test_single_label_metrics_equal_scikit_learn():
+@pytest.mark.parametrize("positive", [0, 1])
+def test_two_labels_have_the_scores_of_scikit_learn(positive):
     rng = np.random.default_rng(4)
-    labels, predicted = rng.integers(0, 2, 40), rng.integers(0, 2, 40)
-    metrics = classification_metrics(labels, np.ones(40), one_hot(predicted, 2), ["0", "1"], 8)
-    assert metrics["eval_accuracy"] == np.float32(sklearn.metrics.accuracy_score(labels, predicted))
-    assert metrics["eval_f1"] == np.float32(sklearn.metrics.f1_score(labels, predicted))
-    assert metrics["eval_mcc"] == np.float32(sklearn.metrics.matthews_corrcoef(labels, predicted))
+    labels, scores = rng.integers(0, 2, 40), rng.random(40)
+    predicted = (scores > 0.5).astype(int)
+    probabilities = np.stack([1 - scores, scores], axis=1)
+    metrics = classification_metrics(labels, np.ones(40), probabilities, ["0", "1"], 8, positive)
+    expected = {
+        "eval_accuracy": sklearn.metrics.accuracy_score(labels, predicted),
+        "eval_f1": sklearn.metrics.f1_score(labels, predicted, pos_label=positive),
+        "eval_mcc": sklearn.metrics.matthews_corrcoef(labels, predicted),
+        "eval_macro_f1": sklearn.metrics.f1_score(labels, predicted, average="macro"),
+        "eval_weighted_f1": sklearn.metrics.f1_score(labels, predicted, average="weighted"),
+        "eval_roc_auc": sklearn.metrics.roc_auc_score(labels, scores),  # equal for both labels
+    }
+    assert {name: metrics[name] for name in expected} == {name: np.float32(value) for name, value in expected.items()}
+
+
+def test_three_labels_have_the_scores_of_scikit_learn():
+    rng = np.random.default_rng(5)
+    labels, probabilities = rng.integers(0, 3, 40), rng.dirichlet(np.ones(3), 40)
+    metrics = classification_metrics(labels, np.ones(40), probabilities, ["0", "1", "2"], 8)
+    weighted = sklearn.metrics.f1_score(labels, probabilities.argmax(axis=1), average="weighted")
+    auc = sklearn.metrics.roc_auc_score(labels, probabilities, multi_class="ovr")
+    assert (metrics["eval_weighted_f1"], metrics["eval_roc_auc"]) == (np.float32(weighted), np.float32(auc))
+    # A label without rows is left out of the mean.
+    padded = np.concatenate([probabilities, np.zeros((40, 1))], axis=1)
+    with_absent = classification_metrics(labels, np.ones(40), padded, ["0", "1", "2", "3"], 8)
+    assert with_absent["eval_roc_auc"] == np.float32(auc)
+
+
+def test_a_nan_probability_is_no_score():
+    with pytest.raises(InputError, match="NaN instead of predictions"):
+        classification_metrics([0, 1], [0.0, 0.0], np.array([[0.5, 0.5], [np.nan, 0.5]]), ["0", "1"], 8)
 
 
 def test_choice_metrics_by_hand():

@@ -14,6 +14,7 @@ from bert_cli.metrics.multi_label import (
     over_thresholds,
     read_thresholds,
     tune_thresholds,
+    undefined_scores,
     write_thresholds,
 )
 
@@ -106,7 +107,10 @@ def test_constant_labels_give_no_roc_auc_and_no_warnings(label, average_precisio
         )
     assert not {"eval_roc_auc", "eval_roc_auc_micro"} & set(metrics)
     assert metrics.get("eval_average_precision") == average_precision
-    assert (metrics["eval_micro_f1"], metrics["eval_macro_f1"]) == (0.0, 0.0)
+    # Without any label, each prediction has an F1 of 0 or 0 / 0.
+    expected_f1 = 0.0 if label else None
+    assert metrics.get("eval_micro_f1") == metrics.get("eval_macro_f1") == expected_f1
+    assert set(undefined_scores(np.full((2, 1), label))).isdisjoint(metrics)
     assert metrics["eval_subset_accuracy"] == 1 - label
     assert details["labels"]["x"]["roc_auc"] is None
 

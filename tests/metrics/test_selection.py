@@ -58,8 +58,16 @@ def test_find_metric_with_and_without_eval():
     with pytest.raises(InputError) as caught:
         find_metric("F1", metrics)
     assert str(caught.value) == (
-        "--metric_for_best=F1: this run has eval_accuracy, eval_mcc, eval_f1, eval_loss, loss; give one of them"
+        "--metric_for_best=F1: this run has eval_accuracy, eval_mcc, eval_f1, eval_loss, loss, eval_macro_f1, "
+        "eval_weighted_f1, eval_roc_auc; give one of them"
     )
+
+
+@pytest.mark.parametrize("name", ["eval_macro_f1", "macro_f1", "eval_f1_macro", "f1_macro"])
+def test_find_metric_takes_the_names_of_scikit_learn(name):
+    assert find_metric(name, ("eval_f1", "eval_macro_f1")) == "eval_macro_f1"
+    with pytest.raises(InputError, match="this run has eval_f1"):
+        find_metric(name, ("eval_f1",))
 
 
 def test_main_metric_comes_first():

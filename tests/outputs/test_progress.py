@@ -64,6 +64,25 @@ def test_the_first_step_does_not_count_for_the_rate():
     assert 120 < progress.rate() < 2000  # 10 examples in 0.01 s give 1000/s; all three steps in 0.52 s would give 58/s
 
 
+def test_units_that_were_computed_with_the_first_ones_count_from_the_start():
+    """Threads have computed all batches of a small file when the first one arrives."""
+    progress = Progress("evaluating", 40, overlaps=True)
+    time.sleep(0.2)
+    for position in (10, 20, 30, 40):
+        progress.update(position)
+    assert progress.rate() < 200  # 40 examples in 0.2 s; from the first update on it would be more than 10,000
+
+
+def test_a_long_evaluation_does_not_count_its_compilation():
+    progress = Progress("evaluating", 1000, overlaps=True)
+    time.sleep(0.2)
+    progress.update(1)
+    for position in range(2, 32):
+        time.sleep(0.01)
+        progress.update(position)
+    assert 62 < progress.rate() < 110  # 1 in 0.01 s; all of them in 0.5 s would be 62
+
+
 def test_a_terminal_gets_a_bar_and_keeps_its_last_state(logged, monkeypatch):
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w", encoding="utf-8") as terminal:

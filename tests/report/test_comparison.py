@@ -29,19 +29,22 @@ def test_several_runs_side_by_side(tmp_path):
     assert not is_our_page(str(tmp_path / "other.html"))
 
 
-def _two_runs(tmp_path, first=None, second=None, settings=({}, {})):
+def _two_runs(tmp_path, first=None, second=None, settings=({}, {}), metric="eval_accuracy"):
     """Return the comparison of two runs.
 
     Args:
         tmp_path: directory for the runs.
         first, second: additional values for their run_report.json.
         settings: additional values for their run.json.
+        metric: name of their main metric.
     """
     runs = []
     for name, report, run_settings in zip("ab", (first, second), settings, strict=True):
         folder = folders.one_label(tmp_path / name, accuracy=0.5 if name == "a" else 0.7)
         for path, more in (("run_report.json", report or {}), ("run.json", run_settings)):
             folders.write(folder, path, json.loads((folder / path).read_text("utf-8")) | more)
+        results = (folder / "eval_results.txt").read_text("utf-8")
+        folders.write(folder, "eval_results.txt", results.replace("eval_accuracy", metric))
         runs.append(read_run(str(folder)))
     return compare(runs)
 
@@ -55,6 +58,21 @@ def test_runs_on_different_data_are_not_ranked(tmp_path):
     assert "aaaa" in reader.text
     assert "best accuracy" not in reader.text
     assert "mean ± sd" not in reader.text
+
+
+def test_runs_with_the_f1_of_different_labels_are_not_ranked(tmp_path):
+    reports = {"positive_label": "spam"}, {"positive_label": "ham"}
+    compared = _two_runs(tmp_path, *reports, settings=({"metric_for_best": "eval_f1"},) * 2, metric="eval_f1")
+    assert "F1 of different labels (spam, ham)" in compared.warning
+    assert "best F1" not in Reader(comparison_page(compared)).text
+
+
+def test_the_f1_of_runs_names_its_label(tmp_path):
+    report = {"positive_label": "spam"}
+    settings = ({"metric_for_best": "f1"}, {"metric_for_best": "f1", "random_seed": 2})
+    compared = _two_runs(tmp_path, report, report, settings, "eval_f1")
+    assert compared.warning == ""
+    assert "F1 of spam 0.6000 ± 0.1414" in compared.title()
 
 
 def test_only_repeated_runs_have_a_mean(tmp_path):

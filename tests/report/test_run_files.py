@@ -58,6 +58,14 @@ def test_numbers_in_results(tmp_path):
     assert [type(value) for value in results.values()] == [int, float, float]
 
 
+def test_a_positive_label_that_looks_like_a_number_is_no_result(tmp_path):
+    folders.write(tmp_path, "run.json", {"config": {}})
+    folders.write(tmp_path, "run_report.json", {"positive_label": "1"})
+    folders.write(tmp_path, "eval_results.txt", "eval_f1 = 0.5\neval_positive_label = 1\n")
+    run = read_run(str(tmp_path))
+    assert (run.results, run.positive_label) == ({"eval_f1": 0.5}, "1")
+
+
 def test_other_directories_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"/missing: no such folder; give the --output_dir of a training run$"):
         read_run(str(tmp_path / "missing"))

@@ -86,6 +86,30 @@ def test_a_correlation_is_compared_with_zero(caplog, value, warns):
     assert lines[0] == f"Pearson's correlation: the model {value:.4f}, TF-IDF with ridge regression 0.9000"
 
 
+@pytest.mark.parametrize(("rmse", "warns"), [(1.539, True), (1.532, True), (1.52, False)])
+def test_a_regression_is_compared_with_the_error_of_the_mean(caplog, rmse, warns):
+    """A model that learned nothing often has a small positive correlation."""
+    caplog.set_level(logging.INFO)
+    comparison = Comparison({"mean": {"rmse": 1.532}, "ridge": {"rmse": 1.5}}, True, "", "", "eval_rmse")
+    log_comparison("bert-classify", "eval_pearson", {"eval_pearson": 0.016, "eval_rmse": rmse}, comparison)
+    warnings = [line for line in caplog.messages if line.startswith("warning:")]
+    assert len(warnings) == warns
+    assert not warns or f"not better than the mean (RMSE {rmse:.4g} against 1.532)" in warnings[0]
+
+
+def test_a_better_linear_model_is_named_without_a_warning(caplog):
+    comparison = Comparison({"majority": {"micro_f1": 0.1}, "tfidf": {"micro_f1": 0.568}}, True, "", "")
+    lines = log_messages(caplog, 0.259, comparison, "eval_micro_f1")
+    assert lines[1:] == ["TF-IDF with logistic regression is better than the model"]
+
+
+def test_the_f1_of_two_labels_names_its_label(caplog):
+    caplog.set_level(logging.INFO)
+    comparison = Comparison({"majority": {"f1": 0.0}}, True, "", "")
+    log_comparison("bert-classify", "eval_f1", {"eval_f1": 0.5}, comparison, "fake")
+    assert caplog.messages == ["F1 of fake: the model 0.5000, the majority class 0.0000"]
+
+
 def test_loss_warning_can_have_advice_about_the_labels():
     rising = [0.70, 0.70, *[0.69] * 10, *[0.71] * 10]
     assert loss_warning(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")

@@ -86,5 +86,12 @@ def test_the_summary_has_the_metric_and_the_next_command(tmp_path):
         "wrote it",
         f"next: bert-classify --output_dir={tmp_path / 'run'} --text 'a text' --text_b 'another text'",
     ]
+    # The best checkpoint was chosen by another metric than the main one.
+    folders.write(tmp_path / "run", "best.json", {"folder": "best", "step": 90, "metric": "eval_loss", "value": 0.6})
+    line = "done in 1 min 20 s: accuracy 0.7500, loss 0.6000 at step 90"
+    assert summary(read_run(str(tmp_path / "run")), "wrote it")[0] == line
+    folders.write(tmp_path / "run", "best.json", {"folder": "best", "step": 60, "metric": "eval_loss", "value": 0.5})
+    assert summary(read_run(str(tmp_path / "run")), "wrote it")[0] == f"{line} (best loss 0.5000 at step 60)"
+    (tmp_path / "run" / "best.json").unlink()
     # A temporary directory will be removed before anybody can type the command.
     assert summary(read_run(str(tmp_path / "run")), "wrote it", names_next=False) == lines[:2]

@@ -41,9 +41,14 @@ class Dataset:
         raise NotImplementedError
 
     @property
-    def undefined_metrics(self) -> tuple[str, ...]:
-        """Return names of metrics that no predictions can define on the evaluated data."""
-        return ()
+    def undefined_metrics(self) -> dict[str, str]:
+        """Return the metrics that no predictions can define on the evaluated data: name -> reason."""
+        return {}
+
+    @property
+    def positive_label(self) -> str:
+        """Return the label that eval_f1 is of, "" if it is of no single label."""
+        return ""
 
     def training_features(self) -> Features:
         """Return the training rows' features, for datasets in memory."""

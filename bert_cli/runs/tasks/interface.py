@@ -102,12 +102,14 @@ class Comparison(NamedTuple):
         is_varied: whether labels differ, so that equal predictions for all rows are bad.
         collapse: description of the prediction that all rows share, "" if predictions differ.
         advice: advice against a collapse, "" for the general advice on poor training.
+        error: a metric that also has to be better than the constant predictor's; "" for none.
     """
 
     baselines: dict[str, dict[str, float]]
     is_varied: bool
     collapse: str
     advice: str
+    error: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CALIBRATION, TEACHER, THRESHOLDS
+from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.glue import GlueTask
@@ -237,10 +237,17 @@ class ClassificationDataset(DivisibleDataset):
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
 
     @property
-    def undefined_metrics(self) -> tuple[str, ...]:
-        dev = self.splits.get("dev")
-        is_constant = dev is not None and len(np.unique(dev.features.label_ids)) < 2
-        return self.decoder.problem_type.metrics.correlations if is_constant else ()
+    def undefined_metrics(self) -> dict[str, str]:
+        metrics, labels = self.decoder.problem_type.metrics, self.decoder.labels
+        return {
+            f"{metric}{name.removeprefix('dev')}": reason
+            for name in split_names(self, "dev")
+            for metric, reason in metrics.undefined(self.splits[name].features.label_ids, labels).items()
+        }
+
+    @property
+    def positive_label(self) -> str:
+        return self.decoder.problem_type.metrics.positive_label(self.decoder.labels)
 
     def training_features(self) -> Any:
         """Return features for training, of examples with labels first, then without labels."""
@@ -256,6 +263,7 @@ class ClassificationDataset(DivisibleDataset):
         return {
             "labels": list(self.decoder.labels.names),
             "problem_type": self.decoder.problem_type.name,
+            **({POSITIVE_LABEL: self.positive_label} if self.positive_label else {}),
             "cut_examples": cut_examples,
         }
 
@@ -272,7 +280,7 @@ class ClassificationDataset(DivisibleDataset):
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
         decoder = make_fitting_decoder(
             self.decoder.problem_type, self.decoder.labels.names, self.settings.inference, True, []
-        )
+        ).with_positive_label(self.settings.label_kind.positive_label)
         return dataclasses.replace(self, splits=self._divide(held_out, "rows"), decoder=decoder)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[FittedPredictions]) -> int:

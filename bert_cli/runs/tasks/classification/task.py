@@ -120,6 +120,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         if settings.calibration.calibrate:
             check_calibration(settings, model, data.problem_type)
         decoder = make_fitting_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
+        decoder = decoder.with_positive_label(settings.label_kind.positive_label)
         if not phases.do_train:
             decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
         if settings.calibration.calibrate and phases.do_eval:
@@ -130,6 +131,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         }
         if not data.problem_type.has_choices:
             LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
+        positive_label = decoder.problem_type.metrics.positive_label(decoder.labels)
+        if positive_label and (phases.do_eval or settings.sweep.cross_validation):
+            LOG.info("eval_f1 is of the label %s; --positive_label chooses the other one", positive_label)
         # Load the teacher last, because that takes time: errors in the data are reported first.
         teacher = None
         if settings.distillation.distill_from:
@@ -256,7 +260,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             seed, batch_size = self.settings.seed.random_seed, self.settings.inference.eval_batch_size
             baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size)
         advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
-        return Comparison(baselines, is_varied, collapse, advice)
+        return Comparison(baselines, is_varied, collapse, advice, problem_type.metrics.error)
 
     def learning_advice(self, data: ClassificationDataset) -> str:
         train = data.splits.get("train")

@@ -66,6 +66,7 @@ def test_a_dataset_names_its_splits_and_files(settings, texts):
     assert data.prediction_files[2:] == ("test_results_mismatched.tsv", "predictions_mismatched.tsv")
     assert data.metrics[0] == "eval_accuracy"
     assert data.facts()["labels"] == ["no", "yes"]
+    assert data.facts()["positive_label"] == "yes"
 
 
 def test_correlations_are_undefined_for_equal_numbers(settings):
@@ -73,7 +74,23 @@ def test_correlations_are_undefined_for_equal_numbers(settings):
     split = make_split("dev", examples, (), TOKENIZER, REGRESSION, settings.encoding)
     decoder = make_fitting_decoder(REGRESSION, (), settings.inference, False, [])
     data = ClassificationDataset(settings, decoder, TOKENIZER, {"dev": split})
-    assert data.undefined_metrics == REGRESSION.metrics.correlations
+    reason = "all numbers of the evaluated data are 2.5"
+    assert data.undefined_metrics == {"eval_pearson": reason, "eval_spearman": reason}
+
+
+def test_scores_are_undefined_for_one_label_in_a_dev_split(settings):
+    def undefined(labels, positive=None):
+        examples = [ClassificationExample(f"dev-{row}", "dog", None, label) for row, label in enumerate(labels)]
+        split = make_split("dev", examples, ("no", "yes"), TOKENIZER, SINGLE_LABEL, settings.encoding)
+        decoder = make_fitting_decoder(SINGLE_LABEL, ("no", "yes"), settings.inference, False, [])
+        decoder = decoder.with_positive_label(positive)
+        return ClassificationDataset(settings, decoder, TOKENIZER, {"dev_mismatched": split}).undefined_metrics
+
+    assert undefined(("no", "yes")) == {}
+    both = {"eval_mcc_mismatched", "eval_roc_auc_mismatched"}
+    assert undefined(("yes", "yes")).keys() == both
+    assert undefined(("yes", "yes"), "no").keys() == undefined(("no", "no")).keys() == both | {"eval_f1_mismatched"}
+    assert undefined(("no", "no"))["eval_f1_mismatched"] == "no row of the evaluated data has the label yes"
 
 
 def test_a_length_without_room_for_a_choice_is_refused(settings):

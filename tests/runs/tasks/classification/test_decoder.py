@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.calibration import Abstention, Calibration
-from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import format_calibration, make_fitting_decoder
 from bert_cli.settings.groups import TUNED, Inference
@@ -27,6 +27,32 @@ def test_other_problem_types_have_no_threshold():
     assert make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
     with pytest.raises(InputError, match=r"--threshold=0\.3: applies to multi-label classification"):
         make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+
+
+def test_the_positive_label_is_the_last_of_two():
+    decoder = make_fitting_decoder(SINGLE_LABEL, ("real", "fake"), Inference(), False, [])
+    names = [decoder.with_positive_label(name) for name in (None, "real", "fake")]
+    assert [SINGLE_LABEL.metrics.positive_label(named.labels) for named in names] == ["fake", "real", "fake"]
+    with pytest.raises(InputError, match=r"--positive_label=Fake: is no label; the labels are real, fake$"):
+        decoder.with_positive_label("Fake")
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "labels"),
+    [
+        (SINGLE_LABEL, ("a", "b", "c")),
+        (MULTI_LABEL, ("a", "b")),
+        (REGRESSION, ()),
+        (MULTIPLE_CHOICE, ()),
+    ],
+)
+def test_other_outputs_have_no_positive_label(problem_type, labels):
+    decoder = make_fitting_decoder(problem_type, labels, Inference(), False, [])
+    assert problem_type.metrics.positive_label(decoder.labels) == ""
+    with pytest.raises(
+        InputError, match=f"--positive_label=a: is for single_label with two labels.*{problem_type.name}"
+    ):
+        decoder.with_positive_label("a")
 
 
 def test_tuned_thresholds_are_written_and_read(tmp_path):
