@@ -46,4 +46,5 @@ def _text(flag: Flag, value: Any) -> str:
         return join_names([f"{name}={number}" for name, number in value.items()])
     if isinstance(value, list | tuple):
         return join_names([str(item) for item in value])
-    return format_value(value)
+    # A text may be the name of a label, which True and 1 also are.
+    return str(value) if flag.is_free_text else format_value(value)

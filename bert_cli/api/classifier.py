@@ -153,7 +153,13 @@ class Classifier(TrainableClassifier, CuttingModel):
         return self._classifier.records(read.pairs, self._encode(read)) if len(read) else []
 
     @name_arguments_in_errors(dev_file="data")
-    def evaluate(self, data: Any, labels: Iterable | None = None, batch_size: int = BATCH_SIZE) -> dict[str, float]:
+    def evaluate(
+        self,
+        data: Any,
+        labels: Iterable | None = None,
+        batch_size: int = BATCH_SIZE,
+        positive_label: Any = None,
+    ) -> dict[str, float]:
         """Return the metrics for labeled texts, with the names in eval_results.txt.
 
         Args:
@@ -161,10 +167,13 @@ class Classifier(TrainableClassifier, CuttingModel):
                 or rows as for `train`; or texts if there are `labels`.
             labels: labels of the texts, as for `fit`.
             batch_size: texts of maximum length per batch.
+            positive_label: label that eval_f1 is of if there are two, the one to find. None for that
+                of the training, which is the last label unless it had this option.
         """
         # A table with separate labels has the columns that `predict` reads.
         data = data if labels is None else self._read(data)
-        return score(self._classifier, self._settings, self._trained_columns, data, labels, batch_size)
+        columns = self._trained_columns
+        return score(self._classifier, self._settings, columns, data, labels, batch_size, positive_label)
 
     @overload
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> Explanation: ...

@@ -26,6 +26,7 @@ def score(
     data: Any,
     labels: Any,
     batch_size: int,
+    positive_label: Any = None,
 ) -> dict[str, float]:
     """Return the metrics in eval_results.txt for labeled texts.
 
@@ -36,13 +37,15 @@ def score(
         data: a path, a table or rows with labels; or texts if `labels` are given.
         labels: labels of the texts; None if `data` has them.
         batch_size: texts of maximum length per batch.
+        positive_label: label that eval_f1 is of, None for that of the training.
 
     Raises:
         InputError: if the data has no labels, or labels that the model does not have.
     """
     changes: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False, "task_name": ""}
     tables: dict[str, TableFile] = {}
-    decoder = FittingDecoder(**vars(classifier.decoder))
+    positive_name = settings.label_kind.positive_label if positive_label is None else str(positive_label)
+    decoder = FittingDecoder(**vars(classifier.decoder.with_positive_label(positive_name)))
     if labels is not None:
         rows = read_label_rows("labels", labels, decoder.labels.names or None)
         texts = read_texts(data)

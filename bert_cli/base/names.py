@@ -82,7 +82,7 @@ BEST_FILE = "best.json"
 # Keys of run_report.json: digests of the texts and labels in the training and dev data.
 TRAIN_DATA: Final = "train_data_digest"
 EVAL_DATA: Final = "eval_data_digest"
-# Key of run_report.json: the label that F1 is of. eval_results.txt has it with the prefix eval_.
+# Key of run_report.json: the label that eval_f1 is of.
 POSITIVE_LABEL: Final = "positive_label"
 # Key of run_report.json and run.json: the runs in subdirectories, under RUNS, GRID or FOLDS.
 SEVERAL = "several"

@@ -246,13 +246,21 @@ def format_report(report: dict) -> list[str]:
     return lines
 
 
+def has_correlations(values: np.ndarray) -> bool:
+    """Return whether correlations with these values say anything: they differ, and are three or more.
+
+    Two rows always have a correlation of 1 or -1.
+    """
+    return len(values) > 2 and bool(np.ptp(values) > 0)
+
+
 def regression_metrics(
     values: np.ndarray, losses: np.ndarray, predicted: np.ndarray, batch_size: int
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of predicted numbers: float32 scalars, and the number of examples.
 
     eval_pearson, eval_spearman  correlation of values and of ranks, -1…1; equal values share a rank; left out
-                                 if all values or all predictions are equal
+                                 if all predictions are equal, or without has_correlations
     eval_rmse                    root of the mean squared error, in the unit of the values
     eval_mae                     mean absolute error, in the unit of the values
     eval_loss, loss              mean squared error, see classification_metrics
@@ -275,7 +283,7 @@ def regression_metrics(
     correlations: dict[str, np.float32 | int] = {}
     # A correlation with a constant is undefined: SciPy would warn and give NaN. A value such as 0
     # would be better than a negative correlation, and could become the best evaluation.
-    if np.ptp(values) > 0 and np.ptp(predicted) > 0:
+    if has_correlations(values) and np.ptp(predicted) > 0:
         statistics = (np.float32(correlation(values, predicted).statistic) for correlation in (pearsonr, spearmanr))
         correlations = dict(zip(CORRELATIONS, statistics, strict=True))
     return {

@@ -10,7 +10,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, parse_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.metrics.classification import CORRELATIONS, LOSSES, regression_metrics
+from bert_cli.metrics.classification import CORRELATIONS, LOSSES, has_correlations, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
@@ -185,9 +185,12 @@ class NumberMetrics(Metrics):
         return Scores(metrics, {}, format_undefined(reasons | self.undefined(label_ids, labels)))
 
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
-        if np.ptp(label_ids) > 0:
+        if has_correlations(label_ids):
             return {}
-        return dict.fromkeys(CORRELATIONS, f"all numbers of the evaluated data are {significant(label_ids[0])}")
+        reason = "two rows always have a correlation of 1 or -1"
+        if np.ptp(label_ids) == 0:
+            reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
+        return dict.fromkeys(CORRELATIONS, reason)
 
     def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         values = predictions["values"]

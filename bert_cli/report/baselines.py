@@ -8,11 +8,13 @@ from bert_cli.report.components import Tile
 from bert_cli.report.main_metric import score
 from bert_cli.report.run_files import Run
 
+NO_ANSWER = "no_answer"
 BASELINE_NAMES = {
     "majority": "the majority class",
     "tfidf": "TF-IDF with logistic regression",
     "mean": "the mean",
     "ridge": "TF-IDF with ridge regression",
+    NO_ANSWER: "no answer to any question",
 }
 
 

@@ -5,7 +5,7 @@ import shlex
 from typing import cast
 
 from bert_cli.base.json_files import member_object
-from bert_cli.base.names import EVAL_RESULTS, FLAGS, POSITIVE_LABEL
+from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number, plain, setting
@@ -138,8 +138,6 @@ def run_cards(run: Run) -> list[Card]:
     ]
     if run.results:
         rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # same digits as in the file
-        if run.positive_label:
-            rows.append((f"eval_{POSITIVE_LABEL}", run.positive_label))
         table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards

@@ -181,8 +181,6 @@ def _read_results(path: str) -> dict[str, float]:
     if files.exists(path):
         for line in read_text(path).split("\n"):
             name, _, value = line.partition(" = ")
-            if name == f"eval_{POSITIVE_LABEL}":
-                continue  # a label may look like a number
             try:
                 results[name] = int(value) if value.isdigit() else float(value)
             except ValueError:

@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS, POSITIVE_LABEL
+from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
+from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
@@ -49,10 +50,10 @@ def evaluate(
     for recorder in trained.recorders:
         recorder.on_evaluation(step, evaluation.results)
     results = {**evaluation.results, "global_step": step}
-    facts = {f"eval_{POSITIVE_LABEL}": data.positive_label} if data.positive_label else {}
+    listed = _name_label(results, data.positive_label)
     if predictor.is_chief:
-        write_eval_results(directory.file(EVAL_RESULTS), results | facts)
-    for line in (*format_eval_results(results | facts), *evaluation.lines):
+        write_eval_results(directory.file(EVAL_RESULTS), listed)
+    for line in (*format_eval_results(listed), *evaluation.lines):
         LOG.log(RESULT, line)
     baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
@@ -74,6 +75,15 @@ def evaluate(
             data.positive_label,
         )
     return evaluation
+
+
+def _name_label(results: Mapping[str, Metric], positive_label: str) -> dict[str, Metric]:
+    """Return results with the F1 of two labels also under a name that contains its label.
+
+    The label is in a name, because programs read all values of eval_results.txt as numbers.
+    """
+    has_label = positive_label and BINARY_F1 in results
+    return {**results, **({f"{BINARY_F1}_of_{positive_label}": results[BINARY_F1]} if has_label else {})}
 
 
 def _compare(

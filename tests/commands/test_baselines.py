@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import sklearn.metrics
 
 from bert_cli import Classifier
 from bert_cli.runs.tasks.classification import results
@@ -22,7 +23,8 @@ def test_single_label(trained):
     """6 of 11 dev rows are not about people; if labels are equally frequent, the first is constant."""
     baselines = RunFolder(trained).report()["baselines"]
     assert list(baselines) == ["majority", "tfidf"]
-    assert [list(values) for values in baselines.values()] == [["accuracy", "mcc", "f1"]] * 2
+    names = ["accuracy", "mcc", "f1", "macro_f1", "weighted_f1", "roc_auc"]
+    assert [list(values) for values in baselines.values()] == [names] * 2
     assert baselines["majority"]["mcc"] == 0
     assert baselines["tfidf"]["accuracy"] > baselines["majority"]["accuracy"]
 
@@ -33,6 +35,33 @@ def test_evaluation_without_training_rows_has_no_baselines(trained, classify):
     assert done.code == 0
     assert RunFolder(trained).report()["baselines"] == {}
     assert "warning" not in done.err
+
+
+def test_the_f1_is_of_the_positive_label(classify, trained):
+    """Each label has its F1, in the log, in eval_results.txt, in the report and from Python."""
+    for label in ("1", "0"):
+        flags = [] if label == "1" else [f"--positive_label={label}"]
+        done = classify("--do_eval", f"--output_dir={trained}", *flags)
+        assert done.code == 0, done.err
+        run = RunFolder(trained)
+        results, report = run.eval_results(), run.report()
+        expected = pytest.approx(report["eval"]["classes"][label]["f1"], abs=1e-6)
+        assert results["eval_f1"] == results[f"eval_f1_of_{label}"] == expected
+        assert report["positive_label"] == label
+        assert f"eval_f1 is of the label {label}" in done.err
+        assert f"eval_f1_of_{label}" in (trained / "report.html").read_text("utf-8")
+        assert results["eval_macro_f1"] == pytest.approx(
+            np.mean([scores["f1"] for scores in report["eval"]["classes"].values()]), abs=1e-6
+        )
+    classifier = Classifier.load(str(trained))
+    labels = ["1", "0", "1", "1", "1", "0"]
+    predicted = classifier.predict(TEXTS[:6]).best
+    for label in (1, "0", None):
+        expected = sklearn.metrics.f1_score(labels, predicted, pos_label=str(label or 1))
+        metrics = classifier.evaluate(TEXTS[:6], labels, positive_label=label)
+        assert metrics["eval_f1"] == pytest.approx(expected, abs=1e-6)
+    done = classify("--do_eval", f"--output_dir={trained}", "--positive_label=one")
+    assert (done.code, "--positive_label=one: is no label; the labels are 0, 1" in done.err) == (1, True)
 
 
 def test_log_and_warning_of_a_model_that_learns_nothing(classify, flags, tmp_path):

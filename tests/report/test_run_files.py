@@ -58,12 +58,16 @@ def test_numbers_in_results(tmp_path):
     assert [type(value) for value in results.values()] == [int, float, float]
 
 
-def test_a_positive_label_that_looks_like_a_number_is_no_result(tmp_path):
+def test_the_positive_label_and_the_best_step(tmp_path):
     folders.write(tmp_path, "run.json", {"config": {}})
+    assert (read_run(str(tmp_path)).positive_label, read_run(str(tmp_path)).best) == ("", None)
     folders.write(tmp_path, "run_report.json", {"positive_label": "1"})
-    folders.write(tmp_path, "eval_results.txt", "eval_f1 = 0.5\neval_positive_label = 1\n")
+    folders.write(tmp_path, "best.json", {"folder": "best", "step": 9, "metric": "loss", "value": 0.5})
     run = read_run(str(tmp_path))
-    assert (run.results, run.positive_label) == ({"eval_f1": 0.5}, "1")
+    assert (run.positive_label, run.best) == ("1", (9, "loss", 0.5))
+    # The best run of several has no step.
+    folders.write(tmp_path, "best.json", {"folder": "run-1", "metric": "loss", "value": 0.5})
+    assert read_run(str(tmp_path)).best is None
 
 
 def test_other_directories_are_refused(tmp_path):

@@ -33,10 +33,11 @@ from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
+from bert_cli.report.baselines import NO_ANSWER
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task, fine_tuning_plan
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
@@ -180,6 +181,17 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         report: JsonObject = {"predict_windows_per_second": rate}
         examples = functools.partial(squad_examples, data.splits["predict"].examples, predictions, data.gold)
         return Evaluation(scores, [], report, predictions_and_rate, examples)
+
+    def compare(self, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]]) -> Comparison | None:
+        """Compare with no answer to any question, which is right for many questions of SQuAD 2.0."""
+        if not self.settings.task.version_2_with_negative:
+            return None
+        results, (predictions, _) = evaluation.results, evaluation.details
+        share = 100.0 * int(results.get("NoAns_total", 0)) / int(results["total"])
+        is_varied = int(results.get("HasAns_total", 0)) > 0
+        has_answers = any(prediction.text for prediction in predictions)
+        collapse = "no question gets an answer" if is_varied and not has_answers else ""
+        return Comparison({NO_ANSWER: {"f1": share, "exact": share}}, is_varied, collapse, "")
 
     def predict(
         self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]] | None
