@@ -91,9 +91,9 @@ def undefined_scores(label_ids: np.ndarray) -> dict[str, str]:
         names = ("eval_micro_f1", "eval_macro_f1", "eval_roc_auc", "eval_roc_auc_micro", "eval_average_precision")
         return dict.fromkeys(names, "no row of the evaluated data has a label")
     reason = "each label is in all rows of the evaluated data or in none"
-    names = ("eval_roc_auc_micro",) if is_present.all() else ()
     is_constant = (is_present.all(axis=0) | ~is_present.any(axis=0)).all()
-    return dict.fromkeys(("eval_roc_auc", *names) if is_constant else (), reason)
+    undefined = {"eval_roc_auc": is_constant, "eval_roc_auc_micro": is_present.all()}
+    return {name: reason for name, is_undefined in undefined.items() if is_undefined}
 
 
 def multi_label_metrics(

@@ -5,9 +5,10 @@ percentages.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+_RATIOS = ("eval_f1", "eval_precision", "eval_recall")
 # A sentence's entities from examples.tag_schemes.entities: (type, first word, word after the last).
 Entities = Sequence[tuple[str, int, int]]
 
@@ -149,6 +150,25 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the eval_results keys that can rank evaluations, F1 first, given the BIO labels."""
     # Derive the keys from labels: the flag is checked before there is an evaluation.
-    entity_types = sorted({label.partition("-")[2] for label in labels} - {""})
-    names = ("eval_f1", "eval_precision", "eval_recall")
-    return (*names, "eval_accuracy", *(f"{name}_{entity_type}" for entity_type in entity_types for name in names))
+    names = [f"{ratio}_{entity_type}" for entity_type in _types_of(labels) for ratio in _RATIOS]
+    return (*_RATIOS, "eval_accuracy", *names)
+
+
+def undefined_results(labels: Sequence[str], present_types: Collection[str]) -> dict[str, str]:
+    """Return the keys of known_results that are 0 for all predictions: name -> reason.
+
+    Args:
+        labels: the model's BIO labels.
+        present_types: types of the entities in the evaluated data.
+    """
+    reasons = {} if present_types else dict.fromkeys(_RATIOS, "the evaluated data has no entity")
+    absent_types = [entity_type for entity_type in _types_of(labels) if entity_type not in present_types]
+    return reasons | {
+        f"{ratio}_{entity_type}": f"no entity of the evaluated data is {entity_type}"
+        for entity_type in absent_types
+        for ratio in _RATIOS
+    }
+
+
+def _types_of(labels: Sequence[str]) -> list[str]:
+    return sorted({label.partition("-")[2] for label in labels} - {""})

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.tag_schemes import from_bio, to_bio
-from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores
+from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores, known_results, undefined_results
 from bert_cli.outputs.tagging import score_tags
 
 
@@ -160,3 +160,14 @@ def test_tag_scheme_does_not_change_scores(sentences, scheme):
 def test_io_tags():
     sides = ([to_bio(tags.split(), "IO")] for tags in ("x x O y", "x O O y"))
     assert score_tags(*sides).overall == EntityCounts(2, 2, 1)
+
+
+def test_results_without_entities_in_the_data_are_undefined():
+    """Precision, recall and F1 are then 0 for all predictions, so they cannot choose a checkpoint."""
+    labels = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+    assert undefined_results(labels, {"PER", "LOC"}) == {}
+    assert undefined_results(labels, {"PER"}).keys() == {"eval_f1_LOC", "eval_precision_LOC", "eval_recall_LOC"}
+    without_entities = undefined_results(labels, set())
+    assert without_entities.keys() == set(known_results(labels)) - {"eval_accuracy"}
+    assert without_entities["eval_f1"] == "the evaluated data has no entity"
+    assert undefined_results(("O", "B"), {""}) == {}  # entities without type

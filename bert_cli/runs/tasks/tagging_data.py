@@ -18,7 +18,7 @@ from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, make_notation_flags
 from bert_cli.features.tagging import TaggingFeatures, format_features
-from bert_cli.metrics.tagging import known_results
+from bert_cli.metrics.tagging import known_results, undefined_results
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
@@ -76,6 +76,14 @@ class TaggingDataset(DivisibleDataset):
     @property
     def metrics(self) -> tuple[str, ...]:
         return known_results(self.labels)
+
+    @property
+    def undefined_metrics(self) -> dict[str, str]:
+        dev = self.splits.get("dev")
+        if dev is None or not dev.has_tags:
+            return {}
+        entity_types = {entity.type for tags in dev.file.tags for entity in find_entities(tags)}
+        return undefined_results(self.labels, entity_types)
 
     def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         return format_features(split.features, self.labels, self.tokenizer, count)
