@@ -7,7 +7,6 @@ import collections
 import contextlib
 import io
 import os
-import re
 import select
 import stat
 import sys
@@ -17,7 +16,12 @@ from typing import BinaryIO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
-from bert_cli.base.log import LOG
+from bert_cli.base.misread_text import (
+    is_damaged_utf_8,
+    propose_encoding,
+    warn_of_misread_text,
+    warn_of_misreading,
+)
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import (
     UTF_16_MARKS,
@@ -33,8 +37,6 @@ TEXT = "text"  # a value of `noun`, see `decode`
 _PIECE = 1 << 18
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
-_CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
-_ONLY_IN_CP1252 = re.compile(rb"[\x80-\x9f]")  # printable there, controls in latin-1
 
 
 class ArrivingLines:
@@ -112,7 +114,7 @@ def input_name(path: str) -> str:
     return "standard input" if path == STANDARD else path
 
 
-def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file") -> str:
+def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file", follows_utf_8: bool = False) -> str:
     """Return strict UTF-8 as text, or raise InputError with the line of the first wrong byte.
 
     A byte-order mark of UTF-16 or a gzip header gets its own message.
@@ -122,6 +124,7 @@ def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file") -> s
         name: file name for messages.
         first_line: line number at which `data` begins.
         noun: noun for the file in messages. TEXT is a file that --encoding applies to.
+        follows_utf_8: whether the file has letters in UTF-8 before `data`.
     """
     if first_line == 1 and noun in ("file", TEXT) and data.startswith(UTF_16_MARKS):
         advice = "; give --encoding=utf-16, or" if noun == TEXT else ", UTF-8 is needed;"
@@ -132,12 +135,19 @@ def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file") -> s
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
-        encoding = "cp1252" if _ONLY_IN_CP1252.search(data) else "latin-1"
-        flag = f"give its encoding, as in --encoding={encoding}, or " if noun == TEXT else ""
+        problem = f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x})"
+        # Propose no encoding for damaged UTF-8: it would change all other letters.
+        if is_damaged_utf_8(data, follows_utf_8):
+            raise InputError(f"{problem}, but the rest is; correct this line") from None
         saved = "file" if noun == TEXT else noun
         raise InputError(
-            f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); {flag}save the {saved} as UTF-8"
+            f"{problem}; {_encoding_advice(data) if noun == TEXT else ''}save the {saved} as UTF-8"
         ) from None
+
+
+def _encoding_advice(data: bytes) -> str:
+    encoding = propose_encoding(data)
+    return f"give its encoding, as in --encoding={encoding}, or " if encoding else "give its --encoding, or "
 
 
 def line_too_long(name: str, number: int) -> InputError:
@@ -186,8 +196,10 @@ def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1, noun: s
         noun: see `decode`.
     """
     lines = bounded_lines(lines, name) if first_line == 1 else lines
+    follows_utf_8 = False
     for number, line in enumerate(lines, start=first_line):
-        text = decode(line, name, number, noun)
+        text = decode(line, name, number, noun, follows_utf_8)
+        follows_utf_8 = follows_utf_8 or not text.isascii()
         yield text.removeprefix(_MARK) if number == 1 else text
 
 
@@ -195,12 +207,12 @@ def refuse_nul(lines: Iterable[str], name: str) -> Iterator[str]:
     """Yield the lines from a file's first line on; raise InputError for a NUL character."""
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
-            raise _nul_error(name, number, TEXT)
+            raise _nul_error(name, number, TEXT, number == 1 and line.startswith("\0"))
         yield line
 
 
-def _nul_error(name: str, number: int, noun: str) -> InputError:
-    advice = "give --encoding=utf-16-le" if noun == TEXT else "save the file as UTF-8"
+def _nul_error(name: str, number: int, noun: str, is_big_endian: bool) -> InputError:
+    advice = f"give --encoding=utf-16-{'be' if is_big_endian else 'le'}" if noun == TEXT else "save the file as UTF-8"
     return InputError(f"{name}:{number}: holds a NUL character; remove it, or {advice} if it is UTF-16")
 
 
@@ -223,9 +235,9 @@ def read_text(path: str, encoding: str | None = None) -> str:
         data = data.replace(b"\r", b"\n")
     text = decode(data, path, noun=noun)
     if "\0" in text:
-        raise _nul_error(path, text.count("\n", 0, text.index("\0")) + 1, noun)
-    if noun == TEXT and not text.isascii() and (control := _CONTROLS.search(text)):
-        _warn_of_control(path, text.count("\n", 0, control.start()) + 1, control[0])
+        raise _nul_error(path, text.count("\n", 0, text.index("\0")) + 1, noun, text.startswith("\0"))
+    if encoding:
+        warn_of_misread_text(text, path, encoding)
     return text.removeprefix(_MARK)
 
 
@@ -259,32 +271,4 @@ def open_lines(
             file = stack.enter_context(open_binary(path))
             recoded = with_line_feeds(as_utf8(file, encoding, name) if encoding else file, name, logs)
         lines = decode_lines(recoded, name, noun=noun)
-        yield warn_of_controls(lines, name) if logs and noun == TEXT else lines
-
-
-def warn_of_controls(lines: Iterable[str], name: str, first_line: int = 1) -> Iterator[str]:
-    """Yield a text's lines, and log the first one with a C1 control character.
-
-    Text in cp1252 that is read as latin-1 has such characters instead of quotes and dashes.
-
-    Args:
-        lines: the text.
-        name: file name for the log.
-        first_line: line number at which `lines` begins.
-    """
-    lines = iter(lines)
-    for number, line in enumerate(lines, start=first_line):
-        yield line
-        if not line.isascii() and (control := _CONTROLS.search(line)):
-            _warn_of_control(name, number, control[0])
-            break
-    # One warning per file is enough, so the other lines are not searched.
-    yield from lines
-
-
-def _warn_of_control(name: str, number: int, control: str) -> None:
-    LOG.warning(
-        "%s:%d: warning: holds the control character U+%04X, as text in cp1252 does that is read as latin-1; "
-        "if it is such text, give --encoding=cp1252",
-        name, number, ord(control),
-    )  # fmt: skip
+        yield warn_of_misreading(lines, name, encoding) if logs and encoding else lines

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.base.misread_text import is_utf_8
 
 UTF_8 = "utf-8"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -87,6 +88,10 @@ class _Recoded(io.RawIOBase):
                 line += valid.count("\n")
                 byte = error.object[error.start : error.start + 1].hex()  # "" if the data end too early
                 problem = f" (byte 0x{byte})" if byte else ""
+                if is_utf_8(error.object, self._encoding):
+                    raise InputError(
+                        f"{self._name}:{line}: is not {self._encoding}{problem}, but UTF-8; leave out --encoding"
+                    ) from None
             raise InputError(
                 f"{self._name}:{line}: is not {self._encoding}{problem}; give another --encoding, "
                 "or save the file as UTF-8"

@@ -21,6 +21,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, line_too_long
+from bert_cli.base.misread_text import warn_of_misread_text
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
 from bert_cli.corpus.space_words import SpaceWordTokenizer
@@ -119,6 +120,7 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
     first_line = 1
     pending = []
     position = 0
+    is_ascii = True
     try:
         with _open(path) as (raw, file):
             recoded = as_utf8(cast(BinaryIO, file), encoding, name)
@@ -135,6 +137,10 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
                     continue
                 lines = b"".join([*pending, head, newline])
                 pending = [tail]
+                # Check one block per file: a search of all blocks of a large corpus takes seconds.
+                if is_ascii and not lines.isascii():
+                    is_ascii = False
+                    warn_of_misread_text(decode(lines, name, first_line, TEXT), name, encoding, first_line)
                 yield Block(name, first_line, lines, False, position)
                 first_line += lines.count(b"\n")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import ArrivingLines, bounded_lines, decode_lines, input_name, open_lines, warn_of_controls
+from bert_cli.base.lines import ArrivingLines, bounded_lines, decode_lines, input_name, open_lines
 from bert_cli.base.log import LOG
+from bert_cli.base.misread_text import warn_of_misreading
 from bert_cli.base.names import PAIR_MARK
+from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 
@@ -169,7 +171,7 @@ def split_line(line: str, number: int = 0) -> TextLine:
     return TextLine(number, first, second, start, start + len(first) + len(separator))
 
 
-def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterator[TextLine]:
+def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0, encoding: str = UTF_8) -> Iterator[TextLine]:
     """Yield the text or pair in each line of a binary file.
 
     Lines end with `\\n`, and a byte-order mark is removed. Raise InputError with the line number
@@ -179,10 +181,11 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
         lines: the file.
         name: file name, for messages.
         skip: number of lines to skip.
+        encoding: encoding from which the lines were recoded.
     """
     lines = bounded_lines(lines, name)
     texts = decode_lines(itertools.islice(lines, skip, None), name, skip + 1)
-    for number, text in enumerate(warn_of_controls(texts, name, skip + 1), skip):
+    for number, text in enumerate(warn_of_misreading(texts, name, encoding, skip + 1), skip):
         yield split_line(text.removesuffix("\n"), number)
 
 

@@ -251,11 +251,39 @@ def test_control_characters_cause_a_warning(tmp_path, caplog):
     list(open_table(str(path), "train_file", form).rows())
     tables.read_rows(str(path), form)
     read_text(str(path), "latin-1")
-    list(read_text_lines(as_utf8(io.BytesIO(path.read_bytes()), "latin-1", str(path)), str(path)))
-    assert caplog.messages == [warning] * 4
+    recoded = as_utf8(io.BytesIO(path.read_bytes()), "latin-1", str(path))
+    list(read_text_lines(recoded, str(path), encoding="latin-1"))
+    list(text.read_blocks([str(path)], encoding="latin-1"))
+    assert caplog.messages == [warning] * 5
     caplog.clear()
     list(open_table(str(path), "train_file", TextForm("cp1252")).rows())
     assert caplog.messages == []
+
+
+def test_damaged_utf8_gets_no_encoding(tmp_path):
+    """Any other encoding would change the file's other letters."""
+    path = tmp_path / "a.txt"
+    for data in ("café\nnaïve\n".encode() + b"it\x92s\n", "été à l’hôtel ".encode() + b"\xe9\n"):
+        path.write_bytes(data)
+        line = data.count(b"\n")
+        for read in (lambda: read_text(str(path), "utf-8"), lambda: list(text.read_blocks([str(path)]))):
+            with pytest.raises(InputError, match=rf"a\.txt:{line}: is not UTF-8 .*, but the rest is; correct this"):
+                read()
+        with (
+            open_lines(str(path), "utf-8") as opened,
+            pytest.raises(InputError, match=rf"a\.txt:{line}: .*correct this"),
+        ):
+            list(opened)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_the_proposed_utf16_has_the_right_byte_order(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\nfine,1\n".encode(encoding))
+    with pytest.raises(InputError, match=f"give --encoding={encoding} if it is UTF-16"):
+        list(open_table(str(path), "train_file").rows())
+    with pytest.raises(InputError, match=f"give --encoding={encoding} if it is UTF-16"):
+        read_text(str(path), "utf-8")
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def test_a_utf8_file_is_returned_itself():
     ("data", "encoding", "message"),
     [
         (b"ab\ncd\xff", "ascii", r"^a\.txt:2: is not ascii \(byte 0xff\); give another --encoding"),
+        ("Iraq’s ê café Í".encode(), "cp1252", r"^a\.txt:1: is not cp1252 \(byte 0x8d\), but UTF-8; leave out --enc"),
         (b"a\x00b\x00", "utf-16", r"^a\.txt:1: is not utf-16 \(no byte-order mark at the beginning\)"),
     ],
 )

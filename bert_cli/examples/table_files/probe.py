@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import check_readable, open_binary
 from bert_cli.base.formats import quote
-from bert_cli.base.lines import decode_lines, open_lines, refuse_nul, warn_of_controls
+from bert_cli.base.lines import decode_lines, open_lines, refuse_nul
 from bert_cli.base.log import LOG
+from bert_cli.base.misread_text import warn_of_misreading
 from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
@@ -200,7 +201,7 @@ def _open_text(path: str, encoding: str, logs: bool = True) -> Iterator[Iterator
             with gzip.GzipFile(fileobj=file) as decompressed:
                 utf8_bytes = as_utf8(io.BufferedReader(decompressed), encoding, path)
                 lines = decode_lines(with_line_feeds(utf8_bytes, path, logs), path)
-                yield refuse_nul(warn_of_controls(lines, path) if logs else lines, path)
+                yield refuse_nul(warn_of_misreading(lines, path, encoding) if logs else lines, path)
         # The errors mean: not gzip, truncated, and damaged.
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None

@@ -182,7 +182,7 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     form = settings.text_form
     if input_file == STANDARD:
         name = input_name(input_file)
-        yield Texts(read_text_lines(as_utf8(sys.stdin.buffer, form.encoding, name), name, done), None)
+        yield Texts(read_text_lines(as_utf8(sys.stdin.buffer, form.encoding, name), name, done, form.encoding), None)
         return
     if is_table(input_file):
         # Import late: lines need no readers for tables, which take a tenth of the import time.
@@ -204,7 +204,7 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     _check_done(output_file, done, total)
     with files.open_binary(input_file) as file:
         utf8_file = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file, logs=False)
-        yield Texts(read_text_lines(utf8_file, input_file, done), total)
+        yield Texts(read_text_lines(utf8_file, input_file, done, form.encoding), total)
 
 
 def _check_done(output_file: str, done: int, total: int) -> None:
