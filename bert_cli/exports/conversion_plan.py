@@ -3,8 +3,11 @@
 This module does not import TensorFlow.
 """
 
+import re
+from collections.abc import Iterable
+
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NEXT_SENTENCE, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, TAGGER, head_of
 from bert_cli.base.log import LOG
 from bert_cli.base.names import find_label_problem
 from bert_cli.exports.target import FORMATS, Target
@@ -36,6 +39,29 @@ def check_dtype(dtype: str, target: Target) -> None:
     """Raise InputError if the target's format cannot store this dtype."""
     if dtype != "float32" and target.format != "hf":
         raise InputError(f"--{dtype}: a {FORMATS[target.format].title} holds float32; this is for Hugging Face folders")
+
+
+def find_heads(weight_names: Iterable[str], model: ModelBundle, head: str) -> tuple[str, ...]:
+    """Return the trained heads in a checkpoint, sorted, and log a head that was not trained.
+
+    Args:
+        weight_names: the checkpoint's weights.
+        model: the model to convert.
+        head: value of --head.
+
+    Raises:
+        InputError: if --head needs a next-sentence head that was not trained.
+    """
+    heads = sorted({name for weight_name in weight_names if (name := head_of(weight_name))})
+    if NEXT_SENTENCE in heads and model.head.has_untrained_next_sentence:
+        if head != "auto" and NEXT_SENTENCE in HEAD_TYPES[head].heads:
+            raise InputError(
+                f"--head={head}: {model.folder} was trained with --no_nsp, so its next-sentence head is not trained; "
+                f"--head={MASKED_LM} converts the other one"
+            )
+        LOG.info("dropped: %s, which a training with --no_nsp does not train", NEXT_SENTENCE)
+        heads.remove(NEXT_SENTENCE)
+    return tuple(heads)
 
 
 def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:

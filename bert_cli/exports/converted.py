@@ -13,11 +13,10 @@ from bert_cli.base.head_types import (
     POOLER,
     TAGGER,
     count_parameters,
-    head_of,
     parameters_line,
 )
 from bert_cli.base.log import LOG
-from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
+from bert_cli.exports.conversion_plan import check_label_names, choose_head_type, find_heads
 from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
@@ -70,7 +69,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     """
     config = model.config
     reader = open_source(model.required_checkpoint, changes.average_last)
-    checkpoint_heads = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
+    checkpoint_heads = find_heads(reader.shapes, model, changes.head)
     head_type = choose_head_type(changes.head, checkpoint_heads, model, target)
     heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
     loaded = load(reader, config, heads, of_tokens=head_type == TAGGER)

@@ -130,10 +130,19 @@ class PretrainingSums:
 
     A batch has the columns spec.PRETRAINING. The outputs are the sums of metrics.pretraining: a
     batch's logits over the vocabulary take 100 MB.
+
+    Attributes:
+        has_next_sentences: whether the next-sentence head is evaluated.
     """
 
-    optional: ClassVar[tuple[str, ...]] = ()
-    missing_advice: ClassVar[str] = _missing_advice("a pre-trained model with its heads")
+    has_next_sentences: bool
+    missing_advice: ClassVar[str] = (
+        f"{_missing_advice('a pre-trained model with its heads')}, or evaluate masked words alone with --no_nsp"
+    )
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        return () if self.has_next_sentences else MaskedWords.optional
 
     def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
         return _pretrained_shapes(config)

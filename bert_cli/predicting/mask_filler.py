@@ -70,7 +70,7 @@ def open_masked_words(
     no_next_sentence = ""
     if report.missing:
         no_next_sentence = f"{report.source} lacks {report.missing[0]}"
-    elif model.saved_flags.get("no_nsp") == "true":
+    elif model.head.has_untrained_next_sentence:
         no_next_sentence = f"{report.source} was trained with --no_nsp"
     return PretrainedModel(engine, devices.batch_size, PairCheck(config, model.config_name, strict), no_next_sentence)
 

@@ -54,6 +54,21 @@ def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
     )
 
 
+@pytest.mark.parametrize("name", ["hf", "google/bert_model.ckpt", "model.weights.h5"])
+def test_a_head_that_no_nsp_left_untrained_is_dropped(source, tmp_path, capfd, name):
+    folder, tensors = source(("masked_lm", "next_sentence"), name="run")
+    (folder / "flags.txt").write_text("--no_nsp=true\n")
+    report = convert(folder, tmp_path / name)
+    assert not any("seq_relationship" in weight for weight in report["converted"])
+    assert set(report["unused"]) == {weight for weight in tensors if "seq_relationship" in weight}
+    if name == "hf":
+        assert json.loads((tmp_path / "hf" / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
+    for head in ("pretraining", "next_sentence"):
+        error = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'x'}", f"--head={head}")
+        assert f"--head={head}: {folder} was trained with --no_nsp" in error
+    assert not (tmp_path / "x").exists()
+
+
 ONE_HEAD = [
     ("encoder", (), (), "BertModel"),
     ("pretraining", ("masked_lm", "next_sentence"), (), "BertForPreTraining"),

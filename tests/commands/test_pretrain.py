@@ -13,6 +13,7 @@ from bert_cli.create_pretraining_data import main as create_main
 from bert_cli.run_classifier import main as classify_main
 from bert_cli.run_pretraining import main
 from tests.commands import helpers
+from tests.commands.convert_run import convert
 
 ANIMALS = ("cat", "dog", "bird", "fish", "horse")
 PLACES = ("house", "garden", "river")
@@ -203,6 +204,26 @@ def test_documents_are_held_out_from_text(from_text, pretrain, tmp_path, run_fol
     elsewhere = {"init_checkpoint": folder, "output_dir": tmp_path / "elsewhere"}
     assert "3 of the documents are held out" in pretrain("--do_eval", input_file=path, **elsewhere).err
     assert pretrain("--do_eval", input_file=path, eval_file=other_text, num_train_steps=12).code == 0
+
+
+def test_masked_words_of_a_model_without_other_heads_are_evaluated(from_text, pretrain, tmp_path, run_folder):
+    """transformers writes such models for masked words: no pooler, and no next-sentence head."""
+    path = from_text[1]["input_file"]
+    convert(from_text[0], tmp_path / "hf", head="masked_lm")
+    flags = {"input_file": path, "init_checkpoint": tmp_path / "hf"}
+    pretrain("--do_eval", **flags).assert_refused("lacks bert/pooler/dense/kernel", "--no_nsp")
+    assert pretrain("--do_eval", "--no_nsp", **flags).code == 0
+    results = run_folder(tmp_path / "out").eval_results()
+    assert "masked_lm_perplexity" in results
+    assert "next_sentence_accuracy" not in results
+
+
+def test_a_next_sentence_head_that_was_not_trained_is_not_evaluated(from_text, pretrain, tmp_path):
+    folder, path = shutil.copytree(from_text[0], tmp_path / "run"), from_text[1]["input_file"]
+    text = (folder / "flags.txt").read_text(encoding="utf-8")
+    (folder / "flags.txt").write_text(text.replace("--no_nsp=false", "--no_nsp=true"), encoding="utf-8")
+    outcome = pretrain("--do_eval", "--no_nsp=false", input_file=path, init_checkpoint=folder)
+    outcome.assert_refused(f"{folder}: was trained with --no_nsp; give --no_nsp")
 
 
 def test_text_with_unknown_words(from_text, pretrain, tmp_path):

@@ -204,6 +204,11 @@ class HeadFiles:
         names, head_type = _hugging_face_labels(self.paths.required_checkpoint)
         return head_type in (CLASSIFIER, None) and len(names or ()) < 2 and self.num_outputs == 1
 
+    @property
+    def has_untrained_next_sentence(self) -> bool:
+        """Return whether the next-sentence head is left over from the start of a training with --no_nsp."""
+        return self.paths.saved_flags.get("no_nsp") == "true"
+
     @functools.cached_property
     def classifier_type(self) -> str | None:
         """Return the classifier's head type: CLASSIFIER, TAGGER or CHOICE; None if unknown."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
@@ -61,6 +62,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         needs_vocab = not all(are_records for _, are_records in self._inputs.values())
         length = settings.encoding.max_seq_length
         model = load_model(settings.model, checkpoint, length, needs_bert=True, needs_vocab=needs_vocab)
+        if model.head.has_untrained_next_sentence and not (settings.phases.do_train or settings.task.no_nsp):
+            raise InputError(f"{model.folder}: was trained with --no_nsp; give --no_nsp to evaluate it")
         if not model.optional_vocabulary:  # TFRecords hold token ids
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
         return model
@@ -159,7 +162,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         return BertPretrainer(model.config, data.has_next_sentences, **options)
 
     def network(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Network:
-        return PretrainingSums()
+        return PretrainingSums(data.has_next_sentences)
 
     def training_input(
         self, data: PretrainingDataset, directory: RunDirectory | None, resumes: bool, writes: bool
