@@ -83,7 +83,7 @@ def run(settings: BuildVocabSettings) -> dict:
         LOG.info("Wrote %s: %d tokens", output_file, old_vocabulary.size)
         return {"vocab_size": old_vocabulary.size}
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
-    counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding)
+    counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding, size.extend)
     reading_seconds = time.monotonic() - start_seconds
     if old_vocabulary:
         tokens = extend_vocabulary(counts, old_vocabulary, size)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.corpus.lost_marks import count_marked_words
 from bert_cli.corpus.text import Block, decode_block
 from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer, WordpieceTokenizer
 from bert_cli.text.vocabulary import SPECIAL, UNK
@@ -21,20 +22,38 @@ WordCounts = Sequence[tuple[str, int]]
 _SURPLUS = 0.02
 
 
-def count_block(tokenizer: BasicTokenizer, block: Block) -> tuple[Counter[str], int]:
-    """Return the occurrences of each word in a block, and the block's position.
+class BlockCounts(NamedTuple):
+    """Words of a block.
+
+    Attributes:
+        words: occurrences of each word.
+        marked: occurrences of the words that lost marks, with these marks (see `lost_marks`).
+        position: as in Block.
+    """
+
+    words: Counter[str]
+    marked: Counter[str]
+    position: int
+
+
+def count_block(tokenizer: BasicTokenizer, block: Block) -> BlockCounts:
+    """Return the occurrences of each word in a block.
 
     Raises:
         InputError: the text is not UTF-8; the message has file:line.
     """
+    text = decode_block(block)
+    marked = count_marked_words(text) if tokenizer.strips_accents else Counter()
     # Line ends do not matter, because words never cross white space.
-    return Counter(tokenizer.tokenize(decode_block(block))), block.position
+    return BlockCounts(Counter(tokenizer.tokenize(text)), marked, block.position)
 
 
 def merge_counts(
-    blocks: Iterable[tuple[Counter[str], int]], show: Callable[[int], None] = lambda position: None
-) -> list[tuple[str, int]]:
-    """Return (word, occurrences) over all blocks, most frequent first, ties by code point.
+    blocks: Iterable[BlockCounts], show: Callable[[int], None] = lambda position: None
+) -> tuple[list[tuple[str, int]], Counter[str]]:
+    """Return (word, occurrences) over all blocks, and the occurrences of words with marks.
+
+    The words are ordered by frequency, most frequent first, ties by code point.
 
     Args:
         blocks: results of count_block.
@@ -42,10 +61,12 @@ def merge_counts(
     """
     # Memory depends on the number of distinct words, not on the text.
     total: Counter[str] = Counter()
-    for counts, position in blocks:
-        total.update(counts)
-        show(position)
-    return sorted(total.items(), key=lambda item: (-item[1], item[0]))
+    marked: Counter[str] = Counter()
+    for counts in blocks:
+        total.update(counts.words)
+        marked.update(counts.marked)
+        show(counts.position)
+    return sorted(total.items(), key=lambda item: (-item[1], item[0])), marked
 
 
 class Coverage(NamedTuple):

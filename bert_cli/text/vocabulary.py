@@ -5,6 +5,7 @@ import dataclasses
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import read_bytes
 from bert_cli.base.lines import decode, split_lines
+from bert_cli.text.vowel_marks import has_vowel_marks
 
 PAD = "[PAD]"
 UNK = "[UNK]"
@@ -114,3 +115,11 @@ def looks_cased(vocabulary: Vocabulary) -> bool:
         token != token.lower() and not (token.startswith("[") and token.endswith("]")) for token in vocabulary.ids
     )
     return num_cased >= CASED_SHARE * len(vocabulary.ids)
+
+
+def has_marked_words(vocabulary: Vocabulary) -> bool:
+    """Return whether at least 1 % of the entries cannot result from text without vowel marks, see `vowel_marks`.
+
+    Vocabularies of models that strip accents have no such entry.
+    """
+    return sum(map(has_vowel_marks, vocabulary.ids)) >= CASED_SHARE * len(vocabulary.ids)

@@ -55,6 +55,23 @@ def build(tmp_path, monkeypatch, capfd):
     return call
 
 
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [("कहानी बहुत बेकार थी बहुत\n", "3 of 5 words"), ("má mà mả mã mạ ma\n", "má, mà, mả, mã, mạ become ma")],
+)
+def test_a_text_that_stripping_accents_damages(build, tmp_path, text, sign):
+    (tmp_path / "marks.txt").write_text(text, encoding="utf-8")
+    flags = {"input_file": "marks.txt", "algorithm": "words", "min_count": 1}
+    log = build(**flags).err
+    assert sign in log
+    assert "give --do_lower_case=false here and to the commands that use the vocabulary" in log
+    assert "warning" not in build(do_lower_case="false", **flags).err
+    assert (
+        "extend the vocabulary of a cased model instead of old.txt"
+        in build(input_file="marks.txt", extend="old.txt").err
+    )
+
+
 def tokens(path="vocab.txt") -> list[str]:
     return read_vocabulary(path).tokens
 

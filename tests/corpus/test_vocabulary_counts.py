@@ -16,7 +16,7 @@ def count_words(folder, text: bytes, block_size=1 << 19, do_lower_case=True):
     path = folder / "text.txt"
     path.write_bytes(text)
     tokenizer = BasicTokenizer(do_lower_case)
-    return merge_counts(count_block(tokenizer, block) for block in read_blocks([str(path)], block_size))
+    return merge_counts(count_block(tokenizer, block) for block in read_blocks([str(path)], block_size))[0]
 
 
 @pytest.mark.parametrize("block_size", [1, 5, 1 << 19])

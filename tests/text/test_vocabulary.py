@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
-from bert_cli.text.vocabulary import looks_cased, read_vocabulary, without_blank_end
+from bert_cli.text.vocabulary import has_marked_words, looks_cased, read_vocabulary, without_blank_end
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -123,6 +123,7 @@ def test_looks_cased_for_google_vocabularies(shared, name, size, cased):
     result = read_vocabulary(str(shared / "data" / "vocab" / f"bert-base-{name}-vocab.txt"))
     assert result.size == size
     assert looks_cased(result) is cased
+    assert has_marked_words(result) is (name == "multilingual-cased")
     if "uncased" in name:
         assert [result.ids[token] for token in SPECIAL] == [0, 100, 101, 102, 103]
 

@@ -75,7 +75,7 @@ def load_model(
     if vocabulary:
         report_tokenizer(stored, flags.do_lower_case, flags.strict)
         model_folder = checkpoint.folder if checkpoint else None
-        check_casing(do_lower_case, vocabulary, model_folder, stored_casing, flags.strict)
+        check_casing(do_lower_case, vocabulary, model_folder, stored_casing, flags.strict, stored.settings)
     # Copy the paths: vars(paths) would also contain cached properties.
     path_values = vars(dataclasses.replace(paths))
     model = ModelBundle(

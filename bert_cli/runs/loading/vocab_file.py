@@ -7,8 +7,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG, warn_or_fail
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import StoredTokenizer, find_tokenizer_files, is_tokenizer_json, read_tokenizer
-from bert_cli.text.tokenizer_settings import LOWER_CASE
-from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.text.tokenizer_settings import GOOGLE, LOWER_CASE, TokenizerSettings
+from bert_cli.text.vocabulary import Vocabulary, has_marked_words, looks_cased, read_vocabulary
 
 # Directory names of Google's releases. The original infers the casing from them.
 _LOWER_CASED = (
@@ -34,7 +34,8 @@ def load_from_vocab_file(vocab_file: str, do_lower_case: bool | None) -> FullTok
     files.check_readable(vocab_file, "vocab_file")
     vocabulary, stored = read_vocab_file(vocab_file, do_lower_case)
     if do_lower_case is None:
-        do_lower_case = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
+        is_cased = looks_cased(vocabulary) or has_marked_words(vocabulary)
+        do_lower_case = stored.casing[1] if stored.casing else not is_cased
     return FullTokenizer(vocabulary, do_lower_case, settings=stored.settings)
 
 
@@ -80,6 +81,7 @@ def check_casing(
     model_folder: str | None,
     stored_casing: tuple[str, bool] | None = None,
     strict: bool = False,
+    settings: TokenizerSettings = GOOGLE,
 ) -> None:
     """Check that do_lower_case fits the model.
 
@@ -90,6 +92,7 @@ def check_casing(
         stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
             It is used instead of the directory name.
         strict: see `warn_or_fail`.
+        settings: other settings of the tokenizer.
 
     Raises:
         InputError: if the directory is named like one of Google's releases with the other casing.
@@ -117,5 +120,11 @@ def check_casing(
     if do_lower_case and looks_cased(vocabulary):
         warn_or_fail(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
+            strict,
+        )
+    # The files of a published model know how it was trained.
+    elif not stored_casing and settings.removes_accents(do_lower_case) and has_marked_words(vocabulary):
+        warn_or_fail(
+            f"{vocabulary.path} has words with vowel marks, but accents are stripped; --do_lower_case=false keeps them",
             strict,
         )

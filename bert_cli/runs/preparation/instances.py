@@ -51,7 +51,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     vocabulary, stored = read_vocab_file(vocabulary_flags.vocab_file, do_lower_case)
     if do_lower_case is None:
         do_lower_case = stored.casing is None or stored.casing[1]
-    check_casing(do_lower_case, vocabulary, None, stored.casing)
+    check_casing(do_lower_case, vocabulary, None, stored.casing, settings=stored.settings)
     expected_predictions = max_seq_length * masking.masked_lm_prob
     if masking.max_predictions_per_seq < int(expected_predictions):
         LOG.warning(

@@ -10,6 +10,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.corpus import vocabulary as corpus_vocabulary
 from bert_cli.corpus import vocabulary_extension
+from bert_cli.corpus.lost_marks import find_lost_marks
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
@@ -28,21 +29,34 @@ _MAX_LOGGED_WORDS = 20
 _MAX_NAMED_WORDS = 3
 
 
-def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str) -> list[tuple[str, int]]:
+def count_words(
+    paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str, extended_path: str | None = None
+) -> list[tuple[str, int]]:
     """Return the words in text files with their counts, most frequent first.
+
+    Words that the tokenizer damages cause a warning.
 
     Args:
         paths: text files.
         tokenizer: splits text into words.
         num_workers: number of processes.
         encoding: the files' encoding.
+        extended_path: vocabulary to extend with these words; None for a new one.
 
     Raises:
         InputError: if there is no word.
     """
     with Workers(num_workers, tokenizer) as workers, show_reading(paths) as show:
-        counts = merge_counts(workers.map(count_block, read_blocks(paths, encoding=encoding)), show)
+        counts, marked = merge_counts(workers.map(count_block, read_blocks(paths, encoding=encoding)), show)
     refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
+    if lost := find_lost_marks(marked, counts):
+        num_words = sum(count for _, count in counts)
+        extended = f"extend the vocabulary of a cased model instead of {extended_path}, and " if extended_path else ""
+        LOG.warning(
+            "warning: accents are stripped, and %d of %d words (%.0f%%) %s (%s); %sgive --do_lower_case=false here and "
+            "to the commands that use the vocabulary",
+            lost.count, num_words, 100 * lost.count / num_words, lost.consequence, "; ".join(lost.examples), extended,
+        )  # fmt: skip
     return counts
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs.loading.vocab_file import check_casing
+from bert_cli.text.tokenizer_settings import TokenizerSettings
 from bert_cli.text.vocabulary import vocabulary_of
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
@@ -27,3 +28,16 @@ def test_directories_of_google_have_one_casing():
 def test_other_conflicts_are_warnings(folder, stored, message, caplog):
     check_casing(False, VOCABULARY, f"/{folder}", stored)
     assert [text.startswith(f"warning: {message}") for text in caplog.messages] == ([True] if message else [])
+
+
+def test_vowel_marks_in_a_vocabulary_with_stripped_accents(caplog):
+    """A model's own files come first: they know how it was trained."""
+    vocabulary = vocabulary_of(["[UNK]", "[CLS]", "[SEP]", "[MASK]", "बहुत", "##ु"], "vocab.txt")
+    check_casing(False, vocabulary, None)
+    check_casing(True, vocabulary, None, ("tokenizer_config.json", True))
+    check_casing(True, vocabulary, None, settings=TokenizerSettings(strip_accents=False))
+    assert caplog.messages == []
+    check_casing(True, vocabulary, None)
+    assert "words with vowel marks, but accents are stripped; --do_lower_case=false" in caplog.text
+    with pytest.raises(InputError, match="vowel marks"):
+        check_casing(True, vocabulary, None, strict=True)
