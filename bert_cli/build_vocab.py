@@ -86,7 +86,7 @@ def run(settings: BuildVocabSettings) -> dict:
     counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding, size.extend)
     reading_seconds = time.monotonic() - start_seconds
     if old_vocabulary:
-        tokens = extend_vocabulary(counts, old_vocabulary, size)
+        tokens = extend_vocabulary(counts, old_vocabulary, size, output_file)
     else:
         first_entries = first_tokens(size.reserved_tokens)
         max_size = size.vocab_size or VOCAB_SIZE

@@ -18,7 +18,8 @@ from bert_cli.base.formats import byte_size
 _PACKAGE = "bert_cli"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
+# A flag, or a command line to run, which stays as it is.
+_FLAG = re.compile(r"bert-[a-z-]+(?: --\S+)+|--([a-z][a-z0-9_]*)(=(true|false)\b)?")
 _IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
 # Errors about line 1 of a file concern the header, which a table in memory does not have.
 _HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
@@ -233,6 +234,8 @@ def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
     )
 
     def argument(match: re.Match) -> str:
+        if not match[1]:
+            return match[0]
         return names.get(match[1], match[1]) + (f"={match[3].capitalize()}" if match[3] else "")
 
     return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))

@@ -13,6 +13,7 @@ from bert_cli.runtime.machine import free_memory, machine_memory
 
 # Added to the attention scores of padded keys, as in the original.
 MASKED_SCORE = -10000.0
+WORD_EMBEDDINGS = "bert/embeddings/word_embeddings"
 # Scope of the dense layer between embeddings and layers, if their widths differ.
 PROJECTION = "bert/embeddings_project"
 # Names in config files -> activations. Only "gelu" depends on the file's origin, see
@@ -163,7 +164,7 @@ def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     """Return the shapes of an encoder's variables by Google's names."""
     hidden, wide, width = config.hidden_size, config.intermediate_size, config.embedding_width
     shapes: dict[str, tuple[int, ...]] = {
-        "bert/embeddings/word_embeddings": (config.vocab_size, width),
+        WORD_EMBEDDINGS: (config.vocab_size, width),
         "bert/embeddings/token_type_embeddings": (config.type_vocab_size, width),
         "bert/embeddings/position_embeddings": (config.max_position_embeddings, width),
     }

@@ -75,6 +75,11 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         raise InputError(f"{path}: {error}") from None
 
 
+def has_vocab_size(path: str) -> bool:
+    """Return whether a config file has its model's vocabulary size."""
+    return "vocab_size" in read_json_object(path, needed=CONFIG_NEEDED)
+
+
 def read_module_config(path: str) -> ModuleConfig | None:
     """Read the bert_config.json of a model with a tensorflow-hub encoder; None for other models."""
     values = read_json_object(path, needed=CONFIG_NEEDED)

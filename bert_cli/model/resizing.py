@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 from scipy.stats import truncnorm
 
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig
 
-_WORDS, _POSITIONS = "bert/embeddings/word_embeddings", "bert/embeddings/position_embeddings"
+_POSITIONS = "bert/embeddings/position_embeddings"
 _WORD_BIAS = "cls/predictions/output_bias"
 
 
@@ -28,7 +28,7 @@ def resize_embeddings(
     """
     rng = np.random.default_rng(seed)
     resized = dict(tensors)
-    for name, rows in ((_WORDS, vocab_size), (_POSITIONS, positions)):
+    for name, rows in ((WORD_EMBEDDINGS, vocab_size), (_POSITIONS, positions)):
         if rows is not None:
             kept = tensors[name][:rows]
             shape = (rows - len(kept), kept.shape[1])

@@ -11,6 +11,7 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.names import CHECKPOINT
+from bert_cli.model.config import WORD_EMBEDDINGS
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
@@ -240,11 +241,16 @@ def check_shapes(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> None:
         more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
         raise InputError(
             f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model "
-            f"needs {list(shapes[name])}{more}; {_shape_advice(name)}"
+            f"needs {list(shapes[name])}{more}; {_shape_advice(name, reader.shapes[name], shapes[name])}"
         )
 
 
-def _shape_advice(name: str) -> str:
+def _shape_advice(name: str, stored: tuple[int, ...], needed: tuple[int, ...]) -> str:
+    if name == WORD_EMBEDDINGS and stored[1:] == needed[1:]:
+        return (
+            f"set vocab_size in its config to {stored[0]}; if the vocabulary has been extended since, bert-convert "
+            f"--resize_vocab={needed[0]} adds rows"
+        )
     if name.startswith("bert/"):
         return "does --bert_config_file belong to this checkpoint?"
     return (

@@ -10,6 +10,10 @@ from bert_cli.base.errors import InputError, InputTypeError, check_text, name_ar
     [
         ("--train_file=x: give --header=true", "train=x: give header=True"),
         ("check --do_lower_case=false or --strict", "check do_lower_case=False or strict"),
+        (
+            "--vocab_file is short: bert-convert --vocab_file=v.txt --head=x adds",
+            "vocab_file is short: bert-convert --vocab_file=v.txt --head=x adds",
+        ),
         ("train:7: label 'a'", "train[7]: label 'a'"),
         ("train:1: no column that is the label", "train: no column that is the label"),
         ("file.tsv:7: label 'a'", "file.tsv:7: label 'a'"),

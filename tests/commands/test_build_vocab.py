@@ -195,7 +195,10 @@ def test_extend_adds_at_the_end(build):
     vocabulary = tokens()
     assert len(vocabulary) == len(OLD) + 2
     assert all(new == old for new, old in zip(vocabulary, OLD, strict=False) if "unused" not in old)
-    assert any(f'rows of word embeddings, and "vocab_size": {len(OLD) + 2} in' in line for line in outcome.lines)
+    assert any(
+        f"bert-convert --from=MODEL --vocab_file=vocab.txt --resize_vocab={len(OLD) + 2}" in line
+        for line in outcome.lines
+    )
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def test_a_wrong_shape_is_named_and_nothing_is_assigned(prefix, tiny_config, val
     with pytest.raises(InputError) as caught:
         load_weights(variables, Tf1Reader(prefix))
     assert message_of(caught) == (
-        f"{prefix}: bert/embeddings/word_embeddings has the shape [24, 12], this model needs [23, 12]; does "
-        "--bert_config_file belong to this checkpoint?"
+        f"{prefix}: bert/embeddings/word_embeddings has the shape [24, 12], this model needs [23, 12]; set "
+        "vocab_size in its config to 24; if the vocabulary has been extended since, bert-convert --resize_vocab=23 adds rows"
     )
     assert all(np.array_equal(value, before[name]) for name, value in values_of(variables).items())
 

@@ -23,6 +23,7 @@ def check_sizes(
     max_seq_length: int,
     config_name: str,
     strict: bool = False,
+    has_weights: bool = True,
 ) -> None:
     """Check that vocabulary, config and max_seq_length fit together.
 
@@ -32,21 +33,28 @@ def check_sizes(
         max_seq_length: maximum number of tokens in a sequence.
         config_name: the config's name in messages.
         strict: see `warn_or_fail`.
+        has_weights: whether the model has weights; False if training starts from random ones.
 
     Raises:
         InputError: if they do not fit together.
     """
     if vocabulary and vocabulary.size > config.vocab_size:
+        remedy = (
+            f"add rows for a longer one with bert-convert --from=MODEL --vocab_file={vocabulary.path} "
+            f"--resize_vocab={vocabulary.size} --to=LARGER_MODEL"
+            if has_weights
+            else f"set its vocab_size to {vocabulary.size}"
+        )
         raise InputError(
-            f"{vocabulary.path} has {vocabulary.size} entries, but {config_name} says vocab_size "
-            f"{config.vocab_size}: they belong to different models; check --vocab_file and "
-            "--bert_config_file"
+            f"{vocabulary.path} has {vocabulary.size} entries, but the model has {config.vocab_size} words "
+            f"({config_name}); give the model's own --vocab_file, or {remedy}"
         )
     # This is no error: some published models pad their table to a multiple of 8 or 64 rows.
     if vocabulary and vocabulary.size < config.vocab_size:
         warn_or_fail(
             f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size "
-            f"{config.vocab_size}; is it the model's own? --vocab_file gives another",
+            f"{config.vocab_size}; is it the model's own? --vocab_file gives another, and bert-convert "
+            f"--resize_vocab={vocabulary.size} removes rows",
             strict,
         )
     if max_seq_length > config.max_position_embeddings:

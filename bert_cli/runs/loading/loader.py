@@ -69,7 +69,7 @@ def load_model(
         vocabulary = cut_blank_end(vocabulary, config.vocab_size)
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
-        check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
+        check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict, checkpoint is not None)
     stored_casing = run_casing(paths) or stored.casing
     do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stored_casing)
     if vocabulary:

@@ -10,8 +10,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
-from bert_cli.model.config import BertConfig, encoder_shapes
-from bert_cli.model.config_files import read_config
+from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig, encoder_shapes
+from bert_cli.model.config_files import has_vocab_size, read_config
 from bert_cli.model.networks import BERT
 from bert_cli.runs.run_directory.manifest import check_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -28,7 +28,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig
 
     Args:
         path: the checkpoint.
-        vocab_size: used if the file has no vocab_size.
+        vocab_size: used if neither the file nor the checkpoint has one.
 
     Raises:
         InputError: if the config is missing or damaged, or does not fit the checkpoint.
@@ -58,7 +58,8 @@ def find_bert(
     Args:
         config_file: the file; None if the variables give the sizes.
         checkpoint: the checkpoint; None is only possible together with a file.
-        gelu, vocab_size: see read_config.
+        gelu: see read_config.
+        vocab_size: used if neither the file nor the checkpoint has one.
 
     Returns:
         The config; None for a module that is not a BERT.
@@ -67,6 +68,9 @@ def find_bert(
         InputError: if the config is damaged or does not fit the checkpoint.
     """
     if config_file:
+        # The weights decide, not the vocabulary: it may belong to another model, or extend this one's.
+        if checkpoint and checkpoint.kind != HUB and not has_vocab_size(config_file):
+            vocab_size = _num_words(checkpoint) or vocab_size
         config = read_config(config_file, gelu, vocab_size)
         check_config(config, config_file, checkpoint, () if gelu == "auto" else ("gelu",))
         if checkpoint and config.model_type == BERT:
@@ -80,6 +84,15 @@ def find_bert(
     if checkpoint:
         check_large_model(config, checkpoint)
     return config
+
+
+def _num_words(checkpoint: CheckpointPath) -> int | None:
+    """Return the number of words that a checkpoint has embeddings for; None if it has none."""
+    # Import late: it imports safetensors.
+    from bert_cli.weights.checkpoint import open_checkpoint
+
+    shape = open_checkpoint(checkpoint).shapes.get(WORD_EMBEDDINGS)
+    return shape[0] if shape else None
 
 
 def no_bert(checkpoint: CheckpointPath) -> InputError:

@@ -144,13 +144,16 @@ def build_word_vocabulary(
     return tokens
 
 
-def extend_vocabulary(counts: list[tuple[str, int]], vocabulary: Vocabulary, size: VocabularySize) -> list[str]:
+def extend_vocabulary(
+    counts: list[tuple[str, int]], vocabulary: Vocabulary, size: VocabularySize, output_file: str
+) -> list[str]:
     """Return a vocabulary's tokens with new words from a text.
 
     Args:
         counts: words with their counts, most frequent first.
         vocabulary: the vocabulary to extend.
         size: flags; without `vocab_size`, words only replace [unusedN] tokens.
+        output_file: file for the new vocabulary, for messages.
 
     Raises:
         InputError: if there is no space for any new word.
@@ -169,9 +172,9 @@ def extend_vocabulary(counts: list[tuple[str, int]], vocabulary: Vocabulary, siz
         LOG.info("  %s%s", " ".join(words[:_MAX_LOGGED_WORDS]), " …" if len(words) > _MAX_LOGGED_WORDS else "")
     if extension.appended:
         LOG.warning(
-            "warning: the vocabulary is longer by %d: the model needs as many more rows of word embeddings, and "
-            '"vocab_size": %d in its bert_config.json',
-            len(extension.appended), len(extension.tokens),
+            "warning: the vocabulary is longer by %d: the model needs as many more rows of word embeddings; bert-convert "
+            "--from=MODEL --vocab_file=%s --resize_vocab=%d --to=LARGER_MODEL adds them",
+            len(extension.appended), output_file, len(extension.tokens),
         )  # fmt: skip
     return extension.tokens
 

@@ -23,8 +23,10 @@ def test_sizes(caplog):
     assert not caplog.messages
     check_sizes(BertConfig(8, 8, 2, 2), VOCABULARY, 16, "bert_config.json")
     assert caplog.messages[0].startswith("warning: vocab.txt has 7 entries, fewer than vocab_size 8")
-    with pytest.raises(InputError, match=r"^vocab\.txt has 7 entries, but a\.json says vocab_size 6: "):
+    with pytest.raises(InputError, match=r"^vocab\.txt has 7 entries, but the model has 6 words \(a\.json\); .* --res"):
         check_sizes(BertConfig(6, 8, 2, 2), VOCABULARY, 16, "a.json")
+    with pytest.raises(InputError, match=r"or set its vocab_size to 7$"):
+        check_sizes(BertConfig(6, 8, 2, 2), VOCABULARY, 16, "a.json", has_weights=False)
     with pytest.raises(InputError, match=r"^--max_seq_length=17 is above the model's 16 positions \(a\.json\)"):
         check_sizes(BertConfig(7, 8, 2, 2, max_position_embeddings=16), None, 17, "a.json")
 

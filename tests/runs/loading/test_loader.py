@@ -18,6 +18,7 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights import checkpoint as checkpoint_files
 from bert_cli.weights.formats import checkpoint_writer
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
+from tests.commands.convert_run import TOKENS, make_source
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
 SIZES = {
@@ -105,12 +106,31 @@ def test_the_fingerprint_depends_on_contents(checkpoint):
     assert {flag for flag, value in changed.items() if value != before[flag]} == {"vocab_file"}
 
 
+def test_weights_give_a_vocab_size_that_the_config_lacks(tmp_path):
+    """Neither a longer vocabulary nor a shorter one changes the model, in whatever format it is."""
+    folder, _ = make_source(tmp_path, ())
+    values = json.loads((folder / "bert_config.json").read_text())
+    del values["vocab_size"]
+    (folder / "bert_config.json").write_text(json.dumps(values))
+    checkpoint = find_checkpoint(str(folder))
+    extended = tmp_path / "extended.txt"
+    extended.write_text("\n".join([*TOKENS, "more", "words"]) + "\n")
+    flags = ModelFiles(vocab_file=str(extended))
+    model = load_model(flags, checkpoint, None, to_convert=True)
+    assert model.config.vocab_size == len(TOKENS)
+    size = len(TOKENS) + 2
+    with pytest.raises(InputError, match=rf"extended.txt has {size} entries, .* --resize_vocab={size}"):
+        load_model(flags, checkpoint, 8)
+    (folder / "vocab.txt").write_text("\n".join(TOKENS[:-1]) + "\n")
+    assert load_model(FLAGS, checkpoint, 8).config.vocab_size == len(TOKENS)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "length", "message"),
     [
         ("vocab.txt", None, 16, "--vocab_file is needed ("),
         ("bert_config.json", None, 16, "--bert_config_file is needed ("),
-        ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "they belong to different models"),
+        ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "vocab.txt --resize_vocab="),
         ("unrelated", "", 17, "--max_seq_length=17 is above the model's 16 positions"),
     ],
 )

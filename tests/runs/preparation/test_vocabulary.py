@@ -42,7 +42,7 @@ def test_whole_words(caplog):
 
 def test_new_words_replace_unused_tokens():
     vocabulary = vocabulary_of([*SPECIAL, "[unused0]", "d", "##o", "##g"], "vocab.txt")
-    tokens = extend_vocabulary([("dog", 6), ("cat", 3)], vocabulary, VocabularySize(min_count=1))
+    tokens = extend_vocabulary([("dog", 6), ("cat", 3)], vocabulary, VocabularySize(min_count=1), "v.txt")
     assert tokens == [*SPECIAL, "dog", "d", "##o", "##g"]  # the most frequent one
 
 
@@ -52,8 +52,12 @@ def test_new_words_need_a_place():
         InputError,
         match=r"^vocab\.txt: has no \[unusedN\] for 2 new words of the text \(cat ox\); give --vocab_size above its 6",
     ):
-        extend_vocabulary(COUNTS, vocabulary, VocabularySize(min_count=1))
-    assert extend_vocabulary(COUNTS, vocabulary, VocabularySize(vocab_size=7, min_count=1)) == [*SPECIAL, "dog", "cat"]
+        extend_vocabulary(COUNTS, vocabulary, VocabularySize(min_count=1), "v.txt")
+    assert extend_vocabulary(COUNTS, vocabulary, VocabularySize(vocab_size=7, min_count=1), "v.txt") == [
+        *SPECIAL,
+        "dog",
+        "cat",
+    ]
 
 
 def test_missing_special_tokens_are_added(tmp_path):
