@@ -136,11 +136,12 @@ class ModelGardenReader(Reader):
             raise InputError(
                 f"{reader.description}: is a TensorFlow 2 checkpoint that {error}; one is needed"
             ) from None
-        if not any(name.startswith("bert/") for name in names):
+        if not any(name.startswith("bert/encoder/") for name in names):
+            problem = "without the layers of a BERT" if names else "of another network"
             raise InputError(
-                f"{reader.description}: is a TensorFlow 2 checkpoint of another network (it has "
-                f"{list_some(paths, 3)}); BertEncoder of TensorFlow's Model Garden is read, and a module for "
-                "tensorflow-hub by the path of its folder"
+                f"{reader.description}: is a TensorFlow 2 checkpoint {problem} (it has {list_some(paths, 3)}); "
+                "BertEncoder of TensorFlow's Model Garden is read, and a module for tensorflow-hub by the path of its "
+                "folder; or take Google's release for TensorFlow 1 (bert_model.ckpt) of the same model"
             )
         self.description = f"{reader.description} (TensorFlow Model Garden)"
         self._reader = reader
