@@ -134,6 +134,8 @@ REFUSALS = {
     "tag": {
         "": f"nothing to do: give {PHASES}, or --text, or --input_file; see --help",
         "--do_train --input_file=-": "--do_train and --input_file cannot be combined: give one command for each",
+        "--do_train --data_dir=a --output_dir=b --text_column=c": "--text_column needs --input_file: --word_column names "
+        "the words of the other files",
     },
     "squad": {
         "": "nothing to do: give --do_train, --do_predict or --do_eval, or --question, or --input_file, or --score_only; "

@@ -32,7 +32,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     # The model.
     (
         "model_name_or_path bert_model pretrained_model_name_or_path pretrained_model model_name model_path bert_path "
-        "pretrained_path checkpoint checkpoint_path ckpt load_model predict_checkpoint_path bert_init_checkpoint",
+        "pretrained_path model checkpoint checkpoint_path ckpt load_model predict_checkpoint_path bert_init_checkpoint",
         ("--init_checkpoint", "--output_dir", "--from"),
     ),
     ("model_dir", ("--output_dir", "--init_checkpoint", "--from")),
@@ -67,7 +67,9 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ),
     ("max_answer_len", ("--max_answer_length",)),
     ("pad_to_max_length", (_NEEDS_NONE,)),
-    ("text_column_name sentence_column text_column_names", ("--text_column", "--word_column")),
+    # run_ner's column of words.
+    ("text_column_name", ("--word_column", "--text_column")),
+    ("sentence_column text_column_names", ("--text_column", "--word_column")),
     ("label_column_name label_column_names", ("--label_column", "--tag_column")),
     ("label_all_tokens", ("--label_all_pieces",)),
     ("label_list num_labels num_classes n_classes", (_FROM_DATA,)),
@@ -104,6 +106,13 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
         ("it is fixed and has no flag; leave it out",),
     ),
     ("wd l2", ("--weight_decay",)),
+    ("deepspeed fsdp fsdp_config", ("a model is not divided among devices here; leave it out",)),
+    (
+        "peft use_peft lora use_lora lora_r lora_rank lora_alpha lora_dropout",
+        ("there are no adapters; --freeze_encoder trains the head alone", "there are no adapters; leave it out"),
+    ),
+    ("neftune_noise_alpha", ("there is no noise on embeddings; leave it out",)),
+    ("shuffle_train_dataset", ("training rows are always shuffled; leave it out",)),
     ("label_smoothing_factor", ("--label_smoothing",)),
     ("dropout dropout_rate droupout_rate hidden_dropout", ("--classifier_dropout", "--hidden_dropout_prob")),
     ("use_focal_loss focal_loss focal", ("--loss=focal",)),
@@ -118,6 +127,13 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
         ("--eval_every, which also keeps the best checkpoint",),
     ),
     ("metric_for_best_model", ("--metric_for_best",)),
+    (
+        "metric_name eval_metric",
+        (
+            "all metrics are reported; --metric_for_best chooses the best checkpoint",
+            "all metrics are reported; leave it out",
+        ),
+    ),
     ("greater_is_better", ("the direction of --metric_for_best is known; leave it out",)),
     ("patience early_stopping", ("--early_stopping_patience",)),
     ("save_steps save_strategy checkpoint_steps", ("--save_checkpoints_steps",)),
@@ -140,6 +156,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("fp16 use_fp16 amp half manual_fp16 use_amp", ("--precision=float16", "--float16")),
     ("bf16 use_bf16", ("--precision=bfloat16", "--bfloat16")),
     ("dtype half_precision_backend fp16_opt_level fp16_backend loss_scale", ("--precision",)),
+    ("tf32", ("there is no flag for TF32; leave it out",)),
     ("use_xla enable_xla xla jit_compile", ("there is no flag for XLA; leave it out",)),
     (
         "use_gpu use_cuda device device_map gpu gpus gpu_id gpu_ids n_gpu num_gpus cuda use_multi_gpu",

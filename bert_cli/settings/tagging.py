@@ -179,10 +179,20 @@ class TagSettings(TrainingSettings):
     text_files: TextFiles = group(TextFiles)
     columns: Columns = group(
         Columns,
-        {"text_column": {"help": "column of the texts, if --input_file is a table; default: detected", "remembered": False},
-         "id_column": {"help": "column of the ids, if --input_file is a table; default: id, or none", "remembered": False}},
+        {
+            "text_column": {
+                "help": "column of the texts, if --input_file is a table; default: detected",
+                "remembered": False,
+                "needs": "input_file",
+                "because": "--word_column names the words of the other files",
+            },
+            "id_column": {
+                "help": "column of the ids, if --input_file is a table; default: id, or none",
+                "remembered": False,
+            },
+        },
         only=("text_column", "id_column"),
-    )  # fmt: skip
+    )
     files: Files = group(
         Files,
         {

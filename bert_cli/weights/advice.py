@@ -30,6 +30,13 @@ SMALL_DAY = "2020_02_20"
 SMALL_LAYERS = (2, 4, 6, 8, 10, 12)
 SMALL_WIDTHS = (128, 256, 512, 768)
 _NAME = re.compile(r"([A-Za-z0-9][\w-]*/)?[A-Za-z0-9][A-Za-z0-9.-]*")
+# Owners of models that need not have "bert" in their name.
+_OWNERS = ("sentence-transformers", "cross-encoder", "microsoft", "intfloat", "BAAI", "thenlper", "google")
+_CHINESE_OWNERS = ("hfl", "uer", "clue")
+_OTHER_NETWORKS = re.compile(
+    r"m?deberta\w*|(?:distil|xlm)?roberta|xlm|albert|camembert|modernbert|phobert|bertweet|convbert|mobilebert|squeezebert|"
+    r"rembert|mpnet|xlnet|longformer|bigbird|bart|mt5|t5|gpt2?"
+)
 _FILE_ENDINGS = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors")
 
 
@@ -68,15 +75,21 @@ def download_advice(path: str, flag: str) -> str | None:
         flag: flag that needs a checkpoint.
     """
     release = _releases().get(path)
+    other_network = _other_network(path)
     # Require a hyphen: all model names have one, and other paths are probably mistyped directories.
     looks_like_model = (
         _NAME.fullmatch(path)
         and "-" in os.path.basename(path)
-        and "bert" in path.lower()
+        and ("bert" in path.lower() or os.path.dirname(path) in _OWNERS or other_network)
         and not path.endswith(_FILE_ENDINGS)
     )
     if not release and not looks_like_model:
         return None
+    if other_network:
+        return (
+            f"{path}: is not a path here, but looks like the name of a model with another network than BERT "
+            f"({other_network}), which is not read here; docs/models.md lists models"
+        )
     text = (
         f"{path}: is not a path here, but looks like the name of a model, and models are not downloaded automatically; "
     )
@@ -93,6 +106,15 @@ def download_advice(path: str, flag: str) -> str | None:
         text
         + f"download config.json, vocab.txt and model.safetensors from {page} into a folder and give --{flag}=FOLDER"
     )
+
+
+def _other_network(path: str) -> str | None:
+    """Return the word in a model's name that means another network than BERT, or None."""
+    words = re.split(r"[/_.-]", path.lower())
+    # Chinese models called RoBERTa are BERTs, trained like RoBERTa.
+    if "chinese" in path.lower() or words[0] in _CHINESE_OWNERS:
+        return None
+    return next((word for word in words if _OTHER_NETWORKS.fullmatch(word)), None)
 
 
 # transformers 5 cannot read these formats.

@@ -37,6 +37,35 @@ def test_model_names_have_advice(path, expected_texts):
 
 
 @pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("microsoft/deberta-v3-base", "deberta"),
+        ("FacebookAI/roberta-base", "roberta"),
+        ("xlm-roberta-base", "xlm"),
+        ("sentence-transformers/all-mpnet-base-v2", "mpnet"),
+        ("albert-base-v2", "albert"),
+    ],
+)
+def test_a_name_of_another_network_is_not_to_be_downloaded(path, word):
+    text = download_advice(path, "from")
+    assert f"another network than BERT ({word})" in text
+    assert "download " not in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "BAAI/bge-small-en-v1.5",
+        "hfl/chinese-roberta-wwm-ext",
+        "dslim/bert-base-NER",
+    ],
+)
+def test_a_bert_by_another_name(path):
+    assert f"https://huggingface.co/{path} into a folder" in download_advice(path, "from")
+
+
+@pytest.mark.parametrize(
     "path", ["./bert-x", "a/b/bert-x", "bert-x.ckpt", "model.zip", "some-model", "bert", "uncased_L-3_H-128_A-2"]
 )
 def test_paths_have_no_advice(path):
