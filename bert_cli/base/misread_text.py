@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from bert_cli.base.log import LOG
 
-# Encodings whose control characters U+0080 to U+009F are letters and marks in a Windows encoding
-# that is the same otherwise.
+# Encoding -> Windows encoding with letters and marks for the control characters U+0080 to U+009F.
+# All other characters are the same.
 _WINDOWS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
 _HIGH_BYTES = range(0x80, 0x100)
@@ -63,14 +63,14 @@ def is_damaged_utf_8(data: bytes, follows_utf_8: bool) -> bool:
 
 
 def propose_encoding(data: bytes) -> str | None:
-    """Return cp1252 or latin-1 for a text that is not UTF-8; None if its script is probably another one."""
+    """Return cp1252 or latin-1 for a text that is not UTF-8; None for a script like Cyrillic."""
     if _NOT_WESTERN.search(data):
         return None
     return "cp1252" if _ONLY_IN_CP1252.search(data) else "latin-1"
 
 
 def is_utf_8(data: bytes, encoding: str) -> bool:
-    """Return whether bytes that are declared to have another encoding are UTF-8 with several letters.
+    """Return whether bytes with another declared encoding are UTF-8 with several letters.
 
     Args:
         data: the first bytes of a file, which may end within a character.
@@ -108,7 +108,7 @@ def warn_of_misreading(lines: Iterable[str], name: str, encoding: str, first_lin
 
 
 def warn_of_misread_text(text: str, name: str, encoding: str, first_line: int = 1) -> None:
-    """Log the first line of a whole text that was decoded with the wrong encoding; see `warn_of_misreading`."""
+    """Log the first misread line of a whole text; see `warn_of_misreading`."""
     if not text.isascii():
         collections.deque(warn_of_misreading(text.split("\n"), name, encoding, first_line), maxlen=0)
 
@@ -146,7 +146,7 @@ def _is_misread(match: re.Match[str]) -> bool:
 
 
 def _decode_again(characters: str) -> str | None:
-    """Return the text whose UTF-8 was read as latin-1 or cp1252; None if it was not."""
+    """Return misread UTF-8 as text, or None if the characters are no misread UTF-8."""
     try:
         return bytes(map(_BYTES.__getitem__, characters)).decode("utf-8")
     except UnicodeDecodeError:

@@ -22,7 +22,10 @@ _KEEPING_MARKS = BasicTokenizer(True, cache_size=0, settings=TokenizerSettings(s
 
 
 def count_marked_words(text: str) -> Counter[str]:
-    """Return the occurrences of a text's words that stripping accents changes, lower-cased with their marks."""
+    """Return the occurrences of words that stripping accents changes, with their marks.
+
+    The words are lower-cased.
+    """
     lines = [line for line in text.split("\n") if not line.isascii()]
     marked: Counter[str] = Counter()
     for chunk, count in Counter(chunk for line in lines for chunk in chunks(line)).items():
@@ -49,7 +52,9 @@ class LostMarks:
 
 
 def find_lost_marks(marked: Mapping[str, int], counts: Sequence[tuple[str, int]]) -> LostMarks | None:
-    """Return the damage that stripping accents does to a text; None if it is as usual as in English or French.
+    """Return the damage that stripping accents does to a text, or None if it is small.
+
+    It is small in European languages.
 
     Args:
         marked: result of `count_marked_words`.

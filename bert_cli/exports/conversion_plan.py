@@ -3,7 +3,6 @@
 This module does not import TensorFlow.
 """
 
-import re
 from collections.abc import Iterable
 
 from bert_cli.base.errors import InputError

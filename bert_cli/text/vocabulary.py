@@ -118,7 +118,7 @@ def looks_cased(vocabulary: Vocabulary) -> bool:
 
 
 def has_marked_words(vocabulary: Vocabulary) -> bool:
-    """Return whether at least 1 % of the entries cannot result from text without vowel marks, see `vowel_marks`.
+    """Return whether at least 1 % of the entries have vowel marks (see `vowel_marks`).
 
     Vocabularies of models that strip accents have no such entry.
     """

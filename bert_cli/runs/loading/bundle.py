@@ -206,7 +206,7 @@ class HeadFiles:
 
     @property
     def has_untrained_next_sentence(self) -> bool:
-        """Return whether the next-sentence head is left over from the start of a training with --no_nsp."""
+        """Return whether --no_nsp left the next-sentence head as it was before training."""
         return self.paths.saved_flags.get("no_nsp") == "true"
 
     @functools.cached_property

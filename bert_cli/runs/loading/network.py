@@ -87,7 +87,7 @@ def find_bert(
 
 
 def _num_words(checkpoint: CheckpointPath) -> int | None:
-    """Return the number of words that a checkpoint has embeddings for; None if it has none."""
+    """Return the number of word embeddings in a checkpoint; None without word embeddings."""
     # Import late: it imports safetensors.
     from bert_cli.weights.checkpoint import open_checkpoint
 
