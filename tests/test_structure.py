@@ -56,8 +56,8 @@ outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
 inference: tf_internals model onnx settings features weights heads training outputs
 runs.run_directory: flags model weights
-runs.loading: problem_types flags model settings text features weights.formats weights
-    runs.run_directory
+runs.loading: problem_types flags model settings text examples.labels features weights.formats
+    weights runs.run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features weights
     heads outputs.answers outputs.vectors inference runs.loading
 runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers

@@ -6,7 +6,7 @@ runs.engine.training_run trains it. Everything specific to a task is in its mode
 import functools
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -76,6 +76,7 @@ class TensorFlowEngine:
         strategy: distribution strategy.
         model: the model.
         variables: Google's name -> variable.
+        deferred: variables without random values yet, if a checkpoint was to be loaded.
         packed: whether the model skips padding.
         max_seq_length: maximum number of tokens in a sequence.
     """
@@ -109,7 +110,7 @@ class TensorFlowEngine:
             InputError: if the devices are missing, or cannot share such a batch.
         """
         self._network = network
-        self._deferred = DeferredInitialization()
+        self.deferred = DeferredInitialization()
         self.strategy = make_strategy(
             devices.distribution_strategy,
             devices.use_tpu,
@@ -128,7 +129,7 @@ class TensorFlowEngine:
         with self.strategy.scope():
             if train_batch_size is not None:
                 check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
-            with self._deferred.deferring(loads_checkpoint):
+            with self.deferred.deferring(loads_checkpoint):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         # All calls share TensorFlow's threads, which wait for one another after each operator of a call.
@@ -163,12 +164,13 @@ class TensorFlowEngine:
     def load_weights(self, reader: Reader) -> LoadReport:
         """Load a checkpoint's weights, and draw random values for variables that it lacks."""
         report = load_weights(self.variables, reader)
-        self.initialize_except(self.variables[name] for name in report.loaded)
+        self.deferred.initialize_except(self.variables[name] for name in report.loaded)
         return report
 
-    def initialize_except(self, variables: Iterable[Any]) -> None:
-        """Draw random values for all variables but these, if a checkpoint was to be loaded."""
-        self._deferred.initialize_except(variables)
+    def random_values(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return the random values of these variables, before a checkpoint is loaded."""
+        self.deferred.draw(self.variables[name] for name in names)
+        return {name: self.variables[name].numpy() for name in names}
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """Return the contents of a checkpoint without moments: all weights, and global_step."""
@@ -267,8 +269,8 @@ def restart_engine(engine: TensorFlowEngine, seed: int, loads_checkpoint: bool =
         loads_checkpoint: see TensorFlowEngine.
     """
     engine._log_devices()
-    engine._deferred = DeferredInitialization()
-    with engine.strategy.scope(), engine._deferred.deferring(loads_checkpoint):
+    engine.deferred = DeferredInitialization()
+    with engine.strategy.scope(), engine.deferred.deferring(loads_checkpoint):
         for layer in layers_inside(engine.model):
             if isinstance(layer, Scoped):
                 layer.restart(seed)

@@ -49,6 +49,13 @@ class DeferredInitialization:
         else:
             assign()
 
+    def draw(self, variables: Iterable[keras.Variable]) -> None:
+        """Draw the deferred weights that are among `variables`, so that their random values can be read."""
+        ids = {id(variable) for variable in variables}
+        for variable, draw in self.waiting:
+            if id(variable) in ids:
+                draw()
+
     def initialize_except(self, loaded: Iterable[keras.Variable]) -> None:
         """Draw the deferred weights that are not among `loaded`."""
         filled = {id(variable) for variable in loaded}

@@ -121,7 +121,7 @@ def try_out(
 
     LOG.log(RESULT, "  model: %s", parameters_line(engine.facts()["parameters"]))
     factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
-    load_initial(engine, model, settings.model.init_checkpoint, None)
+    load_initial(engine, model, settings.model.init_checkpoint, None, plan.task_plan.run_labels(task.command))
     updates = plan.updates
     probe_result = probe(engine, task.training_input(data, None, False, False), updates, factors)
     start_seconds = time.monotonic() - ready_time - sum(probe_result.seconds) - probe_result.saving

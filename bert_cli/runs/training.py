@@ -148,7 +148,7 @@ def _train(
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
     is_chief = engine.is_chief
-    load_initial(engine, model, settings.model.init_checkpoint, plan.state)
+    load_initial(engine, model, settings.model.init_checkpoint, plan.state, plan.task_plan.run_labels(task.command))
     # A process with other flags or data would wait forever for gradients, or damage them.
     check_agreement(engine.strategy, {"the first step": plan.done_steps} | plan.manifest)
     if is_chief and plan.state:

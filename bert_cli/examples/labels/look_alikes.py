@@ -9,7 +9,7 @@ _MAX_GROUPS = 5  # groups in a warning
 _VARIATION_SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # they belong to emoji
 
 
-def _key(label: str) -> str:
+def look_alike_key(label: str) -> str:
     """Return a text that is equal for labels that look the same."""
     # NFKC also normalizes full-width letters and no-break spaces.
     text = unicodedata.normalize("NFKC", label)
@@ -25,7 +25,7 @@ def find_look_alikes(labels: Collection[str]) -> list[list[str]]:
     """Return groups of two or more labels that look the same, in label order."""
     groups: dict[str, list[str]] = {}
     for label in labels:
-        groups.setdefault(_key(label), []).append(label)
+        groups.setdefault(look_alike_key(label), []).append(label)
     return [group for group in groups.values() if len(group) > 1]
 
 

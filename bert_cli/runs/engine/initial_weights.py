@@ -2,13 +2,18 @@
 
 from bert_cli.base.log import LOG
 from bert_cli.inference.tensorflow import TensorFlowEngine
-from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
+from bert_cli.runs.loading.head_labels import RunLabels, match_head, read_trained_head
 from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.head_rows import HEAD_VARIABLES, HEAD_WEIGHTS, HeadRowsReader
 from bert_cli.weights.hub_encoder import ModuleEncoder
+from bert_cli.weights.variables import Reader
 
 
-def load_initial(engine: TensorFlowEngine, model: ModelBundle, init_checkpoint: str, state: str | None) -> None:
+def load_initial(
+    engine: TensorFlowEngine, model: AnyModel, init_checkpoint: str, state: str | None, labels: RunLabels
+) -> None:
     """Load the weights that a run starts from, and log their source.
 
     Args:
@@ -16,21 +21,35 @@ def load_initial(engine: TensorFlowEngine, model: ModelBundle, init_checkpoint: 
         model: the model's files.
         init_checkpoint: flag value.
         state: checkpoint prefix to resume from; None for a new run.
+        labels: the run's labels, which rows of a trained head follow.
     """
     checkpoint = model.checkpoint
     encoder = engine.model.encoder
     if state:
         LOG.info("resuming from %s", state)
         # The checkpoint holds all variables.
-        engine.initialize_except(engine.variables.values())
+        engine.deferred.initialize_except(engine.variables.values())
     elif checkpoint and isinstance(encoder, ModuleEncoder):
         count = len(encoder.named_variables())
         LOG.info("%s: not a Google BERT checkpoint; its %d variables are used unchanged", checkpoint.name, count)
-        engine.initialize_except([])
+        engine.deferred.initialize_except([])
     elif checkpoint:
-        report = engine.load_weights(open_checkpoint(checkpoint))
+        report = engine.load_weights(_with_head_rows(engine, model, open_checkpoint(checkpoint), labels))
         message = builtin_message(checkpoint, encoder.config)
         for line in [message] if message else report.lines():
             LOG.info(line)
     else:
         LOG.log(*random_start_message(init_checkpoint, model.is_builtin))
+
+
+def _with_head_rows(engine: TensorFlowEngine, model: AnyModel, reader: Reader, labels: RunLabels) -> Reader:
+    """Return a reader whose head has the run's outputs, and log how its rows were chosen."""
+    if HEAD_WEIGHTS not in reader.shapes or HEAD_WEIGHTS not in engine.variables:
+        return reader
+    num_rows, num_outputs = reader.shapes[HEAD_WEIGHTS][0], engine.variables[HEAD_WEIGHTS].shape[0]
+    rows = match_head(read_trained_head(model, num_rows), labels, num_outputs)
+    if rows.message:
+        LOG.info("%s: %s", reader.description, rows.message)
+    if rows.sources == tuple(range(num_rows)):
+        return reader
+    return HeadRowsReader(reader, rows.sources, engine.random_values(HEAD_VARIABLES))

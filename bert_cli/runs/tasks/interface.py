@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
@@ -15,6 +15,7 @@ from bert_cli.metrics.selection import Metric
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.head_labels import RunLabels
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import Dataset
@@ -52,6 +53,8 @@ class Plan(NamedTuple):
             (see flags.option).
         resolved_flags: flag values for flags.txt that the run has determined from data and model.
         labels: label names for labels.txt, None for a task without labels.
+        has_flag_labels: whether they come from --labels.
+        label_aliases: see RunLabels.aliases.
         examples: rows per epoch, 0 if there are no epochs.
         class_weights: weights in the loss, see controls.class_weights.
         batch_size: batch size if there are fewer rows than --train_batch_size, None otherwise.
@@ -67,6 +70,12 @@ class Plan(NamedTuple):
     class_weights: tuple | None = None
     batch_size: int | None = None
     guesses: Mapping[str, str] = MappingProxyType({})
+    has_flag_labels: bool = False
+    label_aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+    def run_labels(self, command: str) -> RunLabels:
+        """Return the labels that rows of a trained head follow."""
+        return RunLabels(command, self.labels or (), self.has_flag_labels, self.label_aliases)
 
 
 Details = TypeVar("Details")

@@ -161,7 +161,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         resolved_flags["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
         values: dict[str, object] = {"deciding_values": deciding_values, "resolved_flags": resolved_flags}
-        values |= {"labels": labels, "class_weights": weights}
+        values |= {"labels": labels, "class_weights": weights, "has_flag_labels": bool(self.settings.encoding.labels)}
         return fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":

@@ -1,0 +1,178 @@
+"""Assignment of a trained head's rows to the labels of a new run, by label names."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from bert_cli.base.formats import list_names
+from bert_cli.examples.labels.look_alikes import look_alike_key
+from bert_cli.model.config_files import generic_labels
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.trained import command_of
+from bert_cli.runs.run_directory.manifest import manifest_of
+
+_CLASSIFY, _TAG = "bert-classify", "bert-tag"
+
+
+class RunLabels(NamedTuple):
+    """Labels of a new run, in output order.
+
+    Attributes:
+        command: the run's command.
+        names: label names; () if outputs have no names, as in regression and multiple choice.
+        are_from_flag: whether the user gives them with --labels.
+        aliases: by label, names that other programs give to the same output, best first.
+    """
+
+    command: str
+    names: tuple[str, ...] = ()
+    are_from_flag: bool = False
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+class TrainedHead(NamedTuple):
+    """Outputs of a checkpoint's classifier.
+
+    Attributes:
+        num_outputs: number of outputs.
+        names: label names in output order; () if they are unknown, or outputs have none.
+        command: the command that trained it or that fits it; None if unknown.
+    """
+
+    num_outputs: int
+    names: tuple[str, ...] = ()
+    command: str | None = None
+
+    def describe(self) -> str:
+        if self.names:
+            return f"the head has the labels {list_names(self.names)}"
+        return f"the head has {self.num_outputs} output{'s' if self.num_outputs != 1 else ''} without label names"
+
+
+class HeadRows(NamedTuple):
+    """The row of a trained head from which each output of a run starts.
+
+    Attributes:
+        sources: by output, index of the row; None for random values.
+        message: line for the log; "" if there is nothing to report.
+    """
+
+    sources: tuple[int | None, ...]
+    message: str = ""
+
+
+def read_trained_head(model: AnyModel, num_outputs: int) -> TrainedHead:
+    """Return the outputs of the model's classifier as its files describe them.
+
+    Args:
+        model: the model's files.
+        num_outputs: number of rows in the checkpoint.
+
+    Raises:
+        InputError: if a file is damaged, or labels.txt differs from the labels in run.json.
+    """
+    checkpoint, head = model.required_checkpoint, model.head
+    problem_type = head.named_problem_type
+    names: tuple[str, ...] = ()
+    if not problem_type or problem_type.reader.has_names:
+        # A run's manifest has the labels, too, so a lost labels.txt does not matter.
+        names = head.labels or tuple(manifest_of(checkpoint).get("labels") or ())
+    # Names for another number of outputs belong to another model, such as a config.json that was not updated.
+    return TrainedHead(num_outputs, names if len(names) == num_outputs else (), command_of(checkpoint))
+
+
+def match_names(
+    trained: Sequence[str], names: Sequence[str], aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> tuple[int | None, ...]:
+    """Return the index in `trained` of each name, None for a name that is not there.
+
+    Equal names come first, then names that look the same, such as POSITIVE and positive, then
+    aliases. Ambiguous names are not matched.
+
+    Args:
+        trained: label names of a trained model.
+        names: label names of a new run.
+        aliases: see RunLabels.
+    """
+    indices = _unique_indices(trained)
+    sources = {name: indices[name] for name in names if name in indices}
+    rest = [name for name in names if name not in sources]
+    unused = {index: name for name, index in indices.items() if index not in sources.values()}
+    by_key = _unique_indices([look_alike_key(unused.get(index, "")) for index in range(len(trained))])
+    for key, position in _unique_indices([look_alike_key(name) for name in rest]).items():
+        if key and key in by_key:
+            sources[rest[position]] = by_key[key]
+    for name in rest:
+        alias = next((alias for alias in aliases.get(name, ()) if alias in indices), None)
+        if alias is not None:
+            sources.setdefault(name, indices[alias])
+    return tuple(sources.get(name) for name in names)
+
+
+def _unique_indices(names: Sequence[str]) -> dict[str, int]:
+    """Return name -> index for names that occur once."""
+    return {name: index for index, name in enumerate(names) if names.count(name) == 1}
+
+
+def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> HeadRows:
+    """Return the rows of a trained head for the outputs of a run.
+
+    Rows follow label names. If names have no meaning (LABEL_0 or 0), or if --labels renames all of
+    them, rows follow positions. Rows of other labels are not used.
+
+    Args:
+        trained: the trained head.
+        labels: the run's labels.
+        num_outputs: number of the run's outputs.
+    """
+    random = (None,) * num_outputs
+    if trained.command in (_CLASSIFY, _TAG) and trained.command != labels.command:
+        return HeadRows(random, f"{trained.describe()} and belongs to {trained.command}; {_random_start(labels)}")
+    if trained.names and labels.names:
+        sources = match_names(trained.names, labels.names, labels.aliases)
+        if sources != random:
+            return HeadRows(sources, _describe_match(trained, labels, sources))
+    if trained.num_outputs != num_outputs:
+        return HeadRows(random, f"{trained.describe()}; {_random_start(labels)}")
+    in_order = tuple(range(num_outputs))
+    if not labels.names or (not trained.names and _are_generic(labels.names)):
+        return HeadRows(in_order)
+    is_tagger = labels.command == _TAG
+    renames = labels.are_from_flag and not is_tagger
+    if renames or not trained.names or _are_generic(trained.names) or _are_generic(labels.names):
+        advice = "a labels.txt beside the checkpoint names them" if is_tagger else "--labels gives another order"
+        advice = "as --labels orders them" if renames else advice
+        return HeadRows(
+            in_order, f"{trained.describe()}; its rows are used in this order for {list_names(labels.names)}; {advice}"
+        )
+    advice = "" if is_tagger else "; if they are new names for the same labels, give --labels in the order of its rows"
+    return HeadRows(random, f"{trained.describe()}; {_random_start(labels)}{advice}")
+
+
+def _are_generic(names: tuple[str, ...]) -> bool:
+    """Return whether names are only numbers of outputs, as transformers or data with numbers have them."""
+    return names in (generic_labels(len(names)), tuple(map(str, range(len(names)))))
+
+
+def _random_start(labels: RunLabels) -> str:
+    run = f"the labels {list_names(labels.names)}" if labels.names else "outputs without label names"
+    return f"this run has {run}, so its head starts from random values"
+
+
+def _describe_match(trained: TrainedHead, labels: RunLabels, sources: tuple[int | None, ...]) -> str:
+    """Return the log line for rows that follow label names; "" if names and order are equal."""
+    if trained.names == labels.names:
+        return ""
+    parts = []
+    renamed = [
+        f"{trained.names[source]} is {name}"
+        for name, source in zip(labels.names, sources, strict=True)
+        if source is not None and trained.names[source] != name
+    ]
+    parts += [f"taken for the same: {list_names(renamed)}"] if renamed else []
+    new = [name for name, source in zip(labels.names, sources, strict=True) if source is None]
+    parts += [f"new, with random values: {list_names(new)}"] if new else []
+    unused = [name for index, name in enumerate(trained.names) if index not in sources]
+    parts += [f"not kept, because this run lacks them: {list_names(unused)}"] if unused else []
+    order = f"its rows are used by name for {list_names(labels.names)}"
+    return "; ".join([trained.describe(), order, *parts])

@@ -1,0 +1,53 @@
+"""Reader that gives a classifier's head other rows."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bert_cli.weights.variables import Reader
+
+# The output layer of classifiers and taggers, with one row per label.
+HEAD_WEIGHTS, HEAD_BIAS = "output_weights", "output_bias"
+HEAD_VARIABLES = (HEAD_WEIGHTS, HEAD_BIAS)
+
+
+class HeadRowsReader(Reader):
+    """Reader of a checkpoint whose head has selected rows, and random values in new rows."""
+
+    def __init__(self, reader: Reader, sources: tuple[int | None, ...], random_values: Mapping[str, np.ndarray]):
+        """Select the rows.
+
+        Args:
+            reader: the checkpoint's reader.
+            sources: by output, the row in the checkpoint; None for a new row. If all rows are new,
+                the reader has no head.
+            random_values: values of the new rows by variable name, with one row per output.
+        """
+        self.description = reader.description
+        self._reader = reader
+        self._sources = sources
+        self._random_values = random_values
+        names = [name for name in HEAD_VARIABLES if name in reader.shapes]
+        is_new = all(source is None for source in sources)
+        self.unused = [*reader.unused, *(names if is_new else [])]
+        self.shapes = {name: shape for name, shape in reader.shapes.items() if name not in names}
+        if not is_new:
+            self.shapes |= {name: (len(sources), *reader.shapes[name][1:]) for name in names}
+
+    @property
+    def format_reader(self) -> Reader:
+        return self._reader.format_reader
+
+    def check_tied(self) -> None:
+        self._reader.check_tied()
+
+    def read(self, name: str) -> np.ndarray:
+        """Return a variable's values; for the head, with one row per output."""
+        stored_values = self._reader.read(name)
+        if name not in HEAD_VARIABLES:
+            return stored_values
+        values = self._random_values[name].copy()
+        for output, source in enumerate(self._sources):
+            if source is not None:
+                values[output] = stored_values[source]
+        return values
