@@ -47,6 +47,7 @@ class MemoryTask(ClassificationTask):
         tables: Mapping[str, TableFile],
         weights: np.ndarray | None,
         label_type: str | None,
+        has_column_names: bool = False,
     ):
         """Use tables instead of files.
 
@@ -55,6 +56,7 @@ class MemoryTask(ClassificationTask):
             tables: tables by split, see data.DataReader.
             weights: weights for the rows in the table `train`, float32 [n]; None for equal weights.
             label_type: type of the labels, for run.json; None for texts.
+            has_column_names: whether label names are a table's columns, and not the caller's option.
         """
         super().__init__(settings, tables)
         refuse_if(
@@ -63,6 +65,7 @@ class MemoryTask(ClassificationTask):
         )
         self.weights = weights
         self.label_type = label_type
+        self.has_column_names = has_column_names
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Read the splits, and use the weights of the rows that are in the training split."""
@@ -79,7 +82,8 @@ class MemoryTask(ClassificationTask):
         plan = super().plan(*arguments)  # type: ignore[arg-type]
         values: dict[str, Any] = {} if self.weights is None else {"weights": digest(self.weights)}
         values |= {LABEL_TYPE: self.label_type} if self.label_type else {}
-        return plan._replace(deciding_values=plan.deciding_values | values)
+        has_flag_labels = plan.has_flag_labels and not self.has_column_names
+        return plan._replace(deciding_values=plan.deciding_values | values, has_flag_labels=has_flag_labels)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         if self.weights is not None:
@@ -196,6 +200,7 @@ class TrainableClassifier(TrainableModel):
         columns = column_names(texts, labels)
         tables = {"train": pair_up("texts", texts, label_rows.items, columns)}
         # The caller's options win.
+        has_column_names = label_rows.names is not None and "labels" not in options
         options = label_rows.options() | columns.options(texts.has_pairs) | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
@@ -207,7 +212,10 @@ class TrainableClassifier(TrainableModel):
         weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
         watching = Watching(callbacks, verbose)
         label_type = label_rows.label_type
-        result = cls._train_on(tables, {}, dev_texts is not None, output_dir, options, watching, weights, label_type)
+        has_dev = dev_texts is not None
+        result = cls._train_on(
+            tables, {}, has_dev, output_dir, options, watching, weights, label_type, has_column_names
+        )
         if isinstance(result, CrossValidation):
             return result.with_index(texts.to_frame().index).with_label_type(label_type)
         return result
@@ -223,6 +231,7 @@ class TrainableClassifier(TrainableModel):
         watching: Watching,
         weights: np.ndarray | None = None,
         label_type: str | None = None,
+        has_column_names: bool = False,
     ) -> Self | CrossValidation:
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
@@ -233,7 +242,7 @@ class TrainableClassifier(TrainableModel):
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
 
         def make_task(settings: ClassifySettings) -> ClassificationTask:
-            return MemoryTask(settings, tables, weights, label_type)
+            return MemoryTask(settings, tables, weights, label_type, has_column_names)
 
         training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
         return training.cross_validate() if folds else cls._load_trained(training)

@@ -8,7 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.names import OUTSIDE
-from bert_cli.examples.tag_schemes import LETTERS, PREFIXES, detect_scheme, from_bio, has_prefixes, join_tag, to_bio
+from bert_cli.examples.tag_schemes import (
+    LETTERS,
+    PREFIXES,
+    detect_scheme,
+    from_bio,
+    has_prefixes,
+    join_tag,
+    split_tag,
+    to_bio,
+)
 from bert_cli.settings.tagging import TAG_FORM, Tagging
 
 USUAL_FORM = "B-PER"
@@ -125,6 +134,30 @@ class TagNotation(NamedTuple):
             return f"tag {tag!r} has none of the prefixes of {self.scheme} ({prefix_list}) and is not {self.outside}"
         has_empty_type = not entity_type and len(tag) > 1
         return f"tag {tag!r} names no type" if has_empty_type else ""
+
+
+def label_aliases(labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return names that other programs give to BIO labels in their models, best first.
+
+    These are other forms (B_PER, PER-B), M- for the inner words of an entity, the type alone (IO),
+    and I- for first words (IOB1).
+
+    Args:
+        labels: labels in BIO.
+    """
+    aliases = {}
+    # Without a separator, BPER may be a type.
+    forms = [form for form in (USUAL_FORM, *_FORMS) if _parse_form(form).separator]
+    for label in labels:
+        letter, entity_type = split_tag(label)
+        if not entity_type:
+            continue
+        letters = {"B": ("B",), "I": ("I", "M")}[letter]
+        names = [format_tag(form, letter, entity_type) for letter in letters for form in forms]
+        names.append(entity_type)
+        names += [format_tag(form, "I", entity_type) for form in forms] if letter == "B" else []
+        aliases[label] = tuple(names)
+    return aliases
 
 
 class _Form(NamedTuple):

@@ -159,17 +159,28 @@ def _random_start(labels: RunLabels) -> str:
     return f"this run has {run}, so its head starts from random values"
 
 
+def describe_renamed(trained: Sequence[str], names: Sequence[str], sources: Sequence[int | None]) -> str:
+    """Return a message about names that were matched although they differ; "" if there are none.
+
+    Args:
+        trained, names: see match_names.
+        sources: indices from match_names.
+    """
+    renamed = [
+        f"{trained[source]} is {name}"
+        for name, source in zip(names, sources, strict=True)
+        if source is not None and trained[source] != name
+    ]
+    return f"taken for the same label: {list_names(renamed)}" if renamed else ""
+
+
 def _describe_match(trained: TrainedHead, labels: RunLabels, sources: tuple[int | None, ...]) -> str:
     """Return the log line for rows that follow label names; "" if names and order are equal."""
     if trained.names == labels.names:
         return ""
     parts = []
-    renamed = [
-        f"{trained.names[source]} is {name}"
-        for name, source in zip(labels.names, sources, strict=True)
-        if source is not None and trained.names[source] != name
-    ]
-    parts += [f"taken for the same: {list_names(renamed)}"] if renamed else []
+    renamed = describe_renamed(trained.names, labels.names, sources)
+    parts += [renamed] if renamed else []
     new = [name for name, source in zip(labels.names, sources, strict=True) if source is None]
     parts += [f"new, with random values: {list_names(new)}"] if new else []
     unused = [name for index, name in enumerate(trained.names) if index not in sources]

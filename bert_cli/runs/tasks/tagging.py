@@ -17,7 +17,7 @@ from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import TextLine, make_text_example
-from bert_cli.examples.token_files.notation import TagNotation
+from bert_cli.examples.token_files.notation import TagNotation, label_aliases
 from bert_cli.features.tagging import NOTHING
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
@@ -96,6 +96,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
             "deciding_values": deciding_values,
             "resolved_flags": resolved_flags,
             "labels": data.labels,
+            "label_aliases": label_aliases(data.labels),
             "class_weights": weights,
         }
         return fine_tuning_plan(self.settings, recipe, len(features), len(features), **values)

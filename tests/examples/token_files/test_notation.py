@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, detect_notation, format_tag, parse_tag
+from bert_cli.examples.token_files.notation import (
+    NotationFlags,
+    TagNotation,
+    detect_notation,
+    format_tag,
+    label_aliases,
+    parse_tag,
+)
 from bert_cli.settings.tagging import TAG_FORM
 
 FORMS = ["B-PER", "b-PER", "B_PER", "B:PER", "B/PER", "BPER", "PER-B", "PER_B", "PER.b", "PER|B"]
@@ -126,3 +133,14 @@ def test_log_names_unusual_values():
     assert str(TagNotation("BMES", "0", "PER_B")) == "BMES with tags such as PER_B, 0 outside entities"
     assert TagNotation("IO").facts == {"tag_scheme": "IO"}
     assert TagNotation("IO", "0").facts == {"tag_scheme": "IO", "outside_tag": "0"}
+
+
+def test_aliases_of_labels_in_other_models():
+    aliases = label_aliases(("O", "B-PER", "I-PER", "B", "I"))
+    assert list(aliases) == ["B-PER", "I-PER"]
+    # Other forms come before the scheme IO, and that before the inner words of IOB1.
+    first = aliases["B-PER"].index
+    assert first("B-PER") < first("PER_b") < first("PER") < first("I-PER") < first("PER-I")
+    assert {"I_PER", "PER-i", "M-PER", "PER.M", "PER"} < set(aliases["I-PER"])
+    assert not {"BPER", "B-PER", "O"} & set(aliases["I-PER"])
+    assert "BPER" not in aliases["B-PER"]

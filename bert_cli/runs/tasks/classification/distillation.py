@@ -22,6 +22,7 @@ from bert_cli.flags.option import flag_values
 from bert_cli.inference.rows import load_trained
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.head_labels import describe_renamed, match_names
 from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
@@ -144,11 +145,15 @@ def load_teacher(
             f"--distill_from={path}: is a model of {teacher_type.name}, and {problem_type.name} is to be trained"
         )
     # The order may differ: Teacher.columns maps the teacher's outputs to the student's labels.
-    if set(teacher_labels) != set(labels):
+    columns = [column for column in match_names(teacher_labels, labels) if column is not None]
+    if not len(columns) == len(labels) == len(teacher_labels):
         raise InputError(
             f"--distill_from={path}: its labels are {', '.join(teacher_labels) or 'not known'}, and those to be trained "
             f"{', '.join(labels)}; give a model of the same labels, or --labels"
         )
+
+    if renamed := describe_renamed(teacher_labels, labels, columns):
+        LOG.info("%s: %s", path, renamed)
 
     def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
         length, long_text = teacher_settings.encoding.max_seq_length, teacher_settings.encoding.long_text
@@ -162,4 +167,4 @@ def load_teacher(
         predictions, _ = decoder.infer_raw(predictor, features, batch_size, "asking the teacher")
         return predictions["probabilities"]
 
-    return Teacher(checkpoint.identity, predict, [teacher_labels.index(label) for label in labels], problem_type)
+    return Teacher(checkpoint.identity, predict, columns, problem_type)
