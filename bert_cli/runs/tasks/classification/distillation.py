@@ -157,7 +157,9 @@ def load_teacher(
 
     def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
         length, long_text = teacher_settings.encoding.max_seq_length, teacher_settings.encoding.long_text
-        features = classification_features(examples, teacher_labels, model.tokenizer, length, teacher_type, long_text)
+        # The labels do not matter here, and the teacher may write them in another way.
+        unlabeled = [dataclasses.replace(example, label=None) for example in examples]
+        features = classification_features(unlabeled, teacher_labels, model.tokenizer, length, teacher_type, long_text)
         # Use TensorFlow even if --engine asks for onnxruntime: the student is trained with
         # TensorFlow in the same process.
         engine = opening.open_network(task, model, data, teacher_settings)
