@@ -35,18 +35,27 @@ class TrainedHead(NamedTuple):
 
     Attributes:
         num_outputs: number of outputs.
-        names: label names in output order; () if they are unknown, or outputs have none.
+        stored_names: label names in the model's files; () if there are none, or outputs have none.
         command: the command that trained it or that fits it; None if unknown.
     """
 
     num_outputs: int
-    names: tuple[str, ...] = ()
+    stored_names: tuple[str, ...] = ()
     command: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the label names in output order; () if the files name another number of labels."""
+        return self.stored_names if len(self.stored_names) == self.num_outputs else ()
+
     def describe(self) -> str:
+        """Return the beginning of a log line."""
         if self.names:
             return f"the head has the labels {list_names(self.names)}"
-        return f"the head has {self.num_outputs} output{'s' if self.num_outputs != 1 else ''} without label names"
+        outputs = f"the head has {self.num_outputs} output{'s' if self.num_outputs != 1 else ''}"
+        if self.stored_names:
+            return f"{outputs}, not the {len(self.stored_names)} labels that are named beside it"
+        return f"{outputs} without label names"
 
 
 class HeadRows(NamedTuple):
@@ -77,8 +86,7 @@ def read_trained_head(model: AnyModel, num_outputs: int) -> TrainedHead:
     if not problem_type or problem_type.reader.has_names:
         # A run's manifest has the labels, too, so a lost labels.txt does not matter.
         names = head.labels or tuple(manifest_of(checkpoint).get("labels") or ())
-    # Names for another number of outputs belong to another model, such as a config.json that was not updated.
-    return TrainedHead(num_outputs, names if len(names) == num_outputs else (), command_of(checkpoint))
+    return TrainedHead(num_outputs, names, command_of(checkpoint))
 
 
 def match_names(
@@ -155,8 +163,12 @@ def _are_generic(names: tuple[str, ...]) -> bool:
 
 
 def _random_start(labels: RunLabels) -> str:
-    run = f"the labels {list_names(labels.names)}" if labels.names else "outputs without label names"
-    return f"this run has {run}, so its head starts from random values"
+    run = (
+        f"this run has the labels {list_names(labels.names)}"
+        if labels.names
+        else "this run's outputs have no label names"
+    )
+    return f"{run}, so its head starts from random values"
 
 
 def describe_renamed(trained: Sequence[str], names: Sequence[str], sources: Sequence[int | None]) -> str:

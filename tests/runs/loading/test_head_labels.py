@@ -36,9 +36,11 @@ def test_aliases_come_last_and_may_share_a_row():
 
 
 def match(names, run_names, num_outputs=None, trained_by=None, command=CLASSIFY, **values):
-    trained = TrainedHead(len(names) if isinstance(names, tuple) else names, names if isinstance(names, tuple) else ())
-    labels = RunLabels(command, run_names, **values)
-    return match_head(trained._replace(command=trained_by), labels, num_outputs or len(run_names))
+    """Match a head with label names, or with a number of outputs without names."""
+    trained = (
+        TrainedHead(names, (), trained_by) if isinstance(names, int) else TrainedHead(len(names), names, trained_by)
+    )
+    return match_head(trained, RunLabels(command, run_names, **values), num_outputs or len(run_names))
 
 
 def test_equal_labels_need_no_message():
@@ -110,3 +112,9 @@ def test_heads_of_other_commands_are_not_used():
     assert match(3, ("O", "B-X", "I-X"), command=TAG).sources == (0, 1, 2)
     # A tagger's --labels name numbers in the data, not outputs.
     assert match(("a", "b"), ("O", "c"), command=TAG, are_from_flag=True).sources == (None, None)
+
+
+def test_names_for_another_number_of_outputs_are_not_used():
+    sources, message = match_head(TrainedHead(2, ("a", "b", "c")), RunLabels(CLASSIFY, ("b", "a")), 2)
+    assert sources == (0, 1)
+    assert "2 outputs, not the 3 labels" in message
