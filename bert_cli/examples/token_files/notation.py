@@ -137,7 +137,7 @@ class TagNotation(NamedTuple):
 
 
 def label_aliases(labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return names that other programs give to BIO labels in their models, best first.
+    """Return names that other programs give to BIO labels in their models, in any case, best first.
 
     These are other forms (B_PER, PER-B), M- for the inner words of an entity, the type alone (IO),
     and I- for first words (IOB1).
@@ -147,7 +147,7 @@ def label_aliases(labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
     aliases = {}
     # Without a separator, BPER may be a type.
-    forms = [form for form in (USUAL_FORM, *_FORMS) if _parse_form(form).separator]
+    forms = [USUAL_FORM, *(form for form in _FORMS if _parse_form(form).separator and "B" in form)]
     for label in labels:
         letter, entity_type = split_tag(label)
         if not entity_type:

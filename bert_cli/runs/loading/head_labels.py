@@ -1,5 +1,6 @@
 """Assignment of a trained head's rows to the labels of a new run, by label names."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -105,21 +106,24 @@ def match_names(
     indices = _unique_indices(trained)
     sources = {name: indices[name] for name in names if name in indices}
     rest = [name for name in names if name not in sources]
-    unused = {index: name for name, index in indices.items() if index not in sources.values()}
-    by_key = _unique_indices([look_alike_key(unused.get(index, "")) for index in range(len(trained))])
+    used = set(sources.values())
+    by_key = _unique_indices(["" if index in used else look_alike_key(name) for index, name in enumerate(trained)])
     for key, position in _unique_indices([look_alike_key(name) for name in rest]).items():
         if key and key in by_key:
             sources[rest[position]] = by_key[key]
+    # Several labels may use one row: a model without B- and I- has one per type.
+    all_keys = _unique_indices([look_alike_key(name) for name in trained])
     for name in rest:
-        alias = next((alias for alias in aliases.get(name, ()) if alias in indices), None)
-        if alias is not None:
-            sources.setdefault(name, indices[alias])
+        keys = (look_alike_key(alias) for alias in aliases.get(name, ()))
+        if name not in sources and (key := next((key for key in keys if key in all_keys), None)):
+            sources[name] = all_keys[key]
     return tuple(sources.get(name) for name in names)
 
 
 def _unique_indices(names: Sequence[str]) -> dict[str, int]:
     """Return name -> index for names that occur once."""
-    return {name: index for index, name in enumerate(names) if names.count(name) == 1}
+    counts = Counter(names)
+    return {name: index for index, name in enumerate(names) if counts[name] == 1}
 
 
 def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> HeadRows:
@@ -195,7 +199,8 @@ def _describe_match(trained: TrainedHead, labels: RunLabels, sources: tuple[int 
     parts += [renamed] if renamed else []
     new = [name for name, source in zip(labels.names, sources, strict=True) if source is None]
     parts += [f"new, with random values: {list_names(new)}"] if new else []
-    unused = [name for index, name in enumerate(trained.names) if index not in sources]
+    used = set(sources)
+    unused = [name for index, name in enumerate(trained.names) if index not in used]
     parts += [f"not kept, because this run lacks them: {list_names(unused)}"] if unused else []
     order = f"its rows are used by name for {list_names(labels.names)}"
     return "; ".join([trained.describe(), order, *parts])

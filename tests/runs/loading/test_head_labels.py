@@ -33,6 +33,8 @@ def test_aliases_come_last_and_may_share_a_row():
     assert match_names(("PER", "O"), names, aliases) == (1, 0, 0)
     assert match_names(("I-PER", "O"), names, aliases) == (1, 0, 0)
     assert match_names(("I-PER", "O", "B-PER", "PER"), names, aliases) == (1, 2, 0)
+    assert match_names(("per", "o"), names, aliases) == (1, 0, 0)
+    assert match_names(("per", "Per", "o"), names, aliases) == (2, None, None)
 
 
 def match(names, run_names, num_outputs=None, trained_by=None, command=CLASSIFY, **values):
