@@ -50,7 +50,7 @@ class DeferredInitialization:
             assign()
 
     def draw(self, variables: Iterable[keras.Variable]) -> None:
-        """Draw the deferred weights that are among `variables`, so that their random values can be read."""
+        """Draw the deferred weights among `variables` before a checkpoint is loaded."""
         ids = {id(variable) for variable in variables}
         for variable, draw in self.waiting:
             if id(variable) in ids:

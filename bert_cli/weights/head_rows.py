@@ -1,4 +1,4 @@
-"""Reader that gives a classifier's head other rows."""
+"""Reader for a checkpoint with selected rows in its head."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ HEAD_VARIABLES = (HEAD_WEIGHTS, HEAD_BIAS)
 
 
 class HeadRowsReader(Reader):
-    """Reader of a checkpoint whose head has selected rows, and random values in new rows."""
+    """Reader for a checkpoint with selected head rows, and random values in new rows."""
 
     def __init__(self, reader: Reader, sources: tuple[int | None, ...], random_values: Mapping[str, np.ndarray]):
         """Select the rows.

@@ -14,7 +14,7 @@ HEAD = ("output_weights", "output_bias")
 
 
 def foreign_copy(folder, target, labels):
-    """Copy a run's model without the files of the run, and with other labels."""
+    """Copy a run's model without flags.txt and run.json, and with other labels."""
     shutil.copytree(folder, target)
     for name in ("run.json", "flags.txt"):
         (target / name).unlink()
@@ -23,7 +23,7 @@ def foreign_copy(folder, target, labels):
 
 
 def test_rows_follow_names_and_new_rows_the_seed(trained_once, model_flags, classify, run_folder, tmp_path):
-    """Labels 1 and 0 become 0, 1 and 2; all runs of a sweep share one network."""
+    """Labels 1 and 0 become 0, 1 and 2; all runs in a sweep share one network."""
     start = foreign_copy(trained_once[0], tmp_path / "start", ("1", "0"))
     write_cola(tmp_path / "cola", ("0", "1", "2"))
     flags = ["--task_name=cola", f"--data_dir={tmp_path / 'cola'}", *model_flags, f"--init_checkpoint={start}", *HOLD]
@@ -70,7 +70,6 @@ def test_rows_of_a_tagger_follow_another_form(tagger_once, two_layer_flags, tag,
 
 
 def test_columns_of_a_table_do_not_rename_outputs(trained, caplog):
-    """Only labels that the caller gives in the order of the rows do."""
     texts = [text for text, _ in SENTENCES]
     is_person = np.array([int(of_people) for _, of_people in SENTENCES])
     labels = pd.DataFrame({"animal": 1 - is_person, "person": is_person})

@@ -43,7 +43,7 @@ def load_initial(
 
 
 def _with_head_rows(engine: TensorFlowEngine, model: AnyModel, reader: Reader, labels: RunLabels) -> Reader:
-    """Return a reader whose head has the run's outputs, and log how its rows were chosen."""
+    """Return a reader with one head row per output, and log the choice of rows."""
     if HEAD_WEIGHTS not in reader.shapes or HEAD_WEIGHTS not in engine.variables:
         return reader
     num_rows, num_outputs = reader.shapes[HEAD_WEIGHTS][0], engine.variables[HEAD_WEIGHTS].shape[0]

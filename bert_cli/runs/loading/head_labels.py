@@ -1,4 +1,4 @@
-"""Assignment of a trained head's rows to the labels of a new run, by label names."""
+"""Assignment of a trained head's rows to a new run's labels, by label names."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ _CLASSIFY, _TAG = "bert-classify", "bert-tag"
 
 
 class RunLabels(NamedTuple):
-    """Labels of a new run, in output order.
+    """A new run's labels, in output order.
 
     Attributes:
         command: the run's command.
         names: label names; () if outputs have no names, as in regression and multiple choice.
         are_from_flag: whether the user gives them with --labels.
-        aliases: by label, names that other programs give to the same output, best first.
+        aliases: by label, names that other programs use for the same output, best first.
     """
 
     command: str
@@ -35,8 +35,8 @@ class TrainedHead(NamedTuple):
     """Outputs of a checkpoint's classifier.
 
     Attributes:
-        num_outputs: number of outputs.
-        stored_names: label names in the model's files; () if there are none, or outputs have none.
+        num_outputs: output count.
+        stored_names: label names in the model's files, or ().
         command: the command that trained it or that fits it; None if unknown.
     """
 
@@ -46,7 +46,7 @@ class TrainedHead(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the label names in output order; () if the files name another number of labels."""
+        """Return the stored names if there is one per output, otherwise ()."""
         return self.stored_names if len(self.stored_names) == self.num_outputs else ()
 
     def describe(self) -> str:
@@ -55,16 +55,16 @@ class TrainedHead(NamedTuple):
             return f"the head has the labels {list_names(self.names)}"
         outputs = f"the head has {self.num_outputs} output{'s' if self.num_outputs != 1 else ''}"
         if self.stored_names:
-            return f"{outputs}, not the {len(self.stored_names)} labels that are named beside it"
+            return f"{outputs}, not the {len(self.stored_names)} labels in its files"
         return f"{outputs} without label names"
 
 
 class HeadRows(NamedTuple):
-    """The row of a trained head from which each output of a run starts.
+    """The trained head's row from which each output starts.
 
     Attributes:
-        sources: by output, index of the row; None for random values.
-        message: line for the log; "" if there is nothing to report.
+        sources: by output, a row's index; None for random values.
+        message: line for the log, or "".
     """
 
     sources: tuple[int | None, ...]
@@ -72,11 +72,11 @@ class HeadRows(NamedTuple):
 
 
 def read_trained_head(model: AnyModel, num_outputs: int) -> TrainedHead:
-    """Return the outputs of the model's classifier as its files describe them.
+    """Return the model's classifier outputs as its files describe them.
 
     Args:
         model: the model's files.
-        num_outputs: number of rows in the checkpoint.
+        num_outputs: row count in the checkpoint.
 
     Raises:
         InputError: if a file is damaged, or labels.txt differs from the labels in run.json.
@@ -93,14 +93,14 @@ def read_trained_head(model: AnyModel, num_outputs: int) -> TrainedHead:
 def match_names(
     trained: Sequence[str], names: Sequence[str], aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> tuple[int | None, ...]:
-    """Return the index in `trained` of each name, None for a name that is not there.
+    """Return for each name its index in `trained`, or None.
 
     Equal names come first, then names that look the same, such as POSITIVE and positive, then
     aliases. Ambiguous names are not matched.
 
     Args:
-        trained: label names of a trained model.
-        names: label names of a new run.
+        trained: a trained model's label names.
+        names: a new run's label names.
         aliases: see RunLabels.
     """
     indices = _unique_indices(trained)
@@ -127,7 +127,7 @@ def _unique_indices(names: Sequence[str]) -> dict[str, int]:
 
 
 def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> HeadRows:
-    """Return the rows of a trained head for the outputs of a run.
+    """Return the trained head's rows for a run's outputs.
 
     Rows follow label names. If names have no meaning (LABEL_0 or 0), or if --labels renames all of
     them, rows follow positions. Rows of other labels are not used.
@@ -135,7 +135,7 @@ def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> Hea
     Args:
         trained: the trained head.
         labels: the run's labels.
-        num_outputs: number of the run's outputs.
+        num_outputs: the run's output count.
     """
     random = (None,) * num_outputs
     if trained.command in (_CLASSIFY, _TAG) and trained.command != labels.command:
@@ -152,7 +152,7 @@ def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> Hea
     is_tagger = labels.command == _TAG
     renames = labels.are_from_flag and not is_tagger
     if renames or not trained.names or _are_generic(trained.names) or _are_generic(labels.names):
-        advice = "a labels.txt beside the checkpoint names them" if is_tagger else "--labels gives another order"
+        advice = "a labels.txt next to the checkpoint names them" if is_tagger else "--labels gives another order"
         advice = "as --labels orders them" if renames else advice
         return HeadRows(
             in_order, f"{trained.describe()}; its rows are used in this order for {list_names(labels.names)}; {advice}"
@@ -162,7 +162,7 @@ def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> Hea
 
 
 def _are_generic(names: tuple[str, ...]) -> bool:
-    """Return whether names are only numbers of outputs, as transformers or data with numbers have them."""
+    """Return whether names only number the outputs, such as LABEL_0 or 0."""
     return names in (generic_labels(len(names)), tuple(map(str, range(len(names)))))
 
 
@@ -176,7 +176,7 @@ def _random_start(labels: RunLabels) -> str:
 
 
 def describe_renamed(trained: Sequence[str], names: Sequence[str], sources: Sequence[int | None]) -> str:
-    """Return a message about names that were matched although they differ; "" if there are none.
+    """Return a message about different names that were matched, or "".
 
     Args:
         trained, names: see match_names.
@@ -201,6 +201,7 @@ def _describe_match(trained: TrainedHead, labels: RunLabels, sources: tuple[int 
     parts += [f"new, with random values: {list_names(new)}"] if new else []
     used = set(sources)
     unused = [name for index, name in enumerate(trained.names) if index not in used]
-    parts += [f"not kept, because this run lacks them: {list_names(unused)}"] if unused else []
+    advice = "" if labels.command == _TAG else " (--labels with them keeps them)"
+    parts += [f"not kept, because this run lacks them{advice}: {list_names(unused)}"] if unused else []
     order = f"its rows are used by name for {list_names(labels.names)}"
     return "; ".join([trained.describe(), order, *parts])
