@@ -114,9 +114,9 @@ def match_names(
     # Several labels may use one row: a model without B- and I- has one per type.
     all_keys = _unique_indices([look_alike_key(name) for name in trained])
     for name in rest:
-        keys = (look_alike_key(alias) for alias in aliases.get(name, ()))
-        if name not in sources and (key := next((key for key in keys if key in all_keys), None)):
-            sources[name] = all_keys[key]
+        rows = [row for alias in aliases.get(name, ()) if (row := all_keys.get(look_alike_key(alias))) is not None]
+        if rows:
+            sources.setdefault(name, rows[0])
     return tuple(sources.get(name) for name in names)
 
 
