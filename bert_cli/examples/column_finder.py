@@ -81,6 +81,9 @@ class ColumnFinder:
             role: "text" or "label".
             flag: flag that would name the column.
         """
+        if self.names and "data" in self.names and {"annotations", "completions"} & set(self.names):
+            problem = 'is Label Studio\'s export "JSON", which has the texts inside "data"'
+            return InputError(f'{self.path}:1: {problem}; export "JSON-MIN" or "CSV" for bert-classify')
         cells = self.sample[0].cells if self.names is None else self.names
         listed = ", ".join(f"{number} {quote(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
         problem = f"no column that is the {role} without doubt; give --{flag} by name"

@@ -20,6 +20,7 @@ from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_tok
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 
+_ZLIB = b"\x78"  # first byte of compressed data
 _USUAL_SUFFIXES = (".txt", ".jsonl")
 # Suffixes that are used if the directory has no file with a usual suffix.
 _OTHER_SUFFIXES = (".json", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".xlsx")
@@ -96,6 +97,7 @@ def read_split(
         labels: the model's labels, () before training.
         tokenizer: the model's tokenizer, which keeps added tokens in one word.
     """
+    _refuse_docbin(path)
     flags = token_flags(settings, split, labels)
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
@@ -117,6 +119,17 @@ def read_split(
     if test_tags == "no" or (test_tags == "auto" and not has_tags(path, flags)):
         return read_token_file(path, flags._replace(with_tags=False)), None, False
     return *convert_to_bio(read_token_file(path, flags), notation, flags.types), True
+
+
+def _refuse_docbin(path: str) -> None:
+    """Raise InputError for spaCy's binary files, which only spaCy can read."""
+    if not path.endswith(".spacy") or files.is_directory(path):
+        return
+    with files.open_binary(path) as file:
+        is_compressed = file.read(1) == _ZLIB
+    if is_compressed:
+        code = "for doc in DocBin().from_disk(path).get_docs(spacy.blank('en').vocab): print(json.dumps(doc.to_json()))"
+        raise InputError(f"{path}: is a DocBin of spaCy; write it as JSON lines, with Python: {code}")
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:

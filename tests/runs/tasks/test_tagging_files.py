@@ -1,12 +1,15 @@
 """Files for splits, and their labels."""
 
+import zlib
+
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import BRAT
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
-from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, token_flags
+from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split, token_flags
 from bert_cli.settings.tagging import TagSettings
 
 
@@ -34,6 +37,16 @@ def test_only_test_keeps_unlabeled_sentences(split, skips):
     flags = token_flags(settings, split, ("O", "B-PER", "I-PER"))
     assert (flags.skip_unlabeled, flags.word_column, flags.flag) == (skips, "w", f"{split}_file")
     assert flags.types == {"PER"}
+
+
+def test_spacys_binary_files_are_named(tmp_path):
+    settings = build(TagSettings, {})
+    path = tmp_path / "train.spacy"
+    path.write_bytes(zlib.compress(b"\x83\xa7version\xa30.1"))
+    with pytest.raises(InputError, match=r"train\.spacy: is a DocBin of spaCy; write it as JSON lines, .*to_json"):
+        read_split("train", str(path), settings, DETECTED, "prodigy")
+    path.write_text("Ann B-PER\nleft O\n", encoding="utf-8")
+    assert read_split("train", str(path), settings, DETECTED, "prodigy")[2]
 
 
 def file_with(tag: str, **options) -> TaggingFile:
