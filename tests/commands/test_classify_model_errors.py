@@ -20,7 +20,7 @@ BAD_CONFIGS = {
     "unknown activation": ({"hidden_act": "swish"}, ["hidden_act 'swish'"]),
     "dropout of all": ({"hidden_dropout_prob": 1.0}, ["hidden_dropout_prob must be", "1.0"]),
     "another kind of model": ({"model_type": "roberta"}, ["model_type is 'roberta'"]),
-    "smaller than the vocabulary": ({"vocab_size": 97}, ["has 98 entries", "vocab_size 97", "--vocab_file"]),
+    "smaller than the vocabulary": ({"vocab_size": 97}, ["has 98 entries", "has 97 words", "set its vocab_size to 98"]),
 }
 
 
@@ -40,7 +40,7 @@ BAD_VOCABULARIES = {
     "without [CLS]": (lambda sound: sound.replace(b"[CLS]\n", b"cls\n"), ["has no line [CLS]"]),
     "empty": (lambda sound: b"", ["is empty"]),
     "UTF-16": (lambda sound: sound.decode().encode("utf-16"), [":1: is not UTF-8"]),
-    "larger than the config": (lambda sound: sound + b"one\ntwo\n", ["has 100 entries", "vocab_size 98"]),
+    "larger than the config": (lambda sound: sound + b"one\ntwo\n", ["has 100 entries", "has 98 words"]),
 }
 
 
