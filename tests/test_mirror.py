@@ -48,6 +48,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/engine/training_inputs.py": "runs/tasks/test_controls.py",
     "runs/engine/initial_weights.py": "commands/test_builtin_model.py",
     "runs/engine/probe.py": "commands/test_dry_run.py",
+    "runs/engine/training_callbacks.py": "commands/test_callbacks.py",
     "runs/engine/worker_failure.py": "commands/test_mirrored_devices.py",
     "runs/extraction/lines.py": "commands/test_extract_features.py",
     "runs/extraction/plan.py": "commands/test_extract_features.py",

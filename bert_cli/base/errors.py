@@ -87,6 +87,11 @@ def first_line(error: BaseException) -> str:
     return f"{words if space else line[:_MAX_CHARS]} …"
 
 
+def notes_of(error: BaseException) -> str:
+    """Return the notes of an exception for the end of its one-line message."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+
+
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -215,7 +220,10 @@ def name_arguments_in_errors(**names: str) -> Callable[[Callable[_P, _R]], Calla
                 return function(*args, **kwargs)
             # Convert here and not at the raise statement: commands use the same code.
             except InputError as error:
-                raise type(error)(replace_flag_names(str(error), names)) from None
+                renamed = type(error)(replace_flag_names(str(error), names))
+                for note in getattr(error, "__notes__", ()):
+                    renamed.add_note(note)
+                raise renamed from None
 
         return call
 

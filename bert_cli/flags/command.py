@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError, TemporaryError, explain_failure, first_line, is_out_of_memory
+from bert_cli.base.errors import InputError, TemporaryError, explain_failure, first_line, is_out_of_memory, notes_of
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
@@ -93,7 +93,9 @@ class Command:
         except (InputError, TemporaryError) as error:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
             # Print one line, even if the message quotes a library that writes several.
-            message = name_variable(str(error), arguments, self._flags(), prefix_of(self.settings_class))
+            message = name_variable(
+                f"{error}{notes_of(error)}", arguments, self._flags(), prefix_of(self.settings_class)
+            )
             return self._print_end(f"error: {' '.join(message.split())}", exit_code)
         except Stopped as stopped:
             message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
@@ -105,14 +107,16 @@ class Command:
             return 1
         except Exception as error:
             if is_out_of_memory(error):
-                return self._print_end(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
+                return self._print_end(
+                    f"error: out of memory{self._memory_advice()} ({first_line(error)}){notes_of(error)}", 1
+                )
             line = explain_failure(error, paths)
             if line is None and uses_json():
                 print_line(logging.ERROR, f"{type(error).__name__}: {first_line(error)}", error, exit_code=1)
                 return 1
             if line is None:
                 raise
-            return self._print_end(f"error: {line}", 1)
+            return self._print_end(f"error: {line}{notes_of(error)}", 1)
         return 0
 
     def _print_end(self, message: str, exit_code: int) -> int:

@@ -16,6 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.inference.rows import load_trained
 from bert_cli.runs.callbacks.observers import Callback as Observer
+from bert_cli.runs.callbacks.observers import end
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
@@ -124,7 +125,7 @@ def run_once(
                 _finish(settings, plan)
             if plan:
                 directory.owned.drop_unwritten()
-    _pass_on(report, trained.observers)
+    end(trained.observers, report)
     return RunResult(report, evaluation)
 
 
@@ -137,11 +138,6 @@ def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
     has_news = settings.phases.do_eval or (plan is not None and plan.finished_checkpoint is None)
     # If a run cannot be resumed, its directory is temporary, so do not suggest a next command.
     finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=not plan or bool(plan.rerun))
-
-
-def _pass_on(report: JsonObject, observers: Sequence[Observer]) -> None:
-    for observer in observers:
-        observer.on_end(report)
 
 
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:

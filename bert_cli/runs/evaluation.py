@@ -19,6 +19,7 @@ from bert_cli.runs.training import TrainedModel
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings
+from bert_cli.training.loop import Calls, raising_original
 
 
 def evaluate(
@@ -47,8 +48,11 @@ def evaluate(
     # Do this first: if there is not enough memory for the second model, no results are written.
     full_precision = _in_full_precision(task, model, data) if predictor.precision == INT8 else None
     evaluation = task.evaluate(predictor, data)
+    calls = Calls()
     for recorder in trained.recorders:
-        recorder.on_evaluation(step, evaluation.results)
+        calls.add(recorder.on_evaluation, step, evaluation.results)
+    with raising_original():
+        calls.is_any_true()
     results = {**evaluation.results, "global_step": step}
     listed = _name_label(results, data.positive_label)
     if predictor.is_chief:

@@ -1,6 +1,7 @@
 """Training phase: start or resume the training, then load the best weights."""
 
 import contextlib
+import dataclasses
 import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +32,7 @@ from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_netw
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.loop import Callback, TrainingFigures
+from bert_cli.training.loop import Callback, TrainingFigures, raising_original
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -85,8 +86,14 @@ def open_and_train(
     recorders = make_recorders(plan.history, plan.updates, settings.saving, directory, engine.is_chief, observers)
     figures: JsonObject
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
+    evaluation = None
+    if plan.best and best:
+        listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
+        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, data).results, predictor, listeners)
+    if evaluation and best and evaluation.is_missing(plan.done_steps, plan.updates.steps):
+        _repeat_evaluation(dataclasses.replace(evaluation, listeners=[recorders[0], best]), plan, engine)
     if plan.finished_checkpoint is None:
-        trained = _train(task, engine, predictor, model, data, plan, recorders, best, stack, shared)
+        trained = _train(task, engine, model, data, plan, recorders, best, evaluation, stack, shared)
         last_step, figures = trained.global_step, trained._asdict()
         if not shared:
             # Free the optimizer and the traced step, which are in cycles: later phases can use their memory.
@@ -119,6 +126,15 @@ def open_and_train(
     return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders, observers)
 
 
+def _repeat_evaluation(evaluation: EvaluationCallback, plan: TrainingPlan, engine: "TensorFlowEngine") -> None:
+    """Evaluate the state that the run resumes from, because its evaluation failed."""
+    assert plan.state
+    load_trained(engine, find_checkpoint(plan.state))
+    plan.history.open(engine.is_chief)
+    with raising_original():
+        evaluation.on_step(plan.done_steps)
+
+
 def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief: bool) -> None:
     updates = plan.updates
     if guess is None or not is_chief:
@@ -131,12 +147,12 @@ def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief
 def _train(
     task: Task[Model, Data, Any],
     engine: "TensorFlowEngine",
-    predictor: Predictor,
     model: Model,
     data: Data,
     plan: TrainingPlan,
     recorders: Sequence[Callback],
     best: BestCheckpoint | None,
+    evaluation: EvaluationCallback | None,
     stack: contextlib.ExitStack,
     shared: SharedNetwork | None,
 ) -> TrainingFigures:
@@ -162,11 +178,6 @@ def _train(
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     stack.enter_context(advising_to_resume(directory, plan.rerun))
     factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
-    callbacks = list(recorders)
-    if plan.best and best:
-        listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
-        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, data).results, predictor, listeners)
-        callbacks.append(evaluation)
     figures = train(
         engine,
         task.training_input(data, directory, plan.state is not None, is_chief),
@@ -175,7 +186,7 @@ def _train(
         settings.saving,
         directory,
         plan.state,
-        callbacks,
+        [*recorders, *([evaluation] if evaluation else [])],
         lambda: plan.history.paused,
         plan.rerun,
         keeps_best=best is not None,

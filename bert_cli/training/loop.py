@@ -1,8 +1,9 @@
 """The training loop and the interface of its callbacks."""
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -43,9 +44,76 @@ class Callback:
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> bool | None:
         """Receive metrics from an evaluation during training; return True to stop training."""
 
+    def on_failure(self, step: int) -> None:
+        """Save the state after `step` if other work failed and `on_step` was not called."""
+
     def is_due(self, step: int) -> bool:
         """Return whether `step` is a multiple of `every`, rounded down."""
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
+
+
+class CallbackError(Exception):
+    """Failure of work besides the updates, after which the state can be saved and later resumed.
+
+    Attributes:
+        error: the exception, with a note that names the work and the step.
+        later_error: error while the state was saved; None if there was none.
+    """
+
+    def __init__(self, error: Exception, work: str):
+        """Add a note to the error.
+
+        Args:
+            error: the exception.
+            work: the work that failed, such as "in Prune.on_log at step 20".
+        """
+        super().__init__(str(error))
+        error.add_note(work)
+        self.error = error
+        self.later_error: Exception | None = None
+
+
+class Calls:
+    """Calls of callbacks, which are all made even if one fails.
+
+    Attributes:
+        failure: the first CallbackError, or None.
+    """
+
+    def __init__(self) -> None:
+        self._results: list[bool | None] = []
+        self.failure: CallbackError | None = None
+
+    def add(self, function: Callable[..., bool | None], *arguments: Any) -> None:
+        """Make a call. An error after a failure is kept in `later_error`."""
+        try:
+            self._results.append(function(*arguments))
+        except CallbackError as failure:
+            self.failure = self.failure or failure
+        except Exception as error:
+            if self.failure is None:
+                raise
+            self.failure.later_error = error
+
+    def is_any_true(self) -> bool:
+        """Return whether a call returned True; raise the CallbackError if there was one."""
+        if self.failure is not None:
+            raise self.failure
+        return any(self._results)
+
+
+@contextlib.contextmanager
+def raising_original(add_notes: Callable[[CallbackError], None] = lambda failure: None) -> Iterator[None]:
+    """Raise the error in a CallbackError, after `add_notes` was called with the CallbackError."""
+    failure = None
+    try:
+        yield
+    except CallbackError as raised:
+        failure = raised
+    # Raise it outside the handler, where it would get the CallbackError as its context.
+    if failure:
+        add_notes(failure)
+        raise failure.error
 
 
 class TrainingFigures(NamedTuple):
@@ -96,6 +164,8 @@ def run_steps(
     Raises:
         DivergedError: if a loss is not finite. No callback is called for that step, so it is not
             saved.
+        CallbackError: if a callback raised it. All callbacks were called for that step, also
+            `on_failure`.
     """
     losses: list[float] = []
     pending: list = []
@@ -112,7 +182,7 @@ def run_steps(
         stopping = is_stopping()
         due = [callback for callback in stepped if is_last or callback.is_due(step) or (stopping and callback.saves)]
         logging = is_last or stopping or step % log_every == 0
-        stops: list[bool | None] = []
+        calls = Calls()
         if due or logging or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))
@@ -123,12 +193,17 @@ def run_steps(
             recent = losses[logged:]
             # Use final_loss at the end: the last interval may be a single step.
             loss = final_loss(losses, step, log_every) if is_last else sum(recent) / len(recent)
-            # Use lists, not generators, so that callbacks after a stopping one are called, too.
-            stops = [callback.on_log(step, loss, rate) for callback in callbacks]
+            for callback in callbacks:
+                calls.add(callback.on_log, step, loss, rate)
             if logging:
                 logged = len(losses)
-        stops += [callback.on_step(step) for callback in due]
-        if any(stops):
+        for callback in due:
+            calls.add(callback.on_step, step)
+        if calls.failure:
+            for callback in callbacks:
+                if callback not in due:
+                    calls.add(callback.on_failure, step)
+        if calls.is_any_true():
             for callback in stepped:
                 if callback not in due:
                     callback.on_step(step)

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from bert_cli.base.errors import explain_failure, failed_import, is_out_of_memory
+from bert_cli.base.errors import InputError, explain_failure, failed_import, is_out_of_memory
+from bert_cli.flags.command import Command
+from bert_cli.settings.tools import DoctorSettings
 
 PACKAGES = {
     # Source code of the package's __init__.py -> reason.
@@ -102,3 +104,16 @@ def test_a_command_with_a_broken_package(tmp_path):
         "bert-doctor looks at all packages"
     )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("error", [OSError("the device is gone"), InputError("out of memory"), MemoryError("too much")])
+def test_a_command_ends_its_line_with_the_notes_of_an_error(error, capsys):
+    def fail(settings):
+        error.add_note("in the evaluation at step 20")
+        error.add_note("the same command goes on from model.ckpt-20")
+        raise error
+
+    assert Command("bert-doctor", "Doc.", DoctorSettings, fail)([]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(error) in line
+    assert line.endswith("; in the evaluation at step 20; the same command goes on from model.ckpt-20")

@@ -14,6 +14,7 @@ from bert_cli.api import watching
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.outputs.history import read_history
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.weights.training_folder import numbered_checkpoints
 from tests.commands.conftest import SENTENCES
 
@@ -125,6 +126,53 @@ def test_an_exception_reaches_the_caller(options, method):
     setattr(callback, method, prune)
     with pytest.raises(LookupError, match=f"pruned in {method}"):
         fit(options, eval_every="4", callbacks=[callback])
+
+
+def fail_in(place: str, patch: pytest.MonkeyPatch) -> Callback:
+    """Return a callback, after the named method, or the second evaluation, was made to fail."""
+    callback = Callback()
+
+    def fail(*arguments):
+        raise LookupError(f"pruned in {place}")
+
+    if place != "evaluation":
+        setattr(callback, place, fail)
+        return callback
+    evaluate, calls = ClassificationTask.evaluate, []
+
+    def evaluate_once(*arguments):
+        calls.append(arguments)
+        return evaluate(*arguments) if len(calls) == 1 else fail()
+
+    patch.setattr(ClassificationTask, "evaluate", evaluate_once)
+    return callback
+
+
+# Steps of the checkpoints that such a run leaves, and notes of the error.
+FAILURES = {
+    "on_log": ([2], "in Callback.on_log at step 2"),
+    "on_evaluate": ([4], "in Callback.on_evaluate at step 4"),
+    "evaluation": ([8], "in the evaluation at step 8"),  # the last step
+}
+
+
+@pytest.mark.parametrize("place", [*FAILURES])
+def test_a_failed_callback_or_evaluation_leaves_a_run_that_resumes(options, watched, place, tmp_path):
+    folder = tmp_path / "out"
+    steps, note = FAILURES[place]
+    with pytest.MonkeyPatch.context() as patch:
+        callback = fail_in(place, patch)
+        with pytest.raises(LookupError, match=f"pruned in {place}") as caught:
+            fit(options, folder, eval_every="4", callbacks=[callback])
+    assert caught.value.__notes__[0] == note
+    assert "goes on from" in caught.value.__notes__[1]
+    assert list(numbered_checkpoints(str(folder))) == steps
+    fit(options, folder, eval_every="4")
+    name = f"model.ckpt-{STEPS}.data-00000-of-00001"
+    assert (folder / name).read_bytes() == (watched[0] / name).read_bytes()
+    assert (folder / "best.json").read_bytes() == (watched[0] / "best.json").read_bytes()
+    evaluations = [[line for line in read_history(str(run)) if "metrics" in line] for run in (folder, watched[0])]
+    assert [line["metrics"] for line in evaluations[0]] == [line["metrics"] for line in evaluations[1]]
 
 
 def test_what_is_no_callback_is_refused(options):

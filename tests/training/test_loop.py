@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.training import loop
-from bert_cli.training.loop import Callback, final_loss, run_steps
+from bert_cli.training.loop import Callback, CallbackError, final_loss, raising_original, run_steps
 from tests.train_rows import Called
 
 
@@ -221,3 +221,47 @@ def test_hooks_are_not_called_for_a_loss_that_is_not_finite():
     with pytest.raises(InputError):
         record.run(10)
     assert record.called == [("a", 1), ("a", 2), ("a", 3)]
+
+
+class Failing(Callback):
+    """Callback whose `on_log` or `on_step` fails at a step."""
+
+    def __init__(self, method, step):
+        self.every = 1
+
+        def fail(current, *arguments):
+            if current == step:
+                error = LookupError("gone")
+                raise CallbackError(error, f"in Failing.{method} at step {step}") from error
+
+        setattr(self, method, fail)
+
+
+class SavesAfterFailures(Called):
+    def on_failure(self, step):
+        self.on_step(step)
+
+
+@pytest.mark.parametrize("method", ["on_log", "on_step"])
+@pytest.mark.parametrize("save_every", [2, 1000])
+def test_failed_callback_ends_the_training_after_the_others_and_the_state_is_saved_once(method, save_every):
+    record, saved = Record(), []
+    record.hooks = [Failing(method, 2)]
+    record.hook("evaluation", 2)
+    record.hooks.append(SavesAfterFailures(save_every, saved.append))
+    with pytest.raises(LookupError, match="gone") as caught, raising_original():
+        record.run(10, report_every=1)
+    assert caught.value.__notes__ == [f"in Failing.{method} at step 2"]
+    assert ("evaluation", 2) in record.called
+    assert saved == [2]
+
+
+def test_error_while_the_state_is_saved_does_not_hide_the_failure():
+    def disk_is_full(step):
+        raise InputError("no space")
+
+    record, notes = Record(), []
+    record.hooks = [Failing("on_step", 2), SavesAfterFailures(1000, disk_is_full)]
+    with pytest.raises(LookupError, match="gone"), raising_original(lambda failure: notes.append(failure.later_error)):
+        record.run(10)
+    assert [str(note) for note in notes] == ["no space"]

@@ -26,7 +26,7 @@ from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
-from bert_cli.training.loop import Callback
+from bert_cli.training.loop import Callback, CallbackError, Calls
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -134,11 +134,29 @@ class EvaluationCallback(Callback):
         self.every = self.best.every
 
     def on_step(self, step: int) -> bool:
+        calls = Calls()
         with self.best.history.pausing(), self.predictor.quietly():
-            metrics = self.evaluate()
-            self.best.value(metrics)  # raises before anything is written
-            stops = [listener.on_evaluation(step, metrics) for listener in self.listeners]
-        return any(stops)
+            try:
+                metrics = self.evaluate()
+                self.best.value(metrics)  # raises before anything is written
+            except Exception as error:
+                raise CallbackError(error, f"in the evaluation at step {step}") from error
+            for listener in self.listeners:
+                calls.add(listener.on_evaluation, step, metrics)
+        if calls.failure and calls.failure.later_error:
+            # The best checkpoint is missing, so a run could not resume from this step.
+            raise calls.failure.later_error
+        return calls.is_any_true()
+
+    def is_missing(self, step: int, last_step: int) -> bool:
+        """Return whether the evaluation at `step` failed, so that a run that resumes there repeats it.
+
+        Args:
+            step: step of the checkpoint; 0 for a new run.
+            last_step: number of steps in the whole training.
+        """
+        is_due = step > 0 and (step == last_step or self.is_due(step))
+        return is_due and step not in (evaluated_step for evaluated_step, _ in self.best.history.evaluations)
 
 
 class BestCheckpoint(Callback):

@@ -12,15 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from bert_cli.base.log import LOG
-from bert_cli.outputs.history import RATES, History
+from bert_cli.outputs.history import RATES, History, HistoryEntry
 from bert_cli.training import loop
+from bert_cli.training.loop import CallbackError, Calls, raising_original
 
 
 class Callback:
     """An observer of a training, with methods to override.
 
-    An exception in a method ends the training and reaches the caller. With several processes, each
-    calls its own observers, and all must stop at the same step.
+    An exception in a method ends the training and reaches the caller, after the state was saved if
+    there is an `output_dir`. With several processes, each calls its own observers, and all must stop
+    at the same step.
 
     Attributes:
         is_stopped: whether `stop` was called since the training started.
@@ -73,13 +75,13 @@ class Observation(loop.Callback):
         self._observers = observers
         self._history = history
         self._steps = steps
-        self._passed = 0
+        self._passed = len(history.entries)
 
     def on_start(self) -> None:
-        self._passed = len(self._history.entries)
         for observer in self._observers:
             observer.is_stopped = False
-            observer.on_start(self._steps)
+            with raising_original():
+                _notify(observer, "on_start", self._steps)
 
     def on_log(self, step: int, loss: float, rate: float) -> bool:
         return self._pass_new(step)
@@ -91,14 +93,39 @@ class Observation(loop.Callback):
         """Pass lines on, and return whether an observer has stopped the training."""
         entries = self._history.entries[self._passed :]
         self._passed = len(self._history.entries)
+        calls = Calls()
         for entry in entries:
             for observer in self._observers:
-                if "metrics" in entry:
-                    observer.on_evaluate(entry["step"], entry["metrics"])
-                else:
-                    numbers = cast(Mapping[str, float], entry)
-                    observer.on_log(entry["step"], {name: numbers[name] for name in RATES if name in numbers})
+                calls.add(_pass_entry, observer, entry)
+        calls.is_any_true()
         is_stopped = any(observer.is_stopped for observer in self._observers)
         if is_stopped and entries and step < self._steps:
             LOG.info("a callback stopped the training at step %d", step)
         return is_stopped
+
+
+def end(observers: Sequence[Callback], report: Mapping[str, Any]) -> None:
+    """Call `on_end` of all observers; then raise the first error."""
+    calls = Calls()
+    for observer in observers:
+        calls.add(_notify, observer, "on_end", report)
+    with raising_original():
+        calls.is_any_true()
+
+
+def _pass_entry(observer: Callback, entry: HistoryEntry) -> None:
+    step = entry["step"]
+    if "metrics" in entry:
+        _notify(observer, "on_evaluate", step, entry["metrics"], moment=f" at step {step}")
+    else:
+        numbers = cast(Mapping[str, float], entry)
+        rates = {name: numbers[name] for name in RATES if name in numbers}
+        _notify(observer, "on_log", step, rates, moment=f" at step {step}")
+
+
+def _notify(observer: Callback, method: str, *arguments: Any, moment: str = "") -> None:
+    """Call a method of an observer; raise CallbackError if it fails."""
+    try:
+        getattr(observer, method)(*arguments)
+    except Exception as error:
+        raise CallbackError(error, f"in {type(observer).__qualname__}.{method}{moment}") from error

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.encoder import WORDS, BertEncoder
@@ -17,18 +16,17 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space, plan_checkpoints
+from bert_cli.runs.engine.training_callbacks import SaveCheckpoints, ShowProgress, WithFullTable
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import deferring_signals
 from bert_cli.settings.controls import ADAM
-from bert_cli.settings.training import NEWEST, Saving
+from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute, memory_advice
-from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import Callback, TrainingFigures, final_loss, run_steps
+from bert_cli.training.loop import Callback, TrainingFigures, final_loss, raising_original, run_steps
 from bert_cli.training.loss_scale import LossScale
-from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
@@ -179,55 +177,6 @@ class TrainingRun:
         return plan_checkpoints(shapes, self.optimizer.weights, self.start, self.updates.steps, saving, keeps_best)
 
 
-class _WithFullTable(Callback):
-    """Wrapper for a callback that needs the whole embedding table, as in a checkpoint."""
-
-    def __init__(self, callback: Callback, run: TrainingRun):
-        self.every = callback.every
-        self._callback = callback
-        self._run = run
-
-    def on_log(self, step: int, loss: float, rate: float) -> bool | None:
-        return self._callback.on_log(step, loss, rate)
-
-    def on_step(self, step: int) -> bool | None:
-        compact = self._run.compact
-        with compact.set_aside(self._run.optimizer) if compact else contextlib.nullcontext():
-            return self._callback.on_step(step)
-
-
-class _SaveCheckpoints(Callback):
-    """Saves model.ckpt-N every save_checkpoints_steps, after the last step and on a stop signal."""
-
-    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, directory: RunDirectory, saves: bool):
-        self.saves = saves
-        self.every = saving.save_checkpoints_steps
-        self._run = run
-        self._source = source
-        self._directory = directory
-        self._saving = saving
-
-    def on_step(self, step: int) -> None:
-        is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
-        with self._run.tensors(is_regular) as state:
-            tensors = state | self._source.checkpoint_tensors()
-            if self._run.engine.is_chief:
-                keep = self._saving.keep_checkpoint_max
-                LOG.info("saved %s", save_checkpoint(self._directory.path, step, tensors, keep))
-            else:
-                list(map(np.shape, tensors.values()))  # reading a distributed variable involves all processes
-        if self._run.engine.is_chief and self._saving.keep_moments == NEWEST:
-            drop_older_moments(self._directory.path, step)
-
-
-class _ShowProgress(Callback):
-    def __init__(self, progress: Progress):
-        self._progress = progress
-
-    def on_log(self, step: int, loss: float, rate: float) -> None:
-        self._progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
-
-
 def train(
     engine: TensorFlowEngine,
     source: TrainingInput,
@@ -258,6 +207,7 @@ def train(
 
     Raises:
         InputError: if a checkpoint does not fit on the disk, or cannot be written.
+        Exception: any error in an evaluation or an observer, after the state was saved.
         Stopped: after a stop signal to this process.
         TemporaryError: after a stop signal to another process.
     """
@@ -273,15 +223,19 @@ def train(
     step_fn = run.step_function(specs, BackgroundImports(packages).start)
     distributed_batches = (distribute(batch, engine.strategy) for batch in batches)
     shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
+    saver = SaveCheckpoints(
+        engine, run.tensors, source.checkpoint_tensors, updates.steps, saving, directory, saves=bool(rerun)
+    )
     with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:
         all_callbacks = [
-            _ShowProgress(progress),
-            *(_WithFullTable(callback, run) for callback in callbacks),
-            _SaveCheckpoints(run, source, saving, directory, saves=bool(rerun)),
+            ShowProgress(progress),
+            *(WithFullTable(callback, run.compact, run.optimizer) for callback in callbacks),
+            saver,
         ]
         start = time.monotonic()
         report = functools.partial(log_stop_signal, bool(rerun))
-        with deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
+        named = raising_original(functools.partial(saver.name_state, rerun))
+        with named, deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
             stop = StopFlag(engine.strategy, stop_request.is_made)
             losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)
         seconds = time.monotonic() - start - paused_seconds()
