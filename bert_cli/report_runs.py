@@ -55,11 +55,11 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
         raise InputError(f"{path}: is not a page of bert-report, and would be written over; give another --output_file")
 
 
-def _page(folders: tuple[str, ...]) -> str:
+def _page(folders: tuple[str, ...], page_folder: str) -> str:
     runs = [read_run(leaf) for folder in folders for leaf in member_folders(folder) or [folder]]
     if len(runs) == 1:
         return run_page(runs[0])
-    compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None)
+    compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None, page_folder)
     if compared.warning:
         LOG.warning("warning: %s", compared.warning)
     return comparison_page(compared)
@@ -76,7 +76,7 @@ def run(settings: ReportSettings) -> dict:
     else:
         path = path or _COMPARISON
         _check_target(path, folders)
-        write_page(path, _page(folders))
+        write_page(path, _page(folders, os.path.dirname(path) or "."))
     LOG.info("wrote %s", path)
     return {"page": path}
 

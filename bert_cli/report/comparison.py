@@ -3,22 +3,30 @@
 import os
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, RUNS, SUSPECTS, TRAIN_DATA
+from bert_cli.base.names import FOLDS, GRID, RUNS, SUSPECTS
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import select
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.baselines import baseline_tiles
-from bert_cli.report.components import Card, ReportTable, Section, Tile, clock, number, plain, prediction
+from bert_cli.report.cells import (
+    DATA_ROWS,
+    Cell,
+    differences,
+    evaluation_data,
+    make_cells,
+    metric_cells,
+    metric_columns,
+    repeats,
+)
+from bert_cli.report.components import Card, Link, ReportTable, Section, Tile, alike, clock, number, prediction
 from bert_cli.report.figures import SERIES, Line, line_card
-from bert_cli.report.main_metric import best_step, display_name, main_metric, score, score_with_deviation
+from bert_cli.report.main_metric import best_step, display_name, main_metric, score_with_deviation
+from bert_cli.report.overview import sweep_commands
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import metric_card
 
-_NOT_COMPARED = {"files", "init_checkpoint_digest", "vocabulary", "training_data", "labels"}
-DATA_ROWS = ("training data", "evaluation data")
 _SUSPECTS = "suspects"
 _SHOWN_SUSPECTS = 24
 # Noun for the repetitions in a mean, by kind of sweep; "" is for runs of several commands.
@@ -44,24 +52,36 @@ class RunComparison:
         sweep: the command's report if one command made all runs, else None.
         kind: the sweep's kind, "" without one.
         names: name per run.
+        cells: the compared rows: runs, or cells of a grid.
         metric: main metric, "" if no run has results.
         metric_name: its name for people.
-        values: the metric's values.
-        differences: data and settings that differ.
+        values: the metric's value per cell that has it.
+        differences: data and settings that differ between cells.
     """
 
-    def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None):
+    def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = ""):
+        """Compare runs.
+
+        Args:
+            runs: the runs.
+            sweep: the command's report, or None.
+            page_folder: directory of the page, for relative links; "" if it is not known.
+        """
         self.runs = runs
         self.sweep = sweep
         self.kind = sweep.kind if sweep else ""
         self.names = names_of(runs)
+        self.cells = make_cells(runs, self.names, sweep)
+        self._page_folder = page_folder
         # A run that stopped before its evaluation has no results.
         self.metric = next((name for run in runs if (name := main_metric(run.results, run.manifest))), "")
-        results = [(number, run.results[self.metric]) for number, run in enumerate(runs) if self.metric in run.results]
+        results = [
+            (row, cell.results[self.metric]) for row, cell in enumerate(self.cells) if self.metric in cell.results
+        ]
         self.values = [value for _, value in results]
         # Folds are evaluated on different data, so none of them is the best.
         self._top = None if self.kind == FOLDS or self.warning else select(self.metric, results)
-        self.differences = _differences(runs)
+        self.differences = differences(self.cells)
         positive_labels = self._positive_labels()
         self.metric_name = display_name(self.metric, positive_labels[0] if len(positive_labels) == 1 else "")
 
@@ -73,7 +93,7 @@ class RunComparison:
         """
         if self.metric == BINARY_F1 and len(labels := self._positive_labels()) > 1:
             return f"The runs have the F1 of different labels ({', '.join(labels)}): their results cannot be compared."
-        digests = {run.report.get(EVAL_DATA) or "" for run in self.runs}
+        digests = set(evaluation_data(self.cells))
         if self.kind == FOLDS or len(digests - {""}) < 2:
             return ""
         return "The runs were evaluated on different data: their results cannot be compared."
@@ -89,12 +109,12 @@ class RunComparison:
         return self.kind in (RUNS, FOLDS) or {name for name, _ in self.differences} == {"random_seed"}
 
     @property
-    def _best(self) -> tuple[str, float] | None:
-        """Return name and value of the best run or grid cell, None if runs are not comparable."""
-        if self._top and self.kind == GRID and self.sweep and self.sweep.best:
-            cell = next(member for member in self.sweep.members if member["folder"] == self.sweep.best)
-            return self.sweep.best, cell["eval"][self.metric]
-        return (self.names[self._top.step], self._top.value) if self._top else None
+    def _best(self) -> Cell | None:
+        """Return the best run or grid cell, None if runs are not comparable."""
+        if self._top is None:
+            return None
+        named = [cell for cell in self.cells if self.sweep and self.kind == GRID and cell.name == self.sweep.best]
+        return named[0] if named else self.cells[self._top.step]
 
     def title(self) -> str:
         """Return the data set, the metric, and the metric's mean if runs repeat one training."""
@@ -112,11 +132,11 @@ class RunComparison:
         """Return tiles for mean and deviation, best run, baselines and suspected label errors."""
         tiles = []
         name = self.metric_name
-        command = self.runs[0].command
         if self._is_repeated:
             tiles.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
         if best := self._best:
-            tiles.append(Tile(score(command, self.metric, best[1]), f"best {name}", best[0]))
+            note = f"{best.name}, mean ± sd of {repeats([best])}" if best.kind else best.name
+            tiles.append(Tile(best.score(self.metric), f"best {name}", note))
         if tiles:
             tiles += baseline_tiles(self.runs, self.metric)
         if suspects := self._suspects():
@@ -127,38 +147,62 @@ class RunComparison:
         return (self.sweep.suspects if self.sweep else None) or []
 
     def sections(self) -> list[Section]:
-        """Return the sections results, suspected label errors, curves and differences."""
+        """Return the sections results, suspected label errors, curves, differences and commands."""
         return [
-            Section("results", "Results", [self._results()]),
+            Section("results", "Results", self._results()),
             Section(_SUSPECTS, "Suspected label errors", [suspects_card(self._suspects())]),
             Section("training", "Training", self._curves()),
             Section("differences", "Differences", [self._settings()]),
+            Section("commands", "Commands", [self._commands()]),
         ]
 
-    def _results(self) -> Card:
-        runs, first = self.runs, self.metric
-        keys = list(dict.fromkeys([*([first] if first else []), *(key for run in runs for key in run.results)]))
-        rows = [
-            (name, *(number(run.results.get(key)) for key in keys), clock(run.report.get("train_seconds")))
-            for name, run in zip(self.names, runs, strict=True)
-        ]
+    def _results(self) -> list[Card]:
+        note = f"Mean ± standard deviation of {text}." if (text := repeats(self.cells)) else ""
+        cards = [Card("card-compared", "Held-out data", "table", self._table(self.cells), note, is_wide=True)]
+        if len(self.runs) > len(self.cells):
+            single = [Cell(name, run.folder, "", [run]) for name, run in zip(self.names, self.runs, strict=True)]
+            cards.append(Card("card-runs", "All runs", "table", self._table(single), is_wide=True))
+        return cards
+
+    def _table(self, cells: Sequence[Cell]) -> ReportTable:
+        metrics = metric_columns(cells, self.metric)
+        settings = self._grid_settings() if cells is self.cells else []
+        names = [cell.link(self._page_folder) for cell in cells]
+        columns = [metric_cells(cells, metric) for metric in metrics]
+        seconds = [clock(cell.train_seconds) for cell in cells]
+        rows: list[tuple[Link | str, ...]] = list(
+            zip(names, *(values for _, values in settings), *columns, seconds, strict=True)
+        )
         if self._is_repeated:
             figures = [
-                {k: v for k, v in run.results.items() if not isinstance(v, int)} for run in runs
+                {k: v for k, v in cell.results.items() if not isinstance(v, int)} for cell in cells
             ]  # without counts
-            means, deviations = mean_and_deviation(figures)
-            for title, values in (("mean", means), ("sd", deviations)):
-                rows.append((title, *(number(values.get(key)) for key in keys), ""))
-        # Mark all runs that have the best value.
-        top = self._top
-        best = frozenset(row for row, run in enumerate(runs) if top and run.results.get(first) == top.value)
-        table = ReportTable(("run", *keys, "training"), rows, best)
-        return Card("card-compared", "Held-out data", "table", table, is_wide=True)
+            for title, values in zip(("mean", "sd"), mean_and_deviation(figures), strict=True):
+                written = (alike([cell.results.get(name, 0) for cell in cells])(values.get(name)) for name in metrics)
+                rows.append((title, *written, ""))
+        # Mark all rows that have the best value.
+        is_ranked = self._top is not None and cells is self.cells
+        best = frozenset(
+            row
+            for row, cell in enumerate(cells)
+            if is_ranked and self._top and cell.results.get(self.metric) == self._top.value
+        )
+        return ReportTable(("run", *(name for name, _ in settings), *metrics, "training"), rows, best)
+
+    def _grid_settings(self) -> list[tuple[str, list[str]]]:
+        """Return (name, value per cell) of the flags that a grid changes."""
+        flags = {name for member in (self.sweep.members if self.sweep else []) for name in member}
+        return [(name, values) for name, values in self.differences if self.kind == GRID and name in flags]
 
     def _curves(self) -> list[Card]:
         cards = []
-        shown_runs = list(zip(self.names, self.runs, strict=True))[:SERIES]
+        all_runs = list(zip(self.names, self.runs, strict=True))
         note = f"The first {SERIES} runs." if len(self.runs) > SERIES else ""
+        best = self._best
+        if best and best.kind:
+            all_runs = [(name, run) for name, run in all_runs if run in best.runs]
+            note = f"The runs of {best.name}, the best."
+        shown_runs = all_runs[:SERIES]
         losses = [Line(name, *run.series("loss")) for name, run in shown_runs if run.series("loss")[0]]
         if losses:
             cards.append(line_card("loss", "Training loss", "Loss over the steps", losses, ("step", "loss"), note))
@@ -178,8 +222,13 @@ class RunComparison:
         excluded = DATA_ROWS if self.kind == FOLDS else ()
         rows = [(name, *values) for name, values in self.differences if name not in excluded]
         note = "" if rows else "All settings that decide a result are equal."
-        table = ReportTable(("setting", *self.names), rows)
+        table = ReportTable(("setting", *(cell.name for cell in self.cells)), rows)
         return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)
+
+    def _commands(self) -> Card:
+        """Return commands that repeat the sweep, use its best run, and make this page again."""
+        commands = sweep_commands(self.sweep, self.runs[0]) if self.sweep else []
+        return Card("card-commands", "Commands", "commands", commands, is_wide=True)
 
 
 def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
@@ -197,39 +246,3 @@ def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
         "the model gives it."
     )
     return Card("card-suspects", "Rows to check", "suspects", entries, note, is_wide=True)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return a manifest's settings as texts; a nested setting is named outer.inner."""
-    flat: dict[str, str] = {}
-    for key, value in values.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif prefix or key not in _NOT_COMPARED:
-            flat[f"{prefix}{key}"] = plain(value) or ""
-    return flat
-
-
-def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return each run's training and evaluation data: the data set's name with a digest.
-
-    The digest covers texts and labels. Data that all runs share is left out.
-    """
-    trained = [run.report.get(TRAIN_DATA) for run in runs]
-    if not all(trained):  # a run is not finished, so use the digest of its tokens
-        trained = [str(run.manifest.get("training_data") or "") for run in runs]
-    evaluated = [run.report.get(EVAL_DATA) for run in runs]
-    digests_by_row = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
-    return {
-        name: [f"{run.data_set} ({digest})" if digest else "" for run, digest in zip(runs, digests, strict=True)]
-        for name, digests in digests_by_row.items()
-        if len(set(digests)) > 1
-    }
-
-
-def _differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
-    """Return (name, value per run) for data and settings that differ between runs."""
-    settings = [_flat(run.manifest) for run in runs]
-    keys = dict.fromkeys(key for run_settings in settings for key in run_settings)
-    values = {key: [run_settings.get(key, "") for run_settings in settings] for key in keys}
-    return [(key, run_values) for key, run_values in (_data(runs) | values).items() if len(set(run_values)) > 1]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.formats import byte_size, duration
@@ -39,12 +39,20 @@ class Section:
 
 
 @dataclasses.dataclass(frozen=True)
+class Link:
+    """A text with a link to a file, by a relative path in URL form."""
+
+    text: str
+    href: str
+
+
+@dataclasses.dataclass(frozen=True)
 class ReportTable:
     """A table.
 
     Attributes:
         head: column headings.
-        rows: cells, text or numbers; numbers are aligned right.
+        rows: cells: texts, numbers or links.
         best: row numbers to mark.
     """
 
@@ -71,10 +79,43 @@ def setting(value: float, digits: int = 10) -> str:
 
     Small numbers have up to three digits and an exponent.
     """
-    if not 0 < abs(value) < _SMALL:
-        return f"{value:,.{digits}g}"
+    return _with_exponent(value) if 0 < abs(value) < _SMALL else f"{value:,.{digits}g}"
+
+
+def _with_exponent(value: float) -> str:
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+
+
+def settings_alike(values: Sequence[Any]) -> list[str]:
+    """Return settings as text; if a number has an exponent, all other decimal numbers have one."""
+    numbers = [value for value in values if isinstance(value, float) and value]
+    if all(abs(value) >= _SMALL for value in numbers):
+        return [plain(value) or "" for value in values]
+    is_short = all(float(_with_exponent(value)) == value for value in numbers)
+    # Show all digits of long numbers, which may differ in the last one.
+    write = _with_exponent if is_short else repr
+    return [write(value) if isinstance(value, float) and value else plain(value) or "" for value in values]
+
+
+def alike(values: Sequence[float]) -> Callable[[float | None], str]:
+    """Return a function that writes the numbers of a column in one format: decimals or exponents.
+
+    Args:
+        values: the numbers of the column.
+    """
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes or min(sizes) >= _SMALL:
+        return number
+    # Decimals would show less than two digits of most numbers.
+    is_small = max(sizes) < 10 * _SMALL
+
+    def write(value: float | None) -> str:
+        if value is None or isinstance(value, int) or not math.isfinite(value):
+            return number(value)
+        return f"{value:.2e}" if is_small else f"{value:.4f}"
+
+    return write
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -13,6 +13,7 @@ from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import display_name, main_metric, score
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
+from bert_cli.report.sweeps import Sweep
 
 # Tasks, and the flags that use a model for them in addition to --output_dir.
 _USES = {
@@ -24,6 +25,7 @@ _USES = {
     "bert-tag": (("Tag a text", "--text 'a text'"),),
     "bert-squad": (("Answer the questions of a file", "--do_predict --predict_file=dev.json"),),
 }
+_AGAIN = "Make this page again"
 _CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do_predict --predict_file=FILE")
 
 
@@ -84,11 +86,42 @@ def lengths_cards(run: Run) -> list[Card]:
 
 def commands(run: Run) -> list[tuple[str, str]]:
     """Return (purpose, command) pairs to repeat the run, use it, and make this page again."""
+    folder = _quoted_folder(run.folder)
+    flags = shlex.quote(f"{_absolute(run.folder)}/{FLAGS}")
+    return [
+        ("Repeat it in another folder", f"{run.command} --flagfile={flags} --output_dir=ANOTHER_FOLDER"),
+        *_usages(run, folder),
+        (_AGAIN, f"bert-report {folder}"),
+    ]
+
+
+def sweep_commands(sweep: Sweep, run: Run) -> list[tuple[str, str]]:
+    """Return (purpose, command) pairs to repeat a sweep, use its best run, and make this page again.
+
+    Args:
+        sweep: the sweep.
+        run: one of its runs.
+    """
+    folder = _quoted_folder(sweep.folder)
+    # --output_dir loads the best run; folds have no model to load.
+    usages = [(f"{purpose}, with the best run", use) for purpose, use in _usages(run, folder)] if sweep.best else []
+    repeat = [("The command that made these runs", sweep.command_line)] if sweep.command_line else []
+    return [*repeat, *usages, (_AGAIN, f"bert-report {folder}")]
+
+
+def _absolute(folder: str) -> str:
+    return folder if "://" in folder else os.path.abspath(folder)
+
+
+def _quoted_folder(folder: str) -> str:
+    """Return a directory's path for a shell: people copy the commands, and paths may have spaces."""
+    return shlex.quote(_absolute(folder))
+
+
+def _usages(run: Run, folder: str) -> list[tuple[str, str]]:
+    """Return (purpose, command) pairs that use a model like the run's in a quoted `folder`."""
     name = run.command
-    folder = run.folder if "://" in run.folder else os.path.abspath(run.folder)
-    # Quote paths, which may contain spaces: people copy these commands.
-    flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
-    usages = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
+    usages = []
     is_choice = problem_type(cast(str | None, run.manifest.get("problem_type"))).has_choices
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
@@ -99,7 +132,6 @@ def commands(run: Run) -> list[tuple[str, str]]:
         usages.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
     elif not is_choice:
         usages.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
-    usages.append(("Make this page again", f"bert-report {folder}"))
     return usages
 
 

@@ -84,8 +84,8 @@ def run_page(run: Run) -> str:
     return _render(sections, title=title(run), over=over, under=" · ".join(under), tiles=tiles(run), warning="")
 
 
-def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
-    """Return a comparison of runs that used the same command; see RunComparison for `sweep`.
+def compare(runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = "") -> RunComparison:
+    """Return a comparison of runs that used the same command; see RunComparison.
 
     Raises:
         InputError: the runs used several commands.
@@ -93,7 +93,7 @@ def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
         raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")
-    return RunComparison(runs, sweep)
+    return RunComparison(runs, sweep, page_folder)
 
 
 def comparison_page(compared: RunComparison) -> str:
@@ -103,7 +103,7 @@ def comparison_page(compared: RunComparison) -> str:
         compared.sections(),
         title=compared.title(),
         over=compared.runs[0].command,
-        under=" · ".join(piece for piece in (folder, ", ".join(compared.names)) if piece),
+        under=" · ".join(piece for piece in (folder, ", ".join(cell.name for cell in compared.cells)) if piece),
         tiles=compared.tiles(),
         warning=compared.warning,
     )

@@ -3,12 +3,13 @@
 import csv
 import dataclasses
 import os
-from typing import TypedDict
+import re
+from typing import Any, TypedDict
 
 from bert_cli.base import files
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.lines import read_text
-from bert_cli.base.names import REPORT, SEVERAL, SUSPECTS
+from bert_cli.base.names import MANIFEST, REPORT, SEVERAL, SUSPECTS
 
 
 class Member(TypedDict):
@@ -28,6 +29,7 @@ class Sweep:
         members: per run or grid cell, its name as `folder` and its metrics as `eval`.
         best: the best member's name, None for folds.
         suspects: rows of suspects.tsv as dicts, None if the file does not exist.
+        command_line: the command that made the runs, "" if it is not known.
     """
 
     folder: str
@@ -35,16 +37,18 @@ class Sweep:
     members: list[Member]
     best: str | None
     suspects: list[dict[str, str]] | None
+    command_line: str = ""
 
 
 def read_sweep(folder: str) -> Sweep | None:
-    """Read a sweep's directory; return None if it has no compared runs.
+    """Read a sweep's directory; return None if it has no runs.
 
     Raises:
         InputError: a file is damaged.
     """
     path = os.path.join(folder, REPORT)
-    several = read_json_object(path).get(SEVERAL) if files.exists(path) else None
+    report: dict[str, Any] = read_json_object(path) if files.exists(path) else {}
+    several = report.get(SEVERAL) if report else _find_members(folder)
     if not isinstance(several, dict) or not several.get("members"):
         return None
     return Sweep(
@@ -53,7 +57,23 @@ def read_sweep(folder: str) -> Sweep | None:
         members=several["members"],
         best=several.get("best"),
         suspects=_read_suspects(os.path.join(folder, SUSPECTS)),
+        command_line=str(report.get("command_line", "")),
     )
+
+
+def _find_members(folder: str) -> dict[str, Any] | None:
+    """Return the part of a report about its runs, for a sweep that has none.
+
+    Such a sweep was interrupted, or is a grid cell that an earlier version made.
+    """
+    path = os.path.join(folder, MANIFEST)
+    kind = read_json_object(path).get(SEVERAL) if files.exists(path) else None
+    if not kind:
+        return None
+    names = [name for name in files.list_directory(folder) if files.exists(os.path.join(folder, name, MANIFEST))]
+    # run-10 follows run-9.
+    names.sort(key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+    return {"kind": kind, "members": [{"folder": name, "eval": {}} for name in names]}
 
 
 def _read_suspects(path: str) -> list[dict[str, str]] | None:

@@ -21,6 +21,7 @@ from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
+from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.resuming import check_inputs
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -53,7 +54,10 @@ def run(
     if not has_several_runs(settings):
         return run_once(make_task(settings), rerun=rerun, observers=observers).report
     report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun, observers=observers))
-    finish(RunDirectory(settings.phases.output_dir), settings.page)
+    directory = RunDirectory(settings.phases.output_dir)
+    report |= describe_origin()
+    directory.write_report(report)
+    finish(directory, settings.page)
     return report
 
 

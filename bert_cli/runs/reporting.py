@@ -97,20 +97,29 @@ def make_page(directory: RunDirectory) -> list[str]:
     Raises:
         InputError: if there is no run, or a report.html that our runs did not write.
     """
-    if read_sweep(directory.path):
-        return [_write(directory, build_page(directory))]
+    if sweep := read_sweep(directory.path):
+        for member in sweep.members:
+            cell = RunDirectory(directory.file(member["folder"]))
+            if read_sweep(cell.path):
+                make_page(cell)
+        return [_write(directory, build_page(directory, directory.path))]
     run = read_run(directory.path)
     return summary(run, _write(directory, run_page(run)))
 
 
-def build_page(directory: RunDirectory) -> str:
+def build_page(directory: RunDirectory, page_folder: str = "") -> str:
     """Return the page of a run or a sweep as HTML.
+
+    Args:
+        directory: directory of the run or sweep.
+        page_folder: directory of the page, for links to pages of a sweep's runs; "" for no links.
 
     Raises:
         InputError: if there is no run, or it has no report.
     """
     if sweep := read_sweep(directory.path):
-        return comparison_page(compare([read_run(member) for member in member_folders(directory.path)], sweep))
+        runs = [read_run(member) for member in member_folders(directory.path)]
+        return comparison_page(compare(runs, sweep, page_folder))
     run = read_run(directory.path)
     refuse_if(not run.report, f"{directory}: has no {REPORT}, as a copy of a model; give the directory of its training")
     return run_page(run)

@@ -10,6 +10,7 @@ from bert_cli.metrics.tagging import eval_results
 from bert_cli.outputs.tagging import score_tags
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import SPLITS, columns
+from tests.report.reader import Reader
 
 SHORT = ["--num_train_epochs=2", "--save_checkpoints_steps=100"]
 
@@ -114,6 +115,24 @@ def test_diverging_cell_does_not_end_the_grid(without_predictions, tmp_path, cla
 
     nothing = classify(*flags[:-2], f"--output_dir={tmp_path / 'none'}", flags[-1], "--learning_rate=1e38,2e38")
     nothing.assert_refused(f"{tmp_path / 'none'}: the training of all 2 runs diverged; try a lower --learning_rate")
+
+
+@pytest.mark.slow  # tests/report/test_cells.py has pages of handmade directories
+@pytest.mark.parametrize("repeats", ["--num_runs=2", "--cross_validation=2"])
+def test_page_of_a_grid_with_several_runs_per_cell(repeats, without_predictions, tmp_path, classify):
+    out = tmp_path / "out"
+    outcome = classify(
+        *without_predictions, *SHORT, repeats, "--report", f"--output_dir={out}", "--learning_rate=1e-3,3e-4"
+    )
+    assert outcome.code == 0, outcome.err
+    reader = Reader((out / "report.html").read_text("utf-8"))
+    mean, deviation = table(out / "grid.tsv").loc[0, ["eval_mcc", "eval_mcc_std"]]
+    assert f"{mean:.4f} ± {deviation:.4f}" in reader.text
+    assert "All settings that decide a result are equal" not in reader.text
+    assert "The command that made these runs" in reader.text
+    pages = {link for link in reader.links if link.endswith("report.html")}
+    assert len(pages) == 6  # two cells, four runs
+    assert all((out / link).is_file() for link in pages)
 
 
 @pytest.mark.slow

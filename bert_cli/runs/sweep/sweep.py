@@ -7,12 +7,11 @@ the run with the best result on held-out data, which best.json names.
 
 import contextlib
 import gc
-import itertools
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import to_start_from
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import FILES
+from bert_cli.runs.sweep.trials import plan_trials, trial_changes
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.runs.tasks.opening import SharedNetwork
@@ -73,48 +73,8 @@ _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TA
 _RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_FOLD, SUSPECTS, names.CALIBRATION)}
 # Files that only a single run's directory has.
 _SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
-# Flags with the same value in all trials.
-_COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
-
 # driver.run_once, with the arguments (task, data=None, should_finish=True, shared=None).
 RunOnce = Callable[..., RunResult]
-
-
-class Trial(NamedTuple):
-    """One run of a sweep.
-
-    Attributes:
-        folder: directory name.
-        values: flag values that differ between the runs.
-    """
-
-    folder: str
-    values: dict[str, Any]
-
-
-def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
-    """Return the kind of sweep (GRID, FOLDS or RUNS) and its trials.
-
-    A trial in a grid may itself be a sweep over seeds or folds.
-    """
-    lists = grid_values(settings)
-    count = settings.sweep.cross_validation
-    if lists:
-        cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-        return GRID, [
-            Trial("-".join(["grid", *(f"{n}-{_short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
-        ]
-    if count:
-        changes = {"cross_validation": 0, "do_eval": True}
-        return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
-    first = settings.seed.random_seed
-    count = settings.sweep.num_runs
-    return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
-
-
-def _short_number(number: float) -> str:
-    """Return a number for a directory name, such as 5e-05 or 2, as short as is exact."""
-    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
@@ -126,7 +86,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> Js
         run_one: the driver's function for a single run.
 
     Returns:
-        The report, which is also in run_report.json.
+        The report, for run_report.json.
     """
     folder = settings.phases.output_dir
     start_time = time.monotonic()
@@ -136,7 +96,6 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> Js
         if model_folder(folder) != folder:
             report |= _evaluate_best(make_task, settings, run_one)
     report["total_seconds"] = round(time.monotonic() - start_time, 3)
-    RunDirectory(folder).write_report(report)
     return report
 
 
@@ -182,7 +141,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     evaluations: list[Evaluation[Any]] = []
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
-        trial_settings = replace_values(settings, _trial_changes(settings, parent, trial))
+        trial_settings = replace_values(settings, trial_changes(settings, parent, trial))
         data = folds.subset(number) if folds else None
         result = _run_trial(make_task, trial_settings, run_one, shared, data)
         reports.append(result.report)
@@ -200,7 +159,7 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     rows = [
         tables.RunRow(
             trial.folder,
-            {name: value for name, value in trial.values.items() if name not in _COMMON_FLAGS},
+            trial.different_values,
             tables.metrics_of(report),
             tables.deviations_of(report),
         )
@@ -250,11 +209,13 @@ def _run_trial(
         DivergedError: if the training of a fold diverged, because all folds are needed.
     """
     try:
-        return (
-            RunResult(_run_trials(make_task, settings, run_one, shared))
-            if has_several_runs(settings)
-            else run_one(make_task(settings), data, shared=shared)
-        )
+        if not has_several_runs(settings):
+            return run_one(make_task(settings), data, shared=shared)
+        start_time = time.monotonic()
+        report = _run_trials(make_task, settings, run_one, shared)
+        report["total_seconds"] = round(time.monotonic() - start_time, 3)
+        RunDirectory(settings.phases.output_dir).write_report(report)
+        return RunResult(report)
     except DivergedError as error:
         if data is not None:
             raise
@@ -275,17 +236,6 @@ def _silence_retracing() -> Iterator[None]:
         yield
     finally:
         log.removeFilter(is_not_retracing)
-
-
-def _trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[str, Any]:
-    """Return a trial's flag values that differ from the sweep's."""
-    values = flag_values(settings)
-    changes = trial.values | {"output_dir": directory.file(trial.folder)}
-    changes |= {"do_predict": False} if "do_predict" in values else {}
-    if values.get("dev_split") and values["dev_split_seed"] is None:
-        # Evaluate all trials on the same rows.
-        changes["dev_split_seed"] = values["random_seed"]
-    return changes
 
 
 def _result_files(trial_directory: RunDirectory) -> list[str]:

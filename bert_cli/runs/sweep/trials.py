@@ -1,0 +1,64 @@
+"""Trials of a sweep: the directory and the flag values of each run."""
+
+import itertools
+from typing import Any, NamedTuple
+
+from bert_cli.base.names import FOLDS, GRID, RUNS
+from bert_cli.flags.option import flag_values, grid_values
+from bert_cli.runs.run_directory.directory import RunDirectory
+
+# Flags with the same value in all trials.
+_COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
+
+
+class Trial(NamedTuple):
+    """One run of a sweep.
+
+    Attributes:
+        folder: directory name.
+        values: the run's flag values that are not the sweep's.
+    """
+
+    folder: str
+    values: dict[str, Any]
+
+    @property
+    def different_values(self) -> dict[str, Any]:
+        """Return the values that differ between the runs."""
+        return {name: value for name, value in self.values.items() if name not in _COMMON_FLAGS}
+
+
+def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
+    """Return the kind of sweep (GRID, FOLDS or RUNS) and its trials.
+
+    A trial in a grid may itself be a sweep over seeds or folds.
+    """
+    lists = grid_values(settings)
+    count = settings.sweep.cross_validation
+    if lists:
+        cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+        return GRID, [
+            Trial("-".join(["grid", *(f"{n}-{_short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
+        ]
+    if count:
+        changes = {"cross_validation": 0, "do_eval": True}
+        return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
+    first = settings.seed.random_seed
+    count = settings.sweep.num_runs
+    return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
+
+
+def _short_number(number: float) -> str:
+    """Return a number for a directory name, such as 5e-05 or 2, as short as is exact."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[str, Any]:
+    """Return a trial's flag values that differ from the sweep's."""
+    values = flag_values(settings)
+    changes = trial.values | {"output_dir": directory.file(trial.folder)}
+    changes |= {"do_predict": False} if "do_predict" in values else {}
+    if values.get("dev_split") and values["dev_split_seed"] is None:
+        # Evaluate all trials on the same rows.
+        changes["dev_split_seed"] = values["random_seed"]
+    return changes
