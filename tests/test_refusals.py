@@ -53,6 +53,7 @@ REFUSALS = {
         f"--hidden_dropout_prob cannot be combined: {WHOLE}",
         "--do_train --hub_module=m --hub_trainable=false --attention_dropout_prob=0": "--hub_trainable=false and "
         f"--attention_dropout_prob cannot be combined: {WHOLE}",
+        "--do_train --report_model": "--report_model needs --report_to",
         "--do_eval --dry_run": "--dry_run needs --do_train",
         "--do_train --glue_submission --task_name=swag": "--glue_submission needs "
         "--task_name=cola|sst-2|mrpc|sts-b|qqp|mnli|qnli|rte|wnli|ax",

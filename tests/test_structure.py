@@ -73,8 +73,9 @@ runs.tasks.classification: metrics problem_types flags settings text examples.la
     runs.loading predicting runs.engine runs.tasks
 runs.extraction: flags model settings text examples.table_files examples features outputs
     outputs.vectors report runs.loading predicting runs.engine
-runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
 runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
+runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
+    runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
 exports: problem_types flags model onnx settings text examples features weights.formats weights heads

@@ -72,6 +72,7 @@ CHECKPOINT = "model.ckpt-"  # followed by the step number
 HISTORY = "history.jsonl"
 # The same for TensorBoard, which looks for "tfevents" in file names.
 EVENTS = "events.out.tfevents.history"
+TRACKING = "trackers.json"  # ids of the run in the trackers of --report_to
 # Tables about several runs.
 RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"
 OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"

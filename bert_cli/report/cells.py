@@ -9,7 +9,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, PAGE, TRAIN_DATA
 from bert_cli.outputs.sweep import mean_and_deviation
-from bert_cli.report.components import Link, alike, plain, settings_alike
+from bert_cli.report.components import Link, in_one_format, plain, settings_in_one_format
 from bert_cli.report.main_metric import score, score_with_deviation
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep, member_folders, read_sweep
@@ -152,7 +152,7 @@ def differences(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
     settings = [values | _flat(run.manifest) for run, values in zip(runs, data, strict=True)]
     rows = []
     for key in dict.fromkeys(key for run_settings in settings for key in run_settings):
-        texts = iter(settings_alike([run_settings.get(key, "") for run_settings in settings]))
+        texts = iter(settings_in_one_format([run_settings.get(key, "") for run_settings in settings]))
         values_per_cell = [", ".join(dict.fromkeys(next(texts) for _ in cell.runs)) for cell in cells]
         if len(set(values_per_cell)) > 1:
             rows.append((key, values_per_cell))
@@ -163,6 +163,10 @@ def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
     """Return the metrics' names: the main metric, other decimal numbers, losses, then counts.
 
     `loss` is left out if there is `eval_loss`, and `global_step` if it is the same everywhere.
+
+    Args:
+        cells: the cells.
+        metric: the main metric.
     """
     results = [cell.results for cell in cells]
     keys = list(dict.fromkeys(key for values in results for key in values))
@@ -175,8 +179,13 @@ def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
 
 
 def metric_cells(cells: Sequence[Cell], metric: str) -> list[str]:
-    """Return a metric of each cell as text, as mean ± standard deviation if a cell has several runs."""
-    write = alike([cell.results[metric] for cell in cells if metric in cell.results])
+    """Return each cell's metric as text, with a deviation if the cell has several runs.
+
+    Args:
+        cells: the cells.
+        metric: metric name.
+    """
+    write = in_one_format([cell.results[metric] for cell in cells if metric in cell.results])
     texts = []
     for cell in cells:
         value, deviation = cell.results.get(metric), cell.deviations.get(metric)

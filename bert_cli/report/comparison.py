@@ -19,7 +19,7 @@ from bert_cli.report.cells import (
     metric_columns,
     repeats,
 )
-from bert_cli.report.components import Card, Link, ReportTable, Section, Tile, alike, clock, number, prediction
+from bert_cli.report.components import Card, Link, ReportTable, Section, Tile, clock, in_one_format, number, prediction
 from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.main_metric import best_step, display_name, main_metric, score_with_deviation
 from bert_cli.report.overview import sweep_commands
@@ -178,7 +178,9 @@ class RunComparison:
                 {k: v for k, v in cell.results.items() if not isinstance(v, int)} for cell in cells
             ]  # without counts
             for title, values in zip(("mean", "sd"), mean_and_deviation(figures), strict=True):
-                written = (alike([cell.results.get(name, 0) for cell in cells])(values.get(name)) for name in metrics)
+                written = (
+                    in_one_format([cell.results.get(name, 0) for cell in cells])(values.get(name)) for name in metrics
+                )
                 rows.append((title, *written, ""))
         # Mark all rows that have the best value.
         is_ranked = self._top is not None and cells is self.cells

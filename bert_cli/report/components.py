@@ -87,7 +87,7 @@ def _with_exponent(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
 
 
-def settings_alike(values: Sequence[Any]) -> list[str]:
+def settings_in_one_format(values: Sequence[Any]) -> list[str]:
     """Return settings as text; if a number has an exponent, all other decimal numbers have one."""
     numbers = [value for value in values if isinstance(value, float) and value]
     if all(abs(value) >= _SMALL for value in numbers):
@@ -98,7 +98,7 @@ def settings_alike(values: Sequence[Any]) -> list[str]:
     return [write(value) if isinstance(value, float) and value else plain(value) or "" for value in values]
 
 
-def alike(values: Sequence[float]) -> Callable[[float | None], str]:
+def in_one_format(values: Sequence[float]) -> Callable[[float | None], str]:
     """Return a function that writes the numbers of a column in one format: decimals or exponents.
 
     Args:

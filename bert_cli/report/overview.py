@@ -96,7 +96,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
 
 
 def sweep_commands(sweep: Sweep, run: Run) -> list[tuple[str, str]]:
-    """Return (purpose, command) pairs to repeat a sweep, use its best run, and make this page again.
+    """Return (purpose, command) pairs to repeat a sweep, use its best run, and make the page.
 
     Args:
         sweep: the sweep.

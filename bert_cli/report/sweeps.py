@@ -62,7 +62,7 @@ def read_sweep(folder: str) -> Sweep | None:
 
 
 def _find_members(folder: str) -> dict[str, Any] | None:
-    """Return the part of a report about its runs, for a sweep that has none.
+    """Return the runs of a sweep without a report.
 
     Such a sweep was interrupted, or is a grid cell that an earlier version made.
     """

@@ -17,6 +17,8 @@ from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.inference.rows import load_trained
 from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.observers import end
+from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
+from bert_cli.runs.callbacks.trackers import Tracker, check_trackers
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
@@ -32,6 +34,7 @@ from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunRes
 from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
+from bert_cli.runtime.cluster import is_writer
 from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
@@ -53,11 +56,15 @@ def run(
         check_inputs(settings)
     if not has_several_runs(settings):
         return run_once(make_task(settings), rerun=rerun, observers=observers).report
-    report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun, observers=observers))
+    check_trackers(settings.saving.report_to)
     directory = RunDirectory(settings.phases.output_dir)
-    report |= describe_origin()
-    directory.write_report(report)
-    finish(directory, settings.page)
+    with sweep.make_trackers(settings) as trackers:
+        run_one = functools.partial(run_once, rerun=rerun, observers=observers)
+        report = sweep.run(make_task, settings, run_one, trackers)
+        report |= describe_origin()
+        directory.write_report(report)
+        finish(directory, settings.page)
+    trackers.end(report)
     return report
 
 
@@ -68,22 +75,22 @@ def run_once(
     rerun: str | None = None,
     observers: Sequence[Observer] = (),
     shared: SharedNetwork | None = None,
+    sweep_trackers: SweepTrackers | None = None,
 ) -> RunResult[Details]:
     """Run the phases once, without a sweep.
 
     Args:
-        task: the task.
+        task, rerun, observers: see `run`; `task` is made.
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
-        rerun, observers: see `run`.
         shared: network of an earlier run in this process, see SharedNetwork.
+        sweep_trackers: the sweep's trackers if this run belongs to one, else None.
     """
     start = time.monotonic()
     settings: TrainingSettings = task.settings
     phases, strategy = settings.phases, settings.devices.distribution_strategy
     directory = RunDirectory(phases.output_dir)
-    # A dry run writes nothing, so it needs no directory.
-    if not phases.dry_run:
+    if not phases.dry_run:  # which writes nothing, so it needs no directory
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock(strategy)
     with contextlib.ExitStack() as stack:
@@ -104,11 +111,11 @@ def run_once(
         reading_seconds = time.monotonic() - start
         if plan and phases.dry_run:
             report_statistics(model, data, settings.encoding.max_seq_length)
-        # TensorFlow is needed from here on. Importing it takes seconds, so wrong flags and data
-        # have been reported before.
+        # Wrong flags and data have been reported: TensorFlow is imported from here on, which is slow.
         ready_time = time.monotonic()
         if not phases.dry_run:
             stack.enter_context(lock.hold(task.command))
+            observers = [*observers, *_open_trackers(settings, plan, stack, sweep_trackers)]
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and phases.dry_run:
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
@@ -131,6 +138,29 @@ def run_once(
                 directory.owned.drop_unwritten()
     end(trained.observers, report)
     return RunResult(report, evaluation)
+
+
+def _open_trackers(
+    settings: TrainingSettings,
+    plan: TrainingPlan | None,
+    stack: contextlib.ExitStack,
+    sweep_trackers: SweepTrackers | None,
+) -> list[Tracker]:
+    """Start the run in the trackers of --report_to.
+
+    Args:
+        settings: flag values.
+        plan: the plan, None without training.
+        stack: gets contexts that end the run there if an error ends the training.
+        sweep_trackers: see `run_once`.
+    """
+    if not plan or not is_writer(settings.devices.distribution_strategy):
+        return []
+    directory, history = RunDirectory(settings.phases.output_dir), plan.history.entries
+    trackers = make_trackers(settings.saving, directory, plan.flags, sweep_trackers, plan.state is not None, history)
+    for tracker in trackers:
+        stack.enter_context(tracker).open()
+    return trackers
 
 
 def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:

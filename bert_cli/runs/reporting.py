@@ -112,7 +112,7 @@ def build_page(directory: RunDirectory, page_folder: str = "") -> str:
 
     Args:
         directory: directory of the run or sweep.
-        page_folder: directory of the page, for links to pages of a sweep's runs; "" for no links.
+        page_folder: the page's directory, for links to pages of a sweep's runs; "" for no links.
 
     Raises:
         InputError: if there is no run, or it has no report.

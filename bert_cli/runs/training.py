@@ -19,7 +19,6 @@ from bert_cli.runs.callbacks.evaluation import (
 )
 from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.recording import make_recorders
-from bert_cli.runs.callbacks.trackers import make_trackers
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.resuming import advising_to_resume
 from bert_cli.runs.run_directory.directory import RunDirectory
@@ -73,7 +72,7 @@ def open_and_train(
         task, model, data: see plan_training.
         plan: the plan.
         stack: gets a context that names the checkpoint to resume from if the run is interrupted.
-        observers: observers of the caller; the trackers of --report_to follow.
+        observers: observers of the caller, and trackers.
         shared: network of an earlier run in this process, see SharedNetwork.
     """
     settings: TrainingSettings = task.settings
@@ -81,8 +80,6 @@ def open_and_train(
     class_weights, batch_size = plan.task_plan.class_weights, plan.updates.batch_size
     engine = open_network(task, model, data, settings, class_weights, batch_size, shared)
     predictor = make_predictor(engine, model, data, settings)
-    if engine.is_chief:
-        observers = [*observers, *make_trackers(settings.saving.report_to, directory.path, plan.flags)]
     recorders = make_recorders(plan.history, plan.updates, settings.saving, directory, engine.is_chief, observers)
     figures: JsonObject
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None

@@ -6,7 +6,7 @@ from typing import Any, cast
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, HISTORY, PAGE, VOCABULARY
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, HISTORY, PAGE, TRACKING, VOCABULARY
 from bert_cli.flags.option import deciding_values, flag_values
 from bert_cli.flags.saved import flags_to_save
 from bert_cli.metrics.selection import find_metric
@@ -180,4 +180,5 @@ def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
 def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
     best = (BEST, BEST_FILE) if settings.early_stopping.eval_every else ()
     events = (EVENTS,) if settings.saving.tensorboard else ()
-    return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events)
+    tracking = (TRACKING,) if settings.saving.report_to else ()
+    return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events, *tracking)

@@ -89,12 +89,14 @@ class Saving(FlagGroup, heading="Training"):
     tensorboard: bool = option(False, "also write the history for TensorBoard")
     report_to: tuple[str, ...] = option(
         (),
-        "experiment trackers that also get flags, losses and metrics, separated by commas: mlflow, wandb; needs their packages",
+        "experiment trackers that also get flags, losses, metrics and the report, separated by commas: mlflow, wandb; needs "
+        "their packages",
         read=read_trackers,
         write=",".join,
         suggestions=TRACKERS,
         may_be_empty=True,
     )
+    report_model: bool = option(False, "also send the trained model to the trackers", needs="report_to")
 
 
 def read_eval_every(text: str) -> str:

@@ -148,7 +148,7 @@ def fail_in(place: str, patch: pytest.MonkeyPatch) -> Callback:
     return callback
 
 
-# Steps of the checkpoints that such a run leaves, and notes of the error.
+# Place -> checkpoint steps that such a run leaves, and the error's first note.
 FAILURES = {
     "on_log": ([2], "in Callback.on_log at step 2"),
     "on_evaluate": ([4], "in Callback.on_evaluate at step 4"),

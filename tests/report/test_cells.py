@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.report.cells import page_link
-from bert_cli.report.components import Link, alike, settings_alike
+from bert_cli.report.components import Link, in_one_format, settings_in_one_format
 from bert_cli.report.page import compare, comparison_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
@@ -116,8 +116,8 @@ def test_links_are_relative_and_only_to_pages_that_exist(tmp_path):
         (["linear", True], ["linear", "true"]),
     ],
 )
-def test_settings_in_one_row_are_alike(values, texts):
-    assert settings_alike(values) == texts
+def test_settings_in_one_row_have_one_format(values, texts):
+    assert settings_in_one_format(values) == texts
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_settings_in_one_row_are_alike(values, texts):
         ([0.0, 1.0], ["0.0000", "1.0000"]),
     ],
 )
-def test_numbers_in_one_column_are_alike(values, texts):
-    assert [alike(values)(value) for value in values] == texts
+def test_numbers_in_one_column_have_one_format(values, texts):
+    assert [in_one_format(values)(value) for value in values] == texts

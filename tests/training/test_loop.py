@@ -224,7 +224,7 @@ def test_hooks_are_not_called_for_a_loss_that_is_not_finite():
 
 
 class Failing(Callback):
-    """Callback whose `on_log` or `on_step` fails at a step."""
+    """Callback that fails in `on_log` or `on_step`."""
 
     def __init__(self, method, step):
         self.every = 1

@@ -149,7 +149,7 @@ class EvaluationCallback(Callback):
         return calls.is_any_true()
 
     def is_missing(self, step: int, last_step: int) -> bool:
-        """Return whether the evaluation at `step` failed, so that a run that resumes there repeats it.
+        """Return whether a run that resumes at `step` must evaluate there, because that failed.
 
         Args:
             step: step of the checkpoint; 0 for a new run.

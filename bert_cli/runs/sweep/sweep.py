@@ -23,12 +23,13 @@ from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECT
 from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.run_flags import read_flags
-from bert_cli.flags.saved import read_remembered
+from bert_cli.flags.saved import flags_to_save, read_remembered
 from bert_cli.outputs import sweep as tables
+from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
 from bert_cli.runs.loading.checkpoints import to_start_from
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import FILES
-from bert_cli.runs.sweep.trials import plan_trials, trial_changes
+from bert_cli.runs.sweep.trials import Trial, plan_trials, short_number, trial_changes
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.runs.tasks.opening import SharedNetwork
@@ -77,13 +78,27 @@ _SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HIS
 RunOnce = Callable[..., RunResult]
 
 
-def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> JsonObject:
+def make_trackers(settings: TrainingSettings, parents: SweepTrackers | None = None) -> SweepTrackers:
+    """Return a sweep's trackers.
+
+    Args:
+        settings: the sweep's flags.
+        parents: trackers of the grid that contains this sweep, or None.
+    """
+    directory = RunDirectory(settings.phases.output_dir)
+    is_new = settings.phases.overwrite_output_dir and not directory.is_interrupted_overwriting
+    lists = {name: ",".join(map(short_number, values)) for name, values in grid_values(settings).items()}
+    return SweepTrackers(settings.saving, directory, flags_to_save(settings, {}) | lists, parents, not is_new)
+
+
+def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, trackers: SweepTrackers) -> JsonObject:
     """Run all trials, log a comparison, then evaluate and predict with the best one.
 
     Args:
         make_task: see driver.run.
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
+        trackers: the sweep's trackers.
 
     Returns:
         The report, for run_report.json.
@@ -91,7 +106,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> Js
     folder = settings.phases.output_dir
     start_time = time.monotonic()
     with _silence_retracing():
-        report = _run_trials(make_task, settings, run_one, SharedNetwork())
+        report = _run_trials(make_task, settings, run_one, SharedNetwork(), trackers)
         # Skip this for folds, which have no best model.
         if model_folder(folder) != folder:
             report |= _evaluate_best(make_task, settings, run_one)
@@ -116,13 +131,15 @@ def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: Run
     return run_one(make_task(final), should_finish=False).report
 
 
-def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, shared: SharedNetwork) -> JsonObject:
+def _run_trials(
+    make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, shared: SharedNetwork, trackers: SweepTrackers
+) -> JsonObject:
     """Run all trials, write their table and best.json, and return a part of the sweep's report.
 
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
 
     Args:
-        make_task, settings, run_one: see `run`.
+        make_task, settings, run_one, trackers: see `run`.
         shared: the trials' data and network.
     """
     sweep_type, trials = plan_trials(settings)
@@ -143,28 +160,22 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
         trial_settings = replace_values(settings, trial_changes(settings, parent, trial))
         data = folds.subset(number) if folds else None
-        result = _run_trial(make_task, trial_settings, run_one, shared, data)
+        result = _run_trial(make_task, trial_settings, run_one, shared, trackers, data)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Begin the sweep after the first trial: its run.json lists the task's files. A trial that
         # cannot start must leave no trace.
         if number == 1:
-            owned_files = (*results, *_result_files(RunDirectory(parent.file(trial.folder))))
+            tracking = (names.TRACKING,) if settings.saving.report_to else ()
+            owned_files = (*results, *tracking, *_result_files(RunDirectory(parent.file(trial.folder))))
             parent.begin_sweep(command, sweep_type, owned_files, overwrite)
+            trackers.store_ids()
         # Free memory now: compiled functions, and a model that no later trial uses, are in reference cycles.
         del result
         gc.collect()
     if not any(reports):
         raise DivergedError(f"{parent}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
-    rows = [
-        tables.RunRow(
-            trial.folder,
-            trial.different_values,
-            tables.metrics_of(report),
-            tables.deviations_of(report),
-        )
-        for trial, report in zip(trials, reports, strict=True)
-    ]
+    rows = [_table_row(trial, report) for trial, report in zip(trials, reports, strict=True)]
     metric = tables.defined_metric(rows, next(str(report["metric"]) for report in reports if report))
     best = None if sweep_type == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = sweep_type != GRID
@@ -186,11 +197,17 @@ def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnc
     return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: summary.report()}
 
 
+def _table_row(trial: Trial, report: JsonObject) -> tables.RunRow:
+    metrics, deviations = tables.metrics_of(report), tables.deviations_of(report)
+    return tables.RunRow(trial.folder, trial.different_values, metrics, deviations)
+
+
 def _run_trial(
     make_task: MakeTask,
     settings: TrainingSettings,
     run_one: RunOnce,
     shared: SharedNetwork,
+    trackers: SweepTrackers,
     data: DivisibleDataset | None,
 ) -> RunResult:
     """Run one trial, which may be a sweep itself.
@@ -200,21 +217,24 @@ def _run_trial(
         settings: the trial's settings.
         run_one: the driver's function for a single run.
         shared: the trials' data and network.
+        trackers: the sweep's trackers.
         data: a fold's data, or None.
 
     Returns:
         The result. If training diverged, its report is {}, so that the other trials can continue.
 
     Raises:
-        DivergedError: if the training of a fold diverged, because all folds are needed.
+        DivergedError: if a fold's training diverged, because all folds are needed.
     """
     try:
         if not has_several_runs(settings):
-            return run_one(make_task(settings), data, shared=shared)
+            return run_one(make_task(settings), data, shared=shared, sweep_trackers=trackers)
         start_time = time.monotonic()
-        report = _run_trials(make_task, settings, run_one, shared)
-        report["total_seconds"] = round(time.monotonic() - start_time, 3)
-        RunDirectory(settings.phases.output_dir).write_report(report)
+        with make_trackers(settings, trackers) as cell_trackers:
+            report = _run_trials(make_task, settings, run_one, shared, cell_trackers)
+            report["total_seconds"] = round(time.monotonic() - start_time, 3)
+            RunDirectory(settings.phases.output_dir).write_report(report)
+        cell_trackers.end(report)
         return RunResult(report)
     except DivergedError as error:
         if data is not None:
@@ -239,9 +259,9 @@ def _silence_retracing() -> Iterator[None]:
 
 
 def _result_files(trial_directory: RunDirectory) -> list[str]:
-    """Return the names of files that a later evaluation or prediction of a sweep may write.
+    """Return the names of files that a sweep's later evaluation or prediction may write.
 
-    They are those in the run.json of a trial.
+    A trial's run.json lists them.
     """
     file_names = (trial_directory.manifest or {}).get(FILES, [])
     return [name for name in file_names if name not in _SINGLE_RUN_FILES]

@@ -38,7 +38,7 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
         return GRID, [
-            Trial("-".join(["grid", *(f"{n}-{_short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
+            Trial("-".join(["grid", *(f"{n}-{short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
         ]
     if count:
         changes = {"cross_validation": 0, "do_eval": True}
@@ -48,13 +48,19 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
     return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
 
 
-def _short_number(number: float) -> str:
+def short_number(number: float) -> str:
     """Return a number for a directory name, such as 5e-05 or 2, as short as is exact."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[str, Any]:
-    """Return a trial's flag values that differ from the sweep's."""
+    """Return a trial's flag values that differ from the sweep's.
+
+    Args:
+        settings: the sweep's flags.
+        directory: the sweep's directory.
+        trial: the trial.
+    """
     values = flag_values(settings)
     changes = trial.values | {"output_dir": directory.file(trial.folder)}
     changes |= {"do_predict": False} if "do_predict" in values else {}
