@@ -35,7 +35,7 @@ def badges() -> dict[str, str]:
     """Return the SVG texts by file name."""
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    targets = ", ".join(re.findall(r"run: make (\w+)", workflow))
+    targets = ", ".join(dict.fromkeys(re.findall(r"run: make (\w+)", workflow)))  # quickstart runs twice
     versions = re.findall(r"Python :: (3\.\d+)", setup)
     return {
         "badge-ci.svg": badge("CI", targets),

@@ -4,12 +4,18 @@ The directory `shared` next to the checkout has golden outputs and data that can
 """
 
 import gc
+import itertools
+import os
 import pathlib
+import tempfile
 
-import numpy as np
 import pytest
 
-from bert_cli.model.config import BertConfig
+from tests import isolation
+
+OWN_FILES = tempfile.TemporaryDirectory(prefix="bert_cli-tests-")
+# Do this before NumPy, TensorFlow and the package are imported, as they read the environment then.
+isolation.clean_environment(OWN_FILES.name)
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TINY = {
@@ -25,6 +31,10 @@ TINY = {
 # processes in collection order, so these come first, and the many small files fill the gaps at the
 # end.
 SLOW_ROOMS = ("commands", "runs", "training")
+
+
+def pytest_unconfigure():
+    OWN_FILES.cleanup()
 
 
 def pytest_collection_modifyitems(items):
@@ -53,6 +63,36 @@ def pytest_runtest_makereport():
     return report
 
 
+# Fixtures of a session or a module, such as trained models, are made in places of their own, too.
+@pytest.fixture(scope="session", autouse=True)
+def own_place_of_session(tmp_path_factory):
+    """Work in an empty directory with another HOME, see `isolation.own_place`.
+
+    Returns:
+        Function that makes the next name for such a place.
+    """
+    base = tmp_path_factory.mktemp("places")
+    # Commands remove what killed commands left among temporary files, and report that. Do this only
+    # after pytest has chosen its own directory, which outlives the process.
+    os.environ["TMPDIR"] = tempfile.tempdir = OWN_FILES.name
+    names = (base / str(number) for number in itertools.count())
+    with isolation.own_place(next(names)):
+        yield lambda: next(names)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_place_of_module(own_place_of_session):
+    with isolation.own_place(own_place_of_session()):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_place(own_place_of_session, own_place_of_module):
+    """Work in an empty directory with another HOME, see `isolation.own_place`."""
+    with isolation.own_place(own_place_of_session()) as working:
+        yield working
+
+
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:
     """Return the directory `../shared`; skip the test if it does not exist."""
@@ -75,6 +115,8 @@ def tiny_config():
     Keyword arguments change the config.
     """
 
+    from bert_cli.model.config import BertConfig
+
     def make(**changes) -> BertConfig:
         rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         return BertConfig(**(TINY | rates | changes))
@@ -88,6 +130,8 @@ def batch_of():
 
     The batch has words (0 after a row's end), a mask, and two segments.
     """
+
+    import numpy as np
 
     def make(lengths, width: int, vocab_size: int = TINY["vocab_size"], seed: int = 0) -> dict[str, np.ndarray]:
         rng = np.random.default_rng(seed)

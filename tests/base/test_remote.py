@@ -18,13 +18,15 @@ from bert_cli.examples.tables import read_rows
 from bert_cli.records.tfrecord import RecordIndex, pack_records, read_records
 
 
-@pytest.fixture(scope="module")
-def ram() -> str:
+@pytest.fixture
+def ram(tmp_path) -> str:
+    """An empty directory; all tests in a process share the file system."""
     from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
     setup_tensorflow()
-    files.make_directory("ram://remote/a")
-    return "ram://remote/a"
+    folder = f"ram://remote/{tmp_path.name}"
+    files.make_directory(folder)
+    return folder
 
 
 def write(path: str, data: bytes) -> str:
