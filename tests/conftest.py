@@ -65,31 +65,32 @@ def pytest_runtest_makereport():
 
 # Fixtures of a session or a module, such as trained models, are made in places of their own, too.
 @pytest.fixture(scope="session", autouse=True)
-def own_place_of_session(tmp_path_factory):
+def new_place(tmp_path_factory):
     """Work in an empty directory with another HOME, see `isolation.own_place`.
 
     Returns:
-        Function that makes the next name for such a place.
+        Function that returns another such place, for `with`.
     """
     base = tmp_path_factory.mktemp("places")
     # Commands remove what killed commands left among temporary files, and report that. Do this only
     # after pytest has chosen its own directory, which outlives the process.
     os.environ["TMPDIR"] = tempfile.tempdir = OWN_FILES.name
-    names = (base / str(number) for number in itertools.count())
-    with isolation.own_place(next(names)):
-        yield lambda: next(names)
+    environment = dict(os.environ)
+    numbers = itertools.count()
+    with isolation.own_place(base / str(next(numbers)), environment):
+        yield lambda: isolation.own_place(base / str(next(numbers)), environment)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def own_place_of_module(own_place_of_session):
-    with isolation.own_place(own_place_of_session()):
+def own_place_of_module(new_place):
+    with new_place():
         yield
 
 
 @pytest.fixture(autouse=True)
-def own_place(own_place_of_session, own_place_of_module):
+def own_place(new_place, own_place_of_module):
     """Work in an empty directory with another HOME, see `isolation.own_place`."""
-    with isolation.own_place(own_place_of_session()) as working:
+    with new_place() as working:
         yield working
 
 

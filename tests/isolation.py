@@ -1,6 +1,7 @@
 """A working directory, HOME, environment and log for each test that no other test or program shares."""
 
 import contextlib
+import logging
 import os
 import pathlib
 import re
@@ -32,12 +33,14 @@ ADDED = {
 def set_environment(environment: dict[str, str]) -> None:
     """Make `environment` the process's environment, and touch only variables that differ.
 
-    A thread of TensorFlow may read the environment meanwhile, without a lock.
+    A thread of TensorFlow may read the environment meanwhile, without a lock. pytest sets its own
+    variables.
     """
     for name in os.environ.keys() - environment.keys():
-        del os.environ[name]
+        if not name.startswith("PYTEST_"):
+            del os.environ[name]
     for name, value in environment.items():
-        if os.environ.get(name) != value:
+        if os.environ.get(name) != value and not name.startswith("PYTEST_"):
             os.environ[name] = value
 
 
@@ -54,43 +57,43 @@ def clean_environment(home: str) -> None:
 
 
 @contextlib.contextmanager
-def own_place(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Work in an empty directory with another HOME, and undo changes of environment and log afterwards.
+def own_place(folder: pathlib.Path, environment: dict[str, str]) -> Iterator[pathlib.Path]:
+    """Work in an empty directory with another HOME, a given environment and an unused log.
+
+    Afterwards, the working directory and HOME are those before, and the environment and the log
+    are as they were in the beginning.
 
     Args:
         folder: a directory that does not exist. It is removed afterwards if it is empty.
+        environment: the environment without HOME.
     """
     working, home = folder / "work", folder / "home"
     for path in (folder, working, home):
         path.mkdir()
-    environment, before = dict(os.environ), os.getcwd()
-    os.environ["HOME"] = str(home)
+    directory_before, home_before = os.getcwd(), os.environ["HOME"]
+    set_environment(environment | {"HOME": str(home)})
+    reset_log()
     os.chdir(working)
     try:
-        with own_log():
-            yield working
+        yield working
     finally:
-        os.chdir(before)
-        set_environment(environment)
+        os.chdir(directory_before)
+        set_environment(environment | {"HOME": home_before})
+        reset_log()
         with contextlib.suppress(OSError):  # a directory with files stays for a look at it
             for path in (working, home, folder):
                 path.rmdir()
 
 
-@contextlib.contextmanager
-def own_log() -> Iterator[None]:
-    """Undo what commands did to the package's log: the first one in a process sets it up."""
+def reset_log() -> None:
+    """Undo the setup of the package's log, which the first command in a process makes."""
     # Import late: the environment must be clean before the package is imported.
     from bert_cli.base import log
 
-    handlers, level, propagate = [*log.LOG.handlers], log.LOG.level, log.LOG.propagate
-    try:
-        yield
-    finally:
-        if log.uses_json():
-            log.set_log_format(log.TEXT, "")
-        for handler in [*log.LOG.handlers]:
-            if isinstance(handler, log.StderrHandler) and handler not in handlers:
-                log.LOG.removeHandler(handler)
-        log.LOG.propagate = propagate
-        log.LOG.setLevel(level)
+    if log.uses_json():
+        log.set_log_format(log.TEXT, "")
+    for handler in [*log.LOG.handlers]:
+        if isinstance(handler, log.StderrHandler):
+            log.LOG.removeHandler(handler)
+    log.LOG.propagate = True
+    log.LOG.setLevel(logging.NOTSET)

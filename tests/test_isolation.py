@@ -54,9 +54,7 @@ def test_other_processes_have_the_same_place_and_this_checkout():
 
 
 def test_no_variable_of_the_user_is_left():
-    # bert_cli itself adds these, in every process that imports it or TensorFlow.
-    added = {"ORT_DISABLE_TELEMETRY"}
-    assert set(FOREIGN) & os.environ.keys() <= added
+    assert set(FOREIGN) & os.environ.keys() <= {"ORT_DISABLE_TELEMETRY"}  # bert_cli sets it in every process
     for name in FOREIGN:
         os.environ[name] = "7"
     os.environ["LANG"] = "tr_TR"
@@ -67,26 +65,36 @@ def test_no_variable_of_the_user_is_left():
     assert (os.environ["HOME"], os.environ["LANG"]) == ("/somewhere", "C.UTF-8")
 
 
-def test_a_place_undoes_the_changes_of_its_block(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("CHANGED", "before")
-    monkeypatch.setenv("DELETED", "before")
-    environment, directory = dict(os.environ), os.getcwd()
-    log = ([*LOG.handlers], LOG.level, LOG.propagate)
-    with isolation.own_place(tmp_path / "place") as working:
-        os.environ["CHANGED"] = os.environ["ADDED"] = "after"
-        del os.environ["DELETED"]
+def test_a_place_undoes_the_changes_of_its_block(tmp_path, capfd):
+    environment, directory = dict(os.environ) | {"KEPT": "before"}, os.getcwd()
+    os.environ["FROM_A_FIXTURE"] = "before"
+    with isolation.own_place(tmp_path / "place", environment) as working:
+        assert "FROM_A_FIXTURE" not in os.environ
+        os.environ["KEPT"] = os.environ["ADDED"] = "after"
         os.chdir(tmp_path)
         assert main(["--log_format=json", "--log_level=debug", "--init_checkpoint=nowhere", "a [MASK]"]) == 1
         assert LOG.level == logging.DEBUG
         (working / "left").touch()
     assert (dict(os.environ), os.getcwd()) == (environment, directory)
-    assert ([*LOG.handlers], LOG.level, LOG.propagate) == log
+    assert (LOG.level, LOG.propagate) == (logging.NOTSET, True)
     assert logging.getLogger("py.warnings").handlers == []
     assert capfd.readouterr().err.startswith('{"time"')
     assert (working / "left").exists()
-    with isolation.own_place(tmp_path / "empty"):
+    with isolation.own_place(tmp_path / "empty", environment):
         pass
     assert os.listdir(tmp_path) == ["place"]
+
+
+@pytest.fixture(scope="session")
+def command_of_session() -> None:
+    """A command in a fixture, which is called before the fixtures of a module."""
+    assert main(["--init_checkpoint=nowhere", "a [MASK]"]) == 1
+    os.environ["LEFT"] = "1"
+
+
+def test_a_test_finds_nothing_of_fixtures(command_of_session):
+    assert "LEFT" not in os.environ
+    assert (LOG.level, LOG.propagate) == (logging.NOTSET, True)
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -20,7 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def run_shell(command: str, **variables: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)} | variables
-    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
+    script = f'python() {{ "$PYTHON" "$@"; }}\n{command}'  # the path may have blanks
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
 
 
 def failing_stream(error: Exception) -> io.TextIOWrapper:
@@ -83,7 +84,7 @@ STREAMS = {
 @pytest.mark.parametrize("redirection", STREAMS)
 def test_a_command_with_a_stream_that_is_closed_or_full(redirection):
     exit_code, has_output, err = STREAMS[redirection]
-    done = run_shell(f"$PYTHON -m bert_cli.tokenize_text 'a film' --format=jsonl {redirection}")
+    done = run_shell(f"python -m bert_cli.tokenize_text 'a film' --format=jsonl {redirection}")
     assert (done.returncode, done.stderr) == (exit_code, err)
     assert bool(done.stdout) == has_output
     if has_output:
@@ -92,7 +93,7 @@ def test_a_command_with_a_stream_that_is_closed_or_full(redirection):
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
 def test_an_unwritable_error_sets_the_exit_code(redirection):
-    done = run_shell(f"$PYTHON -m bert_cli.tokenize_text --no_such_flag {redirection}")
+    done = run_shell(f"python -m bert_cli.tokenize_text --no_such_flag {redirection}")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
@@ -104,7 +105,7 @@ def test_the_log_is_not_written_to_a_file_opened_later(tmp_path):
         "LOG.addHandler(StderrHandler()); LOG.warning('a line'); file.write('an answer'); print(file.fileno() > 2)"
     )
     path = tmp_path / "answers.txt"
-    done = run_shell(f'$PYTHON -c "{code}" {path} 2>&-')
+    done = run_shell(f'python -c "{code}" {path} 2>&-')
     assert (done.stdout, path.read_text()) == ("True\n", "an answer")
 
 
@@ -114,7 +115,7 @@ def test_the_log_is_not_written_to_a_file_opened_before(tmp_path):
         "repair_streams(); print('a line', file=sys.stderr, flush=True); file.write('an answer'); print(file.fileno())"
     )
     path = tmp_path / "answers.txt"
-    done = run_shell(f'$PYTHON -c "{code}" {path} 2>&-')
+    done = run_shell(f'python -c "{code}" {path} 2>&-')
     assert (done.stdout, path.read_text()) == ("2\n", "an answer")
 
 
@@ -122,22 +123,22 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def test_an_ascii_locale_accepts_and_prints_all_texts():
-    done = run_shell("$PYTHON -m bert_cli.tokenize_text 'möchte 東' --format=jsonl", **ASCII)
+    done = run_shell("python -m bert_cli.tokenize_text 'möchte 東' --format=jsonl", **ASCII)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["tokens"][1:4] == ["m", "##och", "##te"]
-    table = run_shell("$PYTHON -m bert_cli.tokenize_text '東'", **ASCII)
+    table = run_shell("python -m bert_cli.tokenize_text '東'", **ASCII)
     assert "[UNK]  <- \\u6771" in table.stdout
 
 
 @pytest.mark.parametrize("module", ["run_classifier", "tokenize_text", pytest.param("serve", marks=pytest.mark.slow)])
 def test_help_in_ascii(module):
-    done = run_shell(f"$PYTHON -m bert_cli.{module} --helpfull", PYTHONIOENCODING="ascii")
+    done = run_shell(f"python -m bert_cli.{module} --helpfull", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
 
 
 def test_list_of_commands_on_a_full_disk():
-    done = run_shell("$PYTHON -m bert_cli --help >/dev/full")
+    done = run_shell("python -m bert_cli --help >/dev/full")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "bert: error: standard output: cannot be written: No space left on device\n"
 
