@@ -59,6 +59,8 @@ REFUSALS = {
         "--task_name=cola|sst-2|mrpc|sts-b|qqp|mnli|qnli|rte|wnli|ax",
         "--do_train --glue_submission --task_name=cola --predict_file=a": "--glue_submission and --predict_file cannot be "
         f"combined: a submission is about the test file of the task{ONE}",
+        "--text=a --positive_label=b": "--positive_label needs --do_train or --do_eval: it is the label whose F1 is "
+        "measured",
         "--do_train --calibrate": "--calibrate needs --do_eval or --cross_validation: it is measured on held-out data",
         "--do_eval --abstain_error=2%": "--abstain_error needs --calibrate: its probabilities rank the texts",
         "--explain": "--explain=--text needs --text: it is the text to explain",

@@ -118,8 +118,8 @@ MAX_REACH = {
     "text.tokenization": 13,
     "vocab.txt": 17,
     "api.Tokenizer": 33,
-    "bert-tokenize": 51,
-    "bert-serve": 152,
+    "bert-tokenize": 52,
+    "bert-serve": 155,
 }
 
 

@@ -46,5 +46,5 @@ def _text(flag: Flag, value: Any) -> str:
         return join_names([f"{name}={number}" for name, number in value.items()])
     if isinstance(value, list | tuple):
         return join_names([str(item) for item in value])
-    # A text may be the name of a label, which True and 1 also are.
+    # A text may name a label, and True is then the label True.
     return str(value) if flag.is_free_text else format_value(value)

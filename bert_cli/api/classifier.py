@@ -167,8 +167,8 @@ class Classifier(TrainableClassifier, CuttingModel):
                 or rows as for `train`; or texts if there are `labels`.
             labels: labels of the texts, as for `fit`.
             batch_size: texts of maximum length per batch.
-            positive_label: label that eval_f1 is of if there are two, the one to find. None for that
-                of the training, which is the last label unless it had this option.
+            positive_label: label that eval_f1 is of if there are two, the one to find. None to use
+                the training's option, or else the last label.
         """
         # A table with separate labels has the columns that `predict` reads.
         data = data if labels is None else self._read(data)

@@ -37,7 +37,7 @@ def score(
         data: a path, a table or rows with labels; or texts if `labels` are given.
         labels: labels of the texts; None if `data` has them.
         batch_size: texts of maximum length per batch.
-        positive_label: label that eval_f1 is of, None for that of the training.
+        positive_label: label that eval_f1 is of, None to use the training's label.
 
     Raises:
         InputError: if the data has no labels, or labels that the model does not have.

@@ -138,7 +138,7 @@ def classification_metrics(
     eval_loss         mean over examples
     loss              mean over batches of the batch means; differs from eval_loss if the last batch is short
     eval_mcc          see matthews_correlation
-    eval_f1           F1 of class `positive`, or eval_macro_f1 if it is None
+    eval_f1           F1 of class `positive`, or else eval_macro_f1
     eval_examples     n
     eval_macro_f1     mean F1 over the classes that are an example's label or prediction
     eval_weighted_f1  the same, weighted by the examples with the label
@@ -247,9 +247,9 @@ def format_report(report: dict) -> list[str]:
 
 
 def has_correlations(values: np.ndarray) -> bool:
-    """Return whether correlations with these values say anything: they differ, and are three or more.
+    """Return whether predictions can have a correlation with these values.
 
-    Two rows always have a correlation of 1 or -1.
+    Equal values have no correlation. Two values always have a correlation of 1 or -1.
     """
     return len(values) > 2 and bool(np.ptp(values) > 0)
 

@@ -36,7 +36,7 @@ def lower_is_better(name: str) -> bool:
 
 
 def match_metric(requested: str, metrics: Collection[str]) -> str:
-    """Return the metric with a name from --metric_for_best, "" if there is none.
+    """Return the metric with a name from --metric_for_best, "" if no metric has it.
 
     The name may lack the prefix eval_, and have its words in another order: scikit-learn's name for
     eval_macro_f1 is f1_macro.

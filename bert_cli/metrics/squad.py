@@ -10,6 +10,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, json_type, read_json
 
+# Baseline in run_report.json: no question gets an answer, which SQuAD 2.0 allows.
+NO_ANSWER = "no_answer"
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 

@@ -87,7 +87,7 @@ class Decoder:
                 "leave it out"
             )
         if name not in names:
-            raise InputError(f"{flag}: is no label; the labels are {list_names(names)}")
+            raise InputError(f"{flag}: is not among the labels {list_names(names)}")
         return dataclasses.replace(self, labels=self.labels._replace(positive=name))
 
     @property

@@ -169,13 +169,9 @@ class MultiLabelMetrics(Metrics):
     collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        losses, probabilities, thresholds = predictions["losses"], predictions["probabilities"], _thresholds(labels)
         results, details = multi_label.multi_label_metrics(
-            label_ids,
-            predictions["losses"],
-            predictions["probabilities"],
-            labels.names,
-            _thresholds(labels),
-            batch_size,
+            label_ids, losses, probabilities, labels.names, thresholds, batch_size
         )
         lines = multi_label.format_multi_label(details) + format_undefined(self.undefined(label_ids, labels))
         return Scores(results, details, lines)
@@ -199,7 +195,12 @@ class MultiLabelMetrics(Metrics):
     def linear_prediction(
         self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """Fit one linear model per label; label_ids are [n, outputs]."""
+        """Fit one linear model per label.
+
+        Args:
+            features, test_features, outputs: see Metrics.linear_prediction.
+            label_ids: training labels, [n, outputs].
+        """
         columns = (label_ids > 0).astype(np.int32).T
         return np.stack(
             [logistic_probabilities(features, is_present, 2, test_features)[:, 1] for is_present in columns], axis=1

@@ -27,7 +27,7 @@ class LabelSet(NamedTuple):
         names: output names, () if outputs have no names.
         thresholds: float64 [L] for multi-label classification, None otherwise.
         abstain_from: uncertainty from which people have to label a text, or None.
-        positive: the label in --positive_label, "" for the default; see Metrics.positive_label.
+        positive: the label in --positive_label, "" to use the default; see Metrics.positive_label.
     """
 
     names: tuple[str, ...] = ()

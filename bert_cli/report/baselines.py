@@ -4,11 +4,11 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from bert_cli.metrics.squad import NO_ANSWER
 from bert_cli.report.components import Tile
 from bert_cli.report.main_metric import score
 from bert_cli.report.run_files import Run
 
-NO_ANSWER = "no_answer"
 BASELINE_NAMES = {
     "majority": "the majority class",
     "tfidf": "TF-IDF with logistic regression",

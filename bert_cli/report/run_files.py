@@ -90,7 +90,7 @@ class Run:
         results: numbers in eval_results.txt, counts as int, {} before an evaluation.
         history: lines of history.jsonl, in step order.
         examples: evaluated rows, None before an evaluation.
-        best: the choice of the best checkpoint, None if the run has none.
+        best: the choice of the best checkpoint, None without evaluations during training.
     """
 
     folder: str

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
+from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS, POSITIVE_LABEL
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
@@ -54,12 +54,13 @@ def evaluate(
     with raising_original():
         calls.is_any_true()
     results = {**evaluation.results, "global_step": step}
-    listed = _name_label(results, data.positive_label)
+    positive_label = str(data.facts().get(POSITIVE_LABEL, ""))
+    listed = _name_label(results, positive_label)
     if predictor.is_chief:
         write_eval_results(directory.file(EVAL_RESULTS), listed)
     for line in (*format_eval_results(listed), *evaluation.lines):
         LOG.log(RESULT, line)
-    baselines = _compare(task, data, evaluation, results) if predictor.is_chief else {}
+    baselines = _compare(task, data, evaluation, results, positive_label) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     release_free_memory()  # a prediction may follow, which can use it
     plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
@@ -76,7 +77,7 @@ def evaluate(
             full_results,
             precision,
             plain_results,
-            data.positive_label,
+            positive_label,
         )
     return evaluation
 
@@ -91,7 +92,11 @@ def _name_label(results: Mapping[str, Metric], positive_label: str) -> dict[str,
 
 
 def _compare(
-    task: Task[Model, Data, Details], data: Data, evaluation: Evaluation[Details], results: Mapping[str, Metric]
+    task: Task[Model, Data, Details],
+    data: Data,
+    evaluation: Evaluation[Details],
+    results: Mapping[str, Metric],
+    positive_label: str,
 ) -> JsonObject:
     """Log how the results compare with simple baselines, and return entries for run_report.json.
 
@@ -102,6 +107,7 @@ def _compare(
         data: the data.
         evaluation: the evaluation.
         results: metrics and global_step.
+        positive_label: see display_name.
     """
     try:
         comparison = task.compare(data, evaluation)
@@ -110,7 +116,7 @@ def _compare(
         return {"baselines": {}}
     if comparison is None:
         return {}
-    log_comparison(task.command, _main_metric(data, results), results, comparison, data.positive_label)
+    log_comparison(task.command, _main_metric(data, results), results, comparison, positive_label)
     return {"baselines": comparison.baselines}
 
 

@@ -61,7 +61,7 @@ def test_the_f1_is_of_the_positive_label(classify, trained):
         metrics = classifier.evaluate(TEXTS[:6], labels, positive_label=label)
         assert metrics["eval_f1"] == pytest.approx(expected, abs=1e-6)
     done = classify("--do_eval", f"--output_dir={trained}", "--positive_label=one")
-    assert (done.code, "--positive_label=one: is no label; the labels are 0, 1" in done.err) == (1, True)
+    assert (done.code, "--positive_label=one: is not among the labels 0, 1" in done.err) == (1, True)
 
 
 def test_log_and_warning_of_a_model_that_learns_nothing(classify, flags, tmp_path):

@@ -111,7 +111,7 @@ def test_mcc_for_three_classes_by_hand():
     ],
 )
 def test_undefined_scores_are_left_out(labels, predicted, positive, expected_f1):
-    """Equal predictions have a score, and labels that no prediction can change have none."""
+    """Equal predictions have a score. Equal labels leave out scores that no prediction can change."""
     probabilities = one_hot(predicted, 2)
     metrics = classification_metrics(labels, np.zeros(len(labels)), probabilities, ["0", "1"], 8, positive)
     is_varied = len(set(labels)) > 1

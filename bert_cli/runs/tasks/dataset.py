@@ -45,11 +45,6 @@ class Dataset:
         """Return the metrics that no predictions can define on the evaluated data: name -> reason."""
         return {}
 
-    @property
-    def positive_label(self) -> str:
-        """Return the label that eval_f1 is of, "" if it is of no single label."""
-        return ""
-
     def training_features(self) -> Features:
         """Return the training rows' features, for datasets in memory."""
         raise NotImplementedError

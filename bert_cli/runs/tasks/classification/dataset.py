@@ -218,8 +218,7 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
-        decoder = self.decoder
-        uses = {THRESHOLDS: decoder.should_tune, CALIBRATION: bool(decoder.calibration_flags)}
+        uses = {THRESHOLDS: self.decoder.should_tune, CALIBRATION: bool(self.decoder.calibration_flags)}
         return tuple(name for name, is_used in uses.items() if is_used)
 
     @property
@@ -238,20 +237,15 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def undefined_metrics(self) -> dict[str, str]:
-        metrics, labels = self.decoder.problem_type.metrics, self.decoder.labels
-        return {
-            f"{metric}{name.removeprefix('dev')}": reason
-            for name in split_names(self, "dev")
-            for metric, reason in metrics.undefined(self.splits[name].features.label_ids, labels).items()
-        }
-
-    @property
-    def positive_label(self) -> str:
-        return self.decoder.problem_type.metrics.positive_label(self.decoder.labels)
+        reasons = {}
+        for name in split_names(self, "dev"):
+            label_ids = self.splits[name].features.label_ids
+            undefined = self.decoder.problem_type.metrics.undefined(label_ids, self.decoder.labels)
+            reasons |= {f"{metric}{name.removeprefix('dev')}": reason for metric, reason in undefined.items()}
+        return reasons
 
     def training_features(self) -> Any:
         """Return features for training, of examples with labels first, then without labels."""
-        # Examples with labels come first, see with_teacher.
         parts = [self.splits[name].features for name in _TRAINING_SPLITS if name in self.splits]
         return concatenate(*parts) if len(parts) > 1 else parts[0]
 
@@ -259,13 +253,11 @@ class ClassificationDataset(DivisibleDataset):
         return split.lines(self.decoder.labels.names, self.tokenizer, count, has_ids)
 
     def facts(self) -> JsonObject:
+        problem_type, labels = self.decoder.problem_type, self.decoder.labels
+        positive = problem_type.metrics.positive_label(labels)
+        facts: JsonObject = {POSITIVE_LABEL: positive} if positive else {}
         cut_examples = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
-        return {
-            "labels": list(self.decoder.labels.names),
-            "problem_type": self.decoder.problem_type.name,
-            **({POSITIVE_LABEL: self.positive_label} if self.positive_label else {}),
-            "cut_examples": cut_examples,
-        }
+        return {"labels": list(labels.names), "problem_type": problem_type.name, **facts, "cut_examples": cut_examples}
 
     def strata(self) -> Sequence[str | float]:
         examples = self.splits["train"].examples
@@ -277,10 +269,10 @@ class ClassificationDataset(DivisibleDataset):
         return [problem_type.reader.stratum(example.label) for example in examples]
 
     def subset(self, held_out: np.ndarray) -> Self:
+        problem_type, names = self.decoder.problem_type, self.decoder.labels.names
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
-        decoder = make_fitting_decoder(
-            self.decoder.problem_type, self.decoder.labels.names, self.settings.inference, True, []
-        ).with_positive_label(self.settings.label_kind.positive_label)
+        decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [])
+        decoder = decoder.with_positive_label(self.settings.label_kind.positive_label)
         return dataclasses.replace(self, splits=self._divide(held_out, "rows"), decoder=decoder)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[FittedPredictions]) -> int:

@@ -33,7 +33,7 @@ def test_the_positive_label_is_the_last_of_two():
     decoder = make_fitting_decoder(SINGLE_LABEL, ("real", "fake"), Inference(), False, [])
     names = [decoder.with_positive_label(name) for name in (None, "real", "fake")]
     assert [SINGLE_LABEL.metrics.positive_label(named.labels) for named in names] == ["fake", "real", "fake"]
-    with pytest.raises(InputError, match=r"--positive_label=Fake: is no label; the labels are real, fake$"):
+    with pytest.raises(InputError, match=r"--positive_label=Fake: is not among the labels real, fake$"):
         decoder.with_positive_label("Fake")
 
 
