@@ -237,7 +237,7 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def undefined_metrics(self) -> dict[str, str]:
-        reasons = {}
+        reasons: dict[str, str] = {}
         for name in split_names(self, "dev"):
             label_ids = self.splits[name].features.label_ids
             undefined = self.decoder.problem_type.metrics.undefined(label_ids, self.decoder.labels)
