@@ -108,7 +108,7 @@ class MultiLineRows:
 def _describe(path: str, suspect: _Suspect, verdict: str, reason: str) -> str:
     # The open cell has an odd number of quotes.
     opening = next(cell for cell in suspect.rows[0] if cell.count('"') % 2)
-    example = f'"""{opening[1:20].rstrip()}…"'
+    example = '""""' if opening == '"' else f'"""{opening[1:20].rstrip()}…"'
     certain = verdict == _CERTAIN
     return (
         f"{path}:{suspect.line}: {'' if certain else 'warning: '}a quote opens here and closes in line "

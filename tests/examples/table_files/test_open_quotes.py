@@ -124,7 +124,9 @@ def test_tokens_that_are_quotes(tmp_path):
     path = tmp_path / "train.csv"
     sentence = '",O\nAnna,B-PER\nsaid,O\n",O\nin,O\nLund,B-LOC\n'
     path.write_text("token,tag\n" + sentence * 2)
-    assert refusal(path).startswith(f"{path}:2: a quote opens here and closes in line 5")
+    message = refusal(path)
+    assert message.startswith(f"{path}:2: a quote opens here and closes in line 5")
+    assert 'write """", or' in message
 
 
 def test_gzip(tmp_path):
