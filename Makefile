@@ -56,7 +56,7 @@ blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format docs test test-all test-pythons quickstart classify pretrain tag squad features convert export \
+.PHONY: help install lint check-tree format docs test test-all test-pythons quickstart classify pretrain tag squad features convert export \
   builtin-model benchmark check-gpu lock release clean
 
 help:
@@ -74,7 +74,8 @@ help:
 	@echo "make install      set up .venv with the commands; PYTHON= chooses its Python, $(RANGE)"
 	@echo "make test         the tests (about 5 minutes); make test-all: slow ones too"
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
-	@echo "make lint         report style and types; make format: mend style"
+	@echo "make lint         report style, types and facts about the tree; make format: mend style"
+	@echo "make check-tree   report facts about the tree alone: prose, pages, imports, lengths, requirements"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
 	@echo "make release      build sdist and wheel in dist/, check them, and run the quickstart from the wheel"
@@ -137,6 +138,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.tree
+
+check-tree: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.tree
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

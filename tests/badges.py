@@ -31,10 +31,10 @@ def badge(title: str, text: str) -> str:
     )  # fmt: skip
 
 
-def badges() -> dict[str, str]:
-    """Return the SVG texts by file name."""
-    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
-    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+def badges(root: pathlib.Path = ROOT) -> dict[str, str]:
+    """Return the SVG texts for a checkout by file name."""
+    setup = (root / "setup.py").read_text(encoding="utf-8")
+    workflow = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     targets = ", ".join(dict.fromkeys(re.findall(r"run: make (\w+)", workflow)))  # quickstart runs twice
     versions = re.findall(r"Python :: (3\.\d+)", setup)
     return {

@@ -14,6 +14,18 @@ import sys
 from bert_cli.__main__ import COMMANDS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Targets of make, as tests/test_clone.py runs them one after another.
+TARGETS = (
+    "help", "install", "quickstart", "classify", "pretrain", "tag", "squad", "features", "convert FROM=bert_output TO=hf",
+    "export", "quickstart", "classify", "tag", "squad", "pretrain",
+    # Second to last, because the other targets would start from the files that it writes.
+    "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1"
+    " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
+)  # fmt: skip
+# These need tests/ or pip downloads, or, for benchmark and check-gpu, a model, a GPU and other programs.
+DEVELOPER_TARGETS = {
+    "lint", "check-tree", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu", "lock", "release",
+}  # fmt: skip
 COPIED = ("Makefile", "setup.py", "README.md", "bert_cli", "data")
 
 

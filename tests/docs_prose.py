@@ -1,11 +1,11 @@
 """Measure the length of sentences and paragraphs in Markdown pages: `python -m tests.docs_prose` prints a row per page."""
 
-import pathlib
 import re
 import statistics
 from typing import NamedTuple
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from tests.house_figures import HOUSE, Checkout
+
 MOST_README_WORDS = 700
 # Maximum for the 90th percentile of words in a page's sentences.
 MOST_SENTENCE_WORDS = 25
@@ -55,10 +55,10 @@ def figures(markdown: str) -> PageFigures:
     return PageFigures(len(markdown.split()), percentile, max((len(text.split()) for text in texts), default=0))
 
 
-def pages() -> dict[str, str]:
+def pages(checkout: Checkout = HOUSE) -> dict[str, str]:
     """Return the texts of README, CONTRIBUTING and all pages in docs/, by path."""
-    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    paths = ["README.md", "CONTRIBUTING.md", *checkout.paths("docs/**/*.md")]
+    return {path: checkout.text(path) for path in paths}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Figures of the package's structure: reach of imports, modules per room, rules written as code.
 
 `python -m tests.house_figures [CHECKOUT]` prints them for a checkout, which may be older than this
-file. tests/test_structure.py has the limits of reach.
+file. tests/tree/structure.py has the limits of reach.
 """
 
 import ast
@@ -114,6 +114,25 @@ class Checkout:
         }
 
     @functools.cache  # noqa: B019 (a checkout lives as long as the process)
+    def text(self, path: str) -> str:
+        """Return the text of a file, given by its path below the root."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def paths(self, *patterns: str) -> list[str]:
+        """Return the sorted paths below the root of all files that match glob patterns."""
+        paths = (path for pattern in patterns for path in self.root.glob(pattern) if path.is_file())
+        return sorted({path.relative_to(self.root).as_posix() for path in paths if path.suffix != ".pyc"})
+
+    def place(self, path: str, words: str) -> str:
+        """Return "path:line" for the first line of a file that has `words`, or for its first line."""
+        lines = self.text(path).split("\n") if (self.root / path).is_file() else []
+        return f"{path}:{next((number for number, line in enumerate(lines, 1) if words in line), 1)}"
+
+    def path_of(self, module: str) -> str:
+        """Return the path below the root of a module."""
+        return self.modules[module].relative_to(self.root).as_posix()
+
+    @functools.cache  # noqa: B019 (a checkout lives as long as the process)
     def read(self, module: str) -> str:
         """Return a module's source text."""
         return self.modules[module].read_text(encoding="utf-8")
@@ -196,7 +215,8 @@ def room_arrows(checkout: Checkout) -> str:
     rooms = {module: _room(checkout.modules[module], checkout.root) for module in checkout.modules}
     used = {(rooms[module], rooms[name]) for module, names in checkout.arrows.items() for name in names}
     used = {(room, imported) for room, imported in used if room != imported}
-    listed = _listed_arrows(checkout.root / "tests" / "test_structure.py")
+    table = checkout.root / "tests" / "tree" / "structure.py"
+    listed = _listed_arrows(table if table.exists() else checkout.root / "tests" / "test_structure.py")
     unused = "no exact list" if listed is None else f"{len(listed - used)} listed ones are unused"
     ground = {"base", "runtime", ""}
     return f"{len({arrow for arrow in used if arrow[1] not in ground})} without the ground, {unused}"
@@ -207,7 +227,7 @@ def _room(path: pathlib.Path, root: pathlib.Path) -> str:
 
 
 def _listed_arrows(path: pathlib.Path) -> set[tuple[str, str]] | None:
-    """Return the arrows in the table of a checkout's test, or None if the test has no such table."""
+    """Return the arrows in the table of a checkout's check, or None if the check has no such table."""
     for node in parse_source(path.read_text(encoding="utf-8")).body:
         is_table = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_ARROWS"
         if is_table and isinstance(node.value, ast.Constant):

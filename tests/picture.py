@@ -12,7 +12,7 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.test_structure import ROOMS  # noqa: E402 (run as a script, the repository is not on the path)
+from tests.tree.structure import ROOMS  # noqa: E402 (run as a script, the repository is not on the path)
 
 PAGE = ROOT / "docs" / "structure.md"
 _WIDTH, _NAMES = 120, 13
@@ -29,16 +29,16 @@ def _lines(head: str, text: str) -> list[str]:
     return own_line + textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=" " * _NAMES)
 
 
-def picture() -> str:
-    """Return the block for docs/structure.md: the rooms with their modules."""
-    commands = f"the commands: {_names(ROOT / 'bert_cli')}"
-    return "\n".join(["bert_cli/", *_lines("", commands), *_room_lines()]) + "\n"
+def picture(root: pathlib.Path = ROOT) -> str:
+    """Return the block for docs/structure.md: a checkout's rooms with their modules."""
+    commands = f"the commands: {_names(root / 'bert_cli')}"
+    return "\n".join(["bert_cli/", *_lines("", commands), *_room_lines(root)]) + "\n"
 
 
-def _room_lines() -> list[str]:
+def _room_lines(root: pathlib.Path) -> list[str]:
     lines = []
     for room in ROOMS:
-        folder = ROOT.joinpath("bert_cli", *room.split("."))
+        folder = root.joinpath("bert_cli", *room.split("."))
         lines += _lines(
             f"  {room.replace('.', '/')}/",
             ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))),

@@ -1,21 +1,19 @@
 """Measure the English in docstrings, comments and names, for each directory.
 
 `python -m tests.prose` prints all figures for all rooms. `python -m tests.prose bert_cli/model
-where` lists the places that a figure counts. tests/test_prose.py has the limits.
+where` lists the places that a figure counts. tests/tree/prose.py has the limits.
 """
 
 import ast
 import functools
-import pathlib
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.house_figures import walk
+from tests.house_figures import HOUSE, Checkout, nodes_of, walk
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 
@@ -91,40 +89,44 @@ RATES = {
 }
 
 
-def python_files() -> list[pathlib.Path]:
-    """Return the Python files that are measured."""
-    return sorted(path for name in ("bert_cli", "tests", "benchmarks") for path in (ROOT / name).rglob("*.py"))
-
-
-def room_names() -> list[str]:
-    """Return the directories with Python files, without reading the files."""
-    return list(dict.fromkeys(path.parent.relative_to(ROOT).as_posix() for path in python_files()))
-
-
 @functools.cache
-def rooms() -> dict[str, Room]:
+def rooms(checkout: Checkout = HOUSE) -> dict[str, Room]:
     """Return all directories with Python files, each with the texts and names in its files."""
     by_directory: dict[str, Room] = defaultdict(lambda: Room([], []))
-    for path in python_files():
-        room = by_directory[path.parent.relative_to(ROOT).as_posix()]
-        add_file(room, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+    package = {checkout.path_of(module) for module in checkout.modules}
+    for path in checkout.paths("bert_cli/**/*.py", "tests/**/*.py", "benchmarks/**/*.py"):
+        source = checkout.text(path)
+        # Other checks need the package's trees too. Those of tests would fill the memory.
+        nodes = nodes_of(source) if path in package else walk(ast.parse(source))
+        add_file(by_directory[path.rpartition("/")[0]], path, source, nodes)
     return dict(by_directory)
 
 
-def add_file(room: Room, path: str, source: str) -> None:
-    """Add a file's texts and names to its room."""
-    nodes = walk(ast.parse(source))
+def add_file(room: Room, path: str, source: str, nodes: list[ast.AST]) -> None:
+    """Add a file's texts and names to its room.
+
+    Args:
+        room: the room of the file's directory.
+        path: the file's path below the checkout.
+        source: the file's text.
+        nodes: all nodes of its syntax tree.
+    """
     for node in nodes:
         if isinstance(node, Documented) and (text := ast.get_docstring(node)):
             docstring = node.body[0]
-            room.texts.append(Text(f"{path}:{docstring.lineno}", text, node, docstring.col_offset + len('"""')))
-            # Drop the rest of the tree, which the garbage collector would visit again and again.
-            node.body = [docstring]
+            column = docstring.col_offset + len('"""')
+            room.texts.append(Text(f"{path}:{docstring.lineno}", text, _signature(node), column))
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             room.names.append(Name(f"{path}:{node.lineno}", node.id))
         elif isinstance(node, ast.arg):
             room.names.append(Name(f"{path}:{node.lineno}", node.arg))
     room.texts.extend(_comments(path, source, nodes))
+
+
+def _signature(node: Documented) -> Documented:
+    """Return a documented node without the statements in it, which would stay in memory."""
+    fields = {name: value for name, value in vars(node).items() if name != "body"}
+    return type(node)(**fields, body=[])
 
 
 def _comments(path: str, source: str, nodes: list[ast.AST]) -> Iterator[Text]:

@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 
-from tests.clone import copy_repository, run
+from tests.clone import TARGETS, copy_repository, run
 from tests.commands.convert_run import convert, make_source
 from tests.readme_blocks import blocks, mismatch
 
@@ -58,19 +58,6 @@ def test_all_blocks_run_in_order(tmp_path):
                 assert (tmp_path / words[0].removesuffix(".zip") / "bert_model.ckpt.index").exists()
             elif command == "curl" and "-o" in words:
                 assert (tmp_path / words[words.index("-o") + 1].replace("$name", "model.safetensors")).exists()
-
-
-TARGETS = (
-    "help", "install", "quickstart", "classify", "pretrain", "tag", "squad", "features", "convert FROM=bert_output TO=hf",
-    "export", "quickstart", "classify", "tag", "squad", "pretrain",
-    # Second to last, because the other targets would start from the files that it writes.
-    "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1"
-    " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
-)  # fmt: skip
-# These need tests/ or pip downloads, or, for benchmark and check-gpu, a model, a GPU and other programs.
-DEVELOPER_TARGETS = {
-    "lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu", "lock", "release",
-}  # fmt: skip
 
 
 def test_every_target_of_make_works_after_the_others(tmp_path):

@@ -1,7 +1,6 @@
 """Distributions: an sdist, a wheel built from it, and bert-classify from that wheel."""
 
 import ast
-import fnmatch
 import importlib
 import os
 import pathlib
@@ -26,33 +25,6 @@ def package_files() -> set[str]:
     """Return the paths of all package files, relative to the repository."""
     paths = (path for path in (ROOT / "bert_cli").rglob("*") if path.is_file())
     return {path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"}
-
-
-def package_data() -> dict[str, list[str]]:
-    """Return the patterns for data files in setup.py by package; "" is for every package."""
-    tree = ast.parse((ROOT / "setup.py").read_text("utf-8"))
-    words = (word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords)
-    return next(ast.literal_eval(word.value) for word in words if word.arg == "package_data")
-
-
-def is_shipped(path: pathlib.Path, patterns: dict[str, list[str]]) -> bool:
-    """Return whether a file is a module in a package, or matches its nearest package's patterns."""
-    package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
-    name = ".".join(package.relative_to(ROOT).parts)
-    inside = path.relative_to(package).as_posix()
-    if path.suffix == ".py" and "/" not in inside:
-        return True
-    package_patterns = [*patterns.get("", []), *patterns.get(name, [])]
-    return any(
-        pattern.count("/") == inside.count("/") and fnmatch.fnmatch(inside, pattern) for pattern in package_patterns
-    )
-
-
-def test_every_file_of_the_package_is_shipped():
-    patterns = package_data()
-    assert [name for name in sorted(package_files()) if not is_shipped(ROOT / name, patterns)] == []
-    assert not is_shipped(ROOT / "bert_cli" / "builtin" / "more" / "vocab.txt", patterns)
-    assert not is_shipped(ROOT / "bert_cli" / "base" / "module.so", patterns)
 
 
 def run(*words: object, folder: pathlib.Path, **environment: str) -> str:

@@ -5,16 +5,14 @@ import itertools
 import re
 import shlex
 
-import pytest
-
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.foreign import ADVICE, advised_flags
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import advice
-from tests import badges, docs_pages, picture, task_table, terminal_picture
-from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, TUTORIALS, blocks
+from tests import docs_pages, task_table, terminal_picture
+from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, blocks
 
 READ = (
     "init_checkpoint", "hub_module", "from", "vocab_file", "bert_config_file", "data_dir", "input_file", "train_file",
@@ -57,45 +55,6 @@ def test_advice_in_the_table_equals_advice_in_errors():
             assert bool(advised) == bool(advised & ours), flag
 
 
-def test_the_list_of_rooms_is_current():
-    """`python tests/picture.py` writes it."""
-    assert picture.find_block(picture.PAGE.read_text(encoding="utf-8")) == picture.picture()
-
-
-def test_readme_is_short_and_in_order():
-    assert README.count("\n") <= 200
-    assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
-        "Quickstart", "Your own CSV", "One text, and a server", "Python", "Commands", "Get a model", "Limits",
-        "License and citation",
-    ]  # fmt: skip
-    first = README.index("## Quickstart")
-    for heading in re.findall(r"^## (.+)$", README, re.MULTILINE)[:-1]:
-        anchor = re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
-        assert f"](#{anchor})" in README[:first], heading
-
-
-def test_quickstart_is_two_commands():
-    """CI runs the second one."""
-    quickstart = [block.text for block in blocks("sh") if block.place.startswith("README.md")][:2]
-    assert quickstart == ["make quickstart\n", "make test\n"]
-
-
-def test_readme_pictures_are_small_and_self_contained():
-    named = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
-    assert {"docs/images/terminal.svg", "docs/report.png"} < set(named)
-    for path in (ROOT / name for name in named):
-        assert path.stat().st_size < 200_000, path
-        if path.suffix == ".svg":
-            text = path.read_text(encoding="utf-8")
-            assert not re.search(r"@font-face|@import|href=|<script|url\((?!#)", text), path
-
-
-def test_badges_are_current():
-    """`python -m tests.badges` writes them."""
-    texts = {name: (badges.IMAGES / name).read_text(encoding="utf-8") for name in badges.badges()}
-    assert texts == badges.badges()
-
-
 def test_terminal_picture_shows_commands_that_exist():
     """`python -m tests.terminal_picture` writes it."""
     text = html.unescape(terminal_picture.PICTURE.read_text(encoding="utf-8")).replace("\u00a0", " ")
@@ -104,40 +63,6 @@ def test_terminal_picture_shows_commands_that_exist():
         assert parse(docs_pages.settings_of(command), words)
         assert line in README
         assert line in text
-
-
-def test_extras_in_pages_exist():
-    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
-    extras = re.search(r"extras_require=\{(.*?)\n    \},", setup, re.DOTALL)[1]
-    extra_names = set(re.findall(r'^ {8}"(\w+)":', extras, re.MULTILINE))
-    named = re.findall(r'(?:bert_cli|"\.)\[([\w,]+)\]', EVERYTHING)
-    assert {"gpu", "serve"} <= set(named)
-    assert {extra for names in named for extra in names.split(",")} <= extra_names
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_an_entry_point_and_in_the_readme(command):
-    module, description = COMMANDS[command]
-    assert f'"{command} = bert_cli.{module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
-    assert f"| [`{command}`](docs/{command}.md) | {description} |\n" in README
-
-
-def test_every_command_is_listed():
-    """Every module at the top of the package is listed by `python -m bert_cli`."""
-    modules = {path.stem for path in (ROOT / "bert_cli").glob("*.py") if not path.name.startswith("__")}
-    assert modules == {module for module, _ in COMMANDS.values()}
-
-
-@pytest.mark.parametrize("page", ["docs/structure.md", "CONTRIBUTING.md"])
-def test_modules_in_pages_exist(page):
-    named = re.findall(r"`(?:bert_cli/)?([a-z_0-9/]+\.py)`", (ROOT / page).read_text(encoding="utf-8"))
-    roots = ROOT, ROOT / "bert_cli", ROOT / "bert_cli" / "settings"
-    assert len(named) > 10
-    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
-
-
-def test_no_placeholders_are_left():
-    assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE)\b", EVERYTHING)
 
 
 def test_the_table_of_tasks_is_current():
@@ -166,25 +91,6 @@ def test_each_command_for_a_published_result_parses():
     for command, flags in named:
         values, _ = parse(docs_pages.settings_of(command), flags.split())
         assert values["do_train"], (command, flags)
-
-
-def test_every_link_has_a_target():
-    """Links in README and docs/ lead to an existing file and heading."""
-    printed = {f"docs/{name}": text for name, text in docs_pages.pages().items()}
-    for name, page in (PAGES | TUTORIALS | printed).items():
-        for target, _, heading in re.findall(r"\]\(([^)#:]*)(#([\w-]+))?\)", page):
-            path = (ROOT / name).parent / target if target else ROOT / name
-            assert path.exists(), f"{name}: {target}"
-            headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
-            assert not heading or heading in map(docs_pages.anchor_of, headings), f"{name}: {target}#{heading}"
-
-
-def test_every_page_is_in_the_index():
-    """The README links to the index, which lists all pages and is printed from GUIDES, TUTORIALS and COMMANDS."""
-    guides = {f"{guide}.md" for guide in docs_pages.GUIDES}
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} == set(docs_pages.pages()) | guides
-    assert {path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md")} == set(docs_pages.TUTORIALS)
-    assert "](docs/README.md)" in README
 
 
 def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:

@@ -5,13 +5,14 @@ or has a special topic, the topic follows the name: test_tokenization_golden.py.
 are in tests/commands/.
 """
 
-import functools
-import pathlib
+from collections.abc import Iterator
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Test rooms without a room in the package: whole commands, and independent implementations to
-# compare with.
-OWN_ROOMS = {"commands", "reference"}
+from tests.house_figures import Checkout
+
+LIST = "tests/tree/mirror.py"
+# Test rooms without a room in the package: whole commands, independent implementations to compare
+# with, and checks of the tree.
+OWN_ROOMS = {"commands", "reference", "tree"}
 # Module -> file that tests it through commands or callers. These modules are declarations, or steps
 # with tested parts and an order that only the whole shows.
 TESTED_END_TO_END: dict[str, str] = {
@@ -72,20 +73,19 @@ TESTED_END_TO_END: dict[str, str] = {
 }
 
 
-@functools.cache
-def modules() -> frozenset[str]:
-    """Return the paths below bert_cli/ of all modules except commands and __init__.py."""
-    paths = (path.relative_to(ROOT / "bert_cli") for path in (ROOT / "bert_cli").rglob("*.py"))
-    return frozenset(path.as_posix() for path in paths if len(path.parts) > 1 and not path.name.startswith("__"))
+def modules(checkout: Checkout) -> set[str]:
+    """Return the paths below bert_cli/, without commands and __init__.py."""
+    paths = (path.relative_to(checkout.root / "bert_cli") for path in checkout.modules.values())
+    return {path.as_posix() for path in paths if len(path.parts) > 1 and not path.name.startswith("__")}
 
 
-def files_of_tests() -> set[str]:
-    """Return the paths below tests/ of all tests in rooms; other tests are about the repository."""
-    paths = (path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py"))
-    return {path.as_posix() for path in paths if len(path.parts) > 1 and path.parts[0] not in OWN_ROOMS}
+def files_of_tests(checkout: Checkout) -> list[str]:
+    """Return the paths below tests/ for tests in rooms; other tests are about the repository."""
+    paths = (path.removeprefix("tests/") for path in checkout.paths("tests/**/test_*.py"))
+    return [path for path in paths if "/" in path and path.split("/")[0] not in OWN_ROOMS]
 
 
-def module_of(test: str) -> str | None:
+def module_of(test: str, known_modules: set[str]) -> str | None:
     """Return the module that a test belongs to, with the longest matching name, or None.
 
     test_a_b.py belongs to a_b.py if it exists, otherwise to a.py.
@@ -93,28 +93,38 @@ def module_of(test: str) -> str | None:
     folder, _, name = test.rpartition("/")
     words = name.removeprefix("test_").removesuffix(".py").split("_")
     names = (f"{folder}/{'_'.join(words[:end])}.py" for end in range(len(words), 0, -1))
-    return next((name for name in names if name in modules()), None)
+    return next((name for name in names if name in known_modules), None)
 
 
-def test_every_test_belongs_to_a_module():
-    assert [test for test in sorted(files_of_tests()) if module_of(test) is None] == []
+def lost_tests(checkout: Checkout) -> Iterator[str]:
+    """Yield tests with a path that leads to no module."""
+    all_modules = modules(checkout)
+    for test in files_of_tests(checkout):
+        if module_of(test, all_modules) is None:
+            yield f"tests/{test}:1: no module has this path: give the test its module's path and name"
 
 
-def test_every_module_has_a_test_or_is_listed():
-    tested = {module_of(test) for test in files_of_tests()}
-    assert sorted(modules() - tested - set(TESTED_END_TO_END)) == []
+def untested_modules(checkout: Checkout) -> Iterator[str]:
+    """Yield modules that have no test and are not listed."""
+    all_modules = modules(checkout)
+    tested = {module_of(test, all_modules) for test in files_of_tests(checkout)}
+    for module in sorted(all_modules - tested - set(TESTED_END_TO_END)):
+        test = f"tests/{module.rpartition('/')[0]}/test_{module.rpartition('/')[2]}"
+        yield f"bert_cli/{module}:1: no test: add {test}, or the module to TESTED_END_TO_END in {LIST}"
 
 
-def test_listed_modules_exist_and_have_no_test():
-    assert sorted(set(TESTED_END_TO_END) - modules()) == []
-    assert sorted(set(TESTED_END_TO_END) & {module_of(test) for test in files_of_tests()}) == []
+def stale_entries(checkout: Checkout) -> Iterator[str]:
+    """Yield entries in TESTED_END_TO_END of modules that are gone or have a test, or of files that are gone."""
+    all_modules = modules(checkout)
+    tests = {module_of(test, all_modules): test for test in files_of_tests(checkout)}
+    for module, file in TESTED_END_TO_END.items():
+        place = checkout.place(LIST, f'"{module}"')
+        if module not in all_modules:
+            yield f"{place}: {module} does not exist: remove the entry"
+        elif module in tests:
+            yield f"{place}: {module} has the test tests/{tests[module]}: remove the entry"
+        if not (checkout.root / "tests" / file).is_file():
+            yield f"{place}: tests/{file} does not exist: name the test of {module}"
 
 
-def test_listed_test_files_exist():
-    assert [file for file in sorted(set(TESTED_END_TO_END.values())) if not (ROOT / "tests" / file).is_file()] == []
-
-
-def test_a_topic_belongs_to_the_longest_name():
-    assert module_of("text/test_tokenization_golden.py") == "text/tokenization.py"
-    assert module_of("text/test_tokenizer_json.py") == "text/tokenizer_json.py"
-    assert module_of("text/test_nothing.py") is None
+CHECKS = (lost_tests, untested_modules, stale_entries)

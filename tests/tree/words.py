@@ -4,10 +4,9 @@ docs/glossary.md has the field's terms. A reader who knows BERT should not have 
 """
 
 import re
+from collections.abc import Iterator
 
-import pytest
-
-from tests.readme_blocks import ROOT
+from tests.house_figures import Checkout
 
 # Phrase as a regular expression -> replacement.
 INSTEAD = {
@@ -33,30 +32,22 @@ INSTEAD = {
     r"a blank(?! (line|cell|row|file))": "a space; for [MASK]: a mask",
 }
 _PATTERN = re.compile(rf"\b({'|'.join(INSTEAD)})\b", re.IGNORECASE)
-_FILES = sorted((ROOT / "bert_cli").rglob("*.py")) + sorted((ROOT / "docs").rglob("*.md"))
-_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md", "benchmarks/README.md")]
-_NAMES = [str(path.relative_to(ROOT)) for path in _FILES + _PAGES]
+_FILES = (
+    "bert_cli/**/*.py", "docs/**/*.md", "README.md", "CONTRIBUTING.md", "data/README.md", "benchmarks/README.md",
+)  # fmt: skip
+MOST_LONG_LINES = 0.06  # share of the package's nonblank lines
 
 
-@pytest.mark.parametrize("name", _NAMES)
-def test_old_words_do_not_return(name):
-    text = (ROOT / name).read_text(encoding="utf-8")
-    messages = [
-        f"{name}:{number}: {match[0]!r}; write {_instead(match)}"
-        for number, line in enumerate(text.split("\n"), start=1)
-        for match in _PATTERN.finditer(line)
-    ]
-    assert messages == []
+def old_words(checkout: Checkout) -> Iterator[str]:
+    """Yield the words in INSTEAD."""
+    for path in checkout.paths(*_FILES):
+        text = checkout.text(path)
+        for match in _PATTERN.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {match[0]!r}: write {_instead(match)}"
 
 
-def test_few_lines_are_longer_than_100_columns():
-    """At most 6 % of the package's nonblank lines."""
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "bert_cli").rglob("*.py")]
-    lines = [line for text in texts for line in text.split("\n") if line.strip()]
-    assert sum(len(line) > 100 for line in lines) <= 0.06 * len(lines)
-
-
-def _instead(match: re.Match) -> str:
+def _instead(match: re.Match[str]) -> str:
     return next(
         words
         for pattern, words in INSTEAD.items()
@@ -64,8 +55,18 @@ def _instead(match: re.Match) -> str:
     )
 
 
-def test_the_pattern_finds_the_words_in_texts_and_names():
-    assert [match[0] for match in _PATTERN.finditer("It is told here, so many stand beside those of Anna.")] == [
-        "is told", "so many", "stand", "beside", "those of",
-    ]  # fmt: skip
-    assert not _PATTERN.search("an outstanding standard that offers more, besides the understanding")
+def long_lines(checkout: Checkout) -> Iterator[str]:
+    """Yield the lines longer than 100 columns if the package has too many."""
+    lines = [
+        (f"{checkout.path_of(module)}:{number}", line)
+        for module in checkout.modules
+        for number, line in enumerate(checkout.read(module).split("\n"), 1)
+        if line.strip()
+    ]
+    long = [place for place, line in lines if len(line) > 100]
+    if len(long) > MOST_LONG_LINES * len(lines):
+        share = f"{len(long) / len(lines):.1%} of the lines are, more than {MOST_LONG_LINES:.0%}"
+        yield from (f"{place}: longer than 100 columns, as {share}: wrap it" for place in long)
+
+
+CHECKS = (old_words, long_lines)
