@@ -6,9 +6,10 @@ import pytest
 
 from tests.house_figures import HOUSE, Checkout
 
-# Files that checks of pages, build and requirements read.
+# Files that checks of pages, build, deploy and requirements read.
 COPIED = (
-    "README.md", "CONTRIBUTING.md", "Makefile", "setup.py", ".ci", ".github", "docs", "requirements", "tests/clone.py",
+    "README.md", "CONTRIBUTING.md", "Makefile", "setup.py", ".dockerignore", ".ci", ".github", "deploy", "docs",
+    "requirements", "tests/clone.py",
 )  # fmt: skip
 
 
