@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import sklearn.metrics
 import tensorflow as tf
 
 LAYER_WEIGHTS = {
@@ -85,7 +86,7 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
     probabilities = run_folder(trained).probabilities()
     losses = -np.log(probabilities[np.arange(len(gold)), gold])
     predicted = probabilities.argmax(axis=1)
-    true_positives = ((predicted == 1) & (gold == 1)).sum()
+    f1 = 2 * ((predicted == 1) & (gold == 1)).sum() / (predicted.sum() + gold.sum())
     results = run_folder(trained).eval_results()
     assert results == pytest.approx(
         {
@@ -93,7 +94,11 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
             "eval_loss": losses.mean(),
             "loss": (losses[:8].mean() + losses[8:].mean()) / 2,
             "eval_mcc": np.corrcoef(predicted, gold)[0, 1],
-            "eval_f1": 2 * true_positives / (predicted.sum() + gold.sum()),
+            "eval_f1": f1,
+            "eval_f1_of_1": f1,
+            "eval_macro_f1": sklearn.metrics.f1_score(gold, predicted, average="macro"),
+            "eval_weighted_f1": sklearn.metrics.f1_score(gold, predicted, average="weighted"),
+            "eval_roc_auc": sklearn.metrics.roc_auc_score(gold, probabilities[:, 1]),
             "eval_examples": 11,
             "global_step": 30,
         },

@@ -13,12 +13,12 @@ from tests.readme_blocks import ROOT
 
 PACKAGE = ROOT / "bert_cli"
 # Prints the modules that a program in this directory imports under our directories' names.
-LIBRARIES = """
+LIBRARIES = f"""
 import importlib.util, sys, bert_cli, bert_cli.bert_cli
 for name in ("keras", "onnx", "model", "serve"):
     spec = importlib.util.find_spec(name)
-    print(name, spec is not None and "bert_cli" in str(spec.origin))
-print(bert_cli.__file__, [path for path in sys.path if path.rstrip("/").endswith("bert_cli")])
+    print(name, spec is not None and str(spec.origin).startswith({str(PACKAGE)!r}))
+print(bert_cli.__file__, [path for path in sys.path if path.rstrip("/") == {str(PACKAGE)!r}])
 """
 
 
