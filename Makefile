@@ -17,6 +17,8 @@ TEXTS ?= data/pretraining/corpus.txt
 FEATURES ?= bert_output/features/features.jsonl
 CONFIG ?= data/pretraining/bert_config.json
 DEVICE ?= gpu
+TESTS ?= tests
+MARKS ?= not slow
 PEER_PYTHON ?= $(BIN)/python
 PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
@@ -56,7 +58,7 @@ blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint check-tree format docs test test-all test-pythons quickstart classify pretrain tag squad features convert export \
+.PHONY: help install lint check-tree format docs test test-all messages test-pythons quickstart classify pretrain tag squad features convert export \
   builtin-model benchmark check-gpu lock release clean
 
 help:
@@ -74,6 +76,7 @@ help:
 	@echo "make install      set up .venv with the commands; PYTHON= chooses its Python, $(RANGE)"
 	@echo "make test         the tests (about 5 minutes); make test-all: slow ones too"
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
+	@echo "make messages     store the messages of the tests in TESTS= anew, in tests/messages/; slow tests too with MARKS="
 	@echo "make lint         report style, types and facts about the tree; make format: mend style"
 	@echo "make check-tree   report facts about the tree alone: prose, pages, imports, lengths, requirements"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
@@ -162,6 +165,9 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	$(PYTEST)
+
+messages: $(VENV)/.installed-dev
+	$(PYTEST) --write-messages -m "$(MARKS)" $(TESTS)
 
 # Each in an environment of its own. The lowest versions have no wheels for the newest Python. `make -k` goes on after a failure.
 INSTALLED = $(foreach name,$(VERSIONS),$(filter $(name),$(call version,python$(name))))

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from tests import isolation
+from tests import isolation, snapshots
 
 OWN_FILES = tempfile.TemporaryDirectory(prefix="bert_cli-tests-")
 # Do this before NumPy, TensorFlow and the package are imported, as they read the environment then.
@@ -31,14 +31,22 @@ TINY = {
 # processes in collection order, so these come first, and the many small files fill the gaps at the
 # end.
 SLOW_ROOMS = ("commands", "runs", "training")
+ALL_TESTS = pytest.StashKey[set[tuple[pathlib.Path, str]]]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-messages", action="store_true", help="store messages of tests, see tests/snapshots.py")
 
 
 def pytest_unconfigure():
     OWN_FILES.cleanup()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Put the files in SLOW_ROOMS first, in this order, without changing the order otherwise."""
+    # List all tests before some are deselected. A single test's name does not load the whole file.
+    if not any("::" in argument for argument in config.args):
+        config.stash[ALL_TESTS] = {(item.path, item.name) for item in items}
 
     def room(item) -> int:
         name = item.path.relative_to(ROOT / "tests").parts[0]
@@ -53,6 +61,19 @@ def pytest_collection_finish():
     They live as long as the process, and each full collection would take a second to visit them.
     """
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Compare a passing test's messages with the stored ones, or store them."""
+    snapshots.forget()
+    result = yield
+    if item.config.option.write_messages:
+        all_tests = item.config.stash.get(ALL_TESTS, None)
+        snapshots.write(item.path, item.name, lambda name: not all_tests or (item.path, name) in all_tests)
+    else:
+        snapshots.compare(item.path, item.name)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -72,6 +93,7 @@ def new_place(tmp_path_factory):
         Function that returns another such place, for `with`.
     """
     base = tmp_path_factory.mktemp("places")
+    snapshots.hide_directories(base.parent, OWN_FILES.name)
     # Commands remove what killed commands left among temporary files, and report that. Do this only
     # after pytest has chosen its own directory, which outlives the process.
     os.environ["TMPDIR"] = tempfile.tempdir = OWN_FILES.name
