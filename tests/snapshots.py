@@ -1,6 +1,6 @@
 """Messages of tests, stored in tests/messages/ as text that a person reads in a diff.
 
-A test passes an error or log lines to `message`, or wraps the call that fails in `raises`. After the
+A test passes an error or log lines to `check_message`, or wraps the call that fails in `raises`. After the
 test, pytest compares all its messages with tests/messages/<path of the test file>.txt. `make messages`
 runs the tests and writes the files instead. The test itself asserts the error's type and place, the
 number or name that it is about, the exit code and the files.
@@ -32,7 +32,7 @@ def hide_directories(pytest_directory: pathlib.Path, temporary_directory: str) -
     HIDDEN.update({rf"{base}/places\d+/\d+/": "", rf"{base}/[\w-]+": "TMP", re.escape(temporary_directory): "TMPDIR"})
 
 
-def message(text: object, *fragments: object) -> None:
+def check_message(text: object, *fragments: object) -> None:
     """Record an error, a line or a log for the comparison after the test.
 
     Args:
@@ -60,7 +60,7 @@ def raises(error: type[BaseException], *fragments: object) -> Iterator[pytest.Ex
     """Record the message of an error that the block must raise, with all `fragments` in it."""
     with pytest.raises(error) as caught:
         yield caught
-    message(caught, *fragments)
+    check_message(caught, *fragments)
 
 
 def _plain(text: str) -> str:

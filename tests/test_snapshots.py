@@ -3,7 +3,7 @@
 import pytest
 
 from tests import snapshots
-from tests.snapshots import compare, message, raises, stored_path, write
+from tests.snapshots import check_message, compare, raises, stored_path, write
 
 FILE = snapshots.TESTS / "text" / "test_a.py"
 
@@ -22,7 +22,7 @@ def run(stored):
     def call(action, test, *texts, **options):
         snapshots.forget()
         for text in texts:
-            message(text)
+            check_message(text)
         try:
             action(FILE, test, **options)
         finally:
@@ -63,13 +63,13 @@ def test_paths_have_no_directories_of_this_run(run, stored, tmp_path, own_place)
 
 
 def test_only_lines_with_all_fragments_are_recorded(run, stored):
-    message("a 1\nb 1\na 2", "a")
-    message(["a 1", "a 2"], "a", 2)
+    check_message("a 1\nb 1\na 2", "a")
+    check_message(["a 1", "a 2"], "a", 2)
     write(FILE, "test_a", keep)
     snapshots.forget()
     assert stored.read_text(encoding="utf-8") == "test_a\n    a 1\n    a 2\n    a 2\n"
     with pytest.raises(AssertionError, match="no line has 'c'"):
-        message("a 1", "c")
+        check_message("a 1", "c")
 
 
 def test_an_error_is_recorded(run, stored):
