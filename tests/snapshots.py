@@ -8,6 +8,7 @@ number or name that it is about, the exit code and the files.
 
 import contextlib
 import difflib
+import itertools
 import pathlib
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +18,13 @@ import pytest
 TESTS = pathlib.Path(__file__).resolve().parent
 MESSAGES = TESTS / "messages"
 # Pattern -> name in the stored text, for values that differ between runs and machines.
-HIDDEN = {re.escape(str(TESTS.parent)): "CHECKOUT", r"\bprocess \d+": "process PID"}
+HIDDEN = {
+    re.escape(str(TESTS.parent)): "CHECKOUT",
+    r"\bprocess \d+": "process PID",
+    r"[\d.]+ [GT]B are free": "N GB are free",
+    r"\b(TensorFlow|Python) \d[\w.]*": r"\1 VERSION",
+}
+# Indented lines per call of `check_message`.
 _recorded: list[str] = []
 
 
@@ -44,15 +51,17 @@ def check_message(text: object, *fragments: object) -> None:
             texts = text.messages
         case pytest.ExceptionInfo():
             texts = [str(text.value)]
-        case str() if fragments:
-            texts = text.splitlines()
+        case str():
+            texts = text.rstrip("\n").split("\n")
         case list():
             texts = text
         case _:
             texts = [str(text)]
     lines = [line for line in texts if all(str(fragment) in line for fragment in fragments)]
     assert lines, f"no line has {', '.join(map(repr, fragments))}: {texts}"
-    _recorded.extend(map(_plain, lines))
+    recorded = "\n".join(map(_plain, lines))
+    if recorded not in _recorded:  # several readers, or the same error twice, have one message
+        _recorded.append(recorded)
 
 
 @contextlib.contextmanager
@@ -97,10 +106,12 @@ def write(test_file: pathlib.Path, test: str, is_current: Callable[[str], bool])
     """
     path = stored_path(test_file)
     stored = {name: text for name, text in read(path).items() if is_current(name)} | {test: "\n".join(_recorded)}
-    text = "".join(f"{name}\n{text}\n" for name, text in sorted(stored.items()) if text)
-    if text:
+    entries = sorted((name, text) for name, text in stored.items() if text)
+    if entries:
+        groups = itertools.groupby(entries, key=lambda entry: entry[1])  # such as a test's parameters
+        lines = (line for text, group in groups for line in [*(name for name, _ in group), text])
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     else:
         path.unlink(missing_ok=True)
 
@@ -111,8 +122,11 @@ def stored_path(test_file: pathlib.Path) -> pathlib.Path:
 
 
 def read(path: pathlib.Path) -> dict[str, str]:
-    """Return the indented messages in a file by test, without any if it is missing."""
+    """Return the indented messages in a file by test, without any if it is missing.
+
+    Tests with the same messages are listed above them.
+    """
     if not path.is_file():
         return {}
-    text = path.read_text(encoding="utf-8")
-    return {name: lines.rstrip("\n") for name, lines in re.findall(r"^(\S.*)\n((?: .*\n)+)", text, re.MULTILINE)}
+    groups = re.findall(r"^((?:\S.*\n)+)((?: .*\n)+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: lines.removesuffix("\n") for names, lines in groups for name in names.removesuffix("\n").split("\n")}

@@ -36,14 +36,16 @@ def keep(name):
 
 
 def test_written_messages_are_compared(run, stored):
-    run(write, "test_b[x]", "two\nlines", "t.csv:2: a\u2028b", is_current=keep)
-    run(write, "test_a", "first", is_current=keep)
+    run(write, "test_b[x]", "t.csv:2: a\u2028b", ValueError("two\nlines"), is_current=keep)
+    run(write, "test_b[y]", "t.csv:2: a\u2028b", ValueError("two\nlines"), is_current=keep)
+    run(write, "test_a", "first", "second\n", "first", is_current=keep)
     assert stored == stored_path(FILE)
-    expected = "test_a\n    first\ntest_b[x]\n    two\n        lines\n    t.csv:2: a\\u2028b\n"
+    expected = "test_a\n    first\n    second\ntest_b[x]\ntest_b[y]\n    t.csv:2: a\\u2028b\n    two\n        lines\n"
     assert stored.read_text(encoding="utf-8") == expected
-    run(compare, "test_b[x]", "two\nlines", "t.csv:2: a\u2028b")
+    for test in ("test_b[x]", "test_b[y]"):
+        run(compare, test, "t.csv:2: a\u2028b", ValueError("two\nlines"))
     run(compare, "test_c")
-    for test, texts in {"test_a": ["second"], "test_b[x]": ["two\nlines"], "test_c": ["new"]}.items():
+    for test, texts in {"test_a": ["first", "third"], "test_b[x]": ["two\nlines"], "test_c": ["new"]}.items():
         with pytest.raises(pytest.fail.Exception, match=r"`make messages`"):
             run(compare, test, *texts)
     assert stored.read_text(encoding="utf-8") == expected
@@ -58,7 +60,8 @@ def test_messages_of_tests_that_are_gone_are_dropped(run, stored):
 
 
 def test_paths_have_no_directories_of_this_run(run, stored, tmp_path, own_place):
-    run(write, "test_a", f"{tmp_path}/t.csv:2: a", f"{own_place}/b, {snapshots.TESTS}/c", is_current=keep)
+    lines = f"{tmp_path}/t.csv:2: a", f"{own_place}/b, {snapshots.TESTS}/c"
+    run(write, "test_a", *lines, is_current=keep)
     assert stored.read_text(encoding="utf-8") == "test_a\n    TMP/t.csv:2: a\n    work/b, CHECKOUT/tests/c\n"
 
 

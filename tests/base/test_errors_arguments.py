@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError, InputTypeError, check_text, name_arguments_in_errors, replace_flag_names
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -34,5 +35,5 @@ def test_errors_in_a_decorated_function_name_arguments():
 
 def test_check_text():
     check_text("a")
-    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found \['a'\]$"):
+    with raises(InputTypeError, "text_b: "):
         check_text(["a"], "text_b")

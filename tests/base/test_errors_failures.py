@@ -10,6 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError, explain_failure, failed_import, is_out_of_memory
 from bert_cli.flags.command import Command
 from bert_cli.settings.tools import DoctorSettings
+from tests.snapshots import check_message
 
 PACKAGES = {
     # Source code of the package's __init__.py -> reason.
@@ -63,7 +64,7 @@ def test_mistakes_in_the_program_are_not_explained():
 
 def test_failures_to_start_threads_or_allocate_memory():
     line = explain_failure(RuntimeError("can't start new thread"), {})
-    assert line == "no more threads can be started; look at the limits of memory and processes (ulimit -v, ulimit -u)"
+    check_message(line)
     exhausted = type("ResourceExhaustedError", (Exception,), {})
     assert is_out_of_memory(MemoryError())
     assert is_out_of_memory(exhausted("OOM when allocating tensor"))

@@ -10,6 +10,7 @@ import pytest
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_not_empty, check_output_files, file_size, is_empty, is_stream
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -24,13 +25,12 @@ def test_output_must_not_be_an_input(read, tmp_path, make):
     output = read if make is None else str(tmp_path / "output.txt")
     if make:
         make(read, output)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{output}: "):
         check_output_files([output], [None, "-", read])
-    assert str(caught.value) == f"{output}: would be written over, but it is read; check --output_file"
 
 
 def test_remote_output_must_not_be_an_input():
-    with pytest.raises(InputError, match=r"^gs://a/b: would be written over"):
+    with raises(InputError, "gs://a/b: "):
         check_output_files(["gs://a/b"], ["gs://a/b"])
 
 
@@ -48,9 +48,8 @@ def test_check_not_empty_names_the_flag(read, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.touch()
     check_not_empty(read, "dev_file")
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{empty}: "):
         check_not_empty(str(empty), "dev_file")
-    assert str(caught.value) == f"{empty}: is empty; check --dev_file"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -74,11 +73,8 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 44044
 def test_git_lfs_pointer_is_refused(tmp_path, name, read):
     path = tmp_path / name
     path.write_text(POINTER)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         read(str(path))
-    assert str(caught.value) == (
-        f"{path}: is a pointer of Git LFS, not the file itself; run `git lfs install` and `git lfs pull` in its folder"
-    )
 
 
 @pytest.mark.parametrize("text", ["", "version", f"a line\n{POINTER}"])
@@ -128,13 +124,11 @@ def test_unreadable_directory_is_not_taken_for_an_empty_one(mode, call, closed, 
     assert closed or "Error" not in output
 
 
-@pytest.mark.parametrize(("flag", "ending"), [("output_dir", "; check --output_dir"), ("", "")])
-def test_a_directory_that_cannot_be_written_is_named_with_its_flag(tmp_path, monkeypatch, flag, ending):
+@pytest.mark.parametrize("flag", ["output_dir", ""])
+def test_a_directory_that_cannot_be_written_is_named_with_its_flag(tmp_path, monkeypatch, flag):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{tmp_path}: "):
         files.check_can_write(str(tmp_path / "new"), flag)
-    assert str(caught.value) == f"{tmp_path}: no permission to write there{ending}"
     (tmp_path / "file").touch()
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{tmp_path / 'file'}: "):
         files.check_can_write(str(tmp_path / "file"), flag)
-    assert str(caught.value) == f"{tmp_path / 'file'}: is a file, a folder is needed{ending}"

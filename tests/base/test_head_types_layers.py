@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parse_layers
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -26,13 +27,13 @@ def test_layers(text, layers):
 
 @pytest.mark.parametrize("text", ["4", "-5", "0:4", "-9:-1", "1-999999999999"])
 def test_missing_layers(text):
-    with pytest.raises(InputError, match=r"there is no layer .*; this model has the layers 0 to 3"):
+    with raises(InputError):
         parse_layers(text, 4)
 
 
 @pytest.mark.parametrize("text", ["", "last", "1,,2", "1.5", "1-", "--1"])
 def test_invalid_values(text):
-    with pytest.raises(InputError, match="is not a layer; give numbers"):
+    with raises(InputError):
         parse_layers(text, 4)
 
 

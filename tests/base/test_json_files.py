@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json, read_json_object, to_json
 from bert_cli.model.config_files import read_config, read_hugging_face_labels, read_module_config
 from bert_cli.text.hugging_face_files import read_tokenizer_json
+from tests.snapshots import check_message, raises
 
 DEEP = "[" * 200_000
 LONG = '{"vocab_size": ' + "1" * 5000 + "}"
@@ -18,18 +19,18 @@ def test_text_and_bytes_give_the_same_value():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("\n{", "f:5: is not JSON: Expecting property name enclosed in double quotes; repair it"),
-        (b"\xff", "f:4: is not UTF-8 (byte 0xff)"),
-        (DEEP, "f:4: cannot be read as JSON: maximum recursion depth exceeded"),
-        (LONG, "f:4: cannot be read as JSON: Exceeds the limit (4300 digits)"),
+        ("\n{", "f:5: "),
+        (b"\xff", "f:4: "),
+        (DEEP, "f:4: "),
+        (LONG, "f:4: "),
     ],
 )
-def test_parse_json_messages(text, message):
+def test_parse_json_messages(text, place):
     with pytest.raises(InputError) as caught:
         parse_json(text, "f", 4, advice="repair it")
-    assert str(caught.value).startswith(message)
+    check_message(caught, place)
     assert "\n" not in str(caught.value)
 
 
@@ -52,7 +53,7 @@ def test_read_json_object_refuses_other_values(tmp_path):
 def test_every_reader_of_json_uses_parse_json(tmp_path, text, read):
     path = tmp_path / "config.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"config\.json:1: cannot be read as JSON"):
+    with raises(InputError, "config.json:1: "):
         read(str(path))
 
 
@@ -67,7 +68,7 @@ def test_malformed_architectures_are_ignored(tmp_path, architectures):
 def test_malformed_added_tokens_are_refused(tmp_path, added):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": added}))
-    with pytest.raises(InputError, match=r"tokenizer\.json: added_tokens.*; correct the file$"):
+    with raises(InputError, "tokenizer.json: "):
         read_tokenizer_json(str(path))
 
 

@@ -20,6 +20,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.settings.data import TextForm
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.snapshots import check_message, raises
 
 
 def test_byte_order_mark_is_dropped_from_files_and_streams(tmp_path):
@@ -35,38 +36,34 @@ def test_decode_keeps_all_characters():
 
 
 @pytest.mark.parametrize(
-    ("data", "noun", "message"),
+    ("data", "noun", "place"),
     [
-        (b"a\nb\xe9\n", "file", "f:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
-        ("a\n".encode("utf-16"), "file", "f:1: is UTF-16, UTF-8 is needed; save it as UTF-8"),
-        (
-            b"a\nb\xe9\n",
-            "text",
-            "f:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
-        ),
-        (gzip.compress(b"a\n", mtime=0), "text", "f: is packed with gzip, which is not read here; unpack it"),
-        ("a\n".encode("utf-16"), "text", "f:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8"),
+        (b"a\nb\xe9\n", "file", "f:2: "),
+        ("a\n".encode("utf-16"), "file", "f:1: "),
+        (b"a\nb\xe9\n", "text", "f:2: "),
+        (gzip.compress(b"a\n", mtime=0), "text", "f: "),
+        ("a\n".encode("utf-16"), "text", "f:1: "),
     ],
 )
-def test_files_and_lines_have_the_same_decoding_errors(data, noun, message):
+def test_files_and_lines_have_the_same_decoding_errors(data, noun, place):
     for read in (lambda: decode(data, "f", noun=noun), lambda: list(decode_lines(io.BytesIO(data), "f", noun=noun))):
         with pytest.raises(InputError) as caught:
             read()
-        assert str(caught.value) == message
+        check_message(caught, place)
 
 
 def test_line_numbers_start_at_first_line():
-    with pytest.raises(InputError, match=r"^f:12: is not UTF-8 \(byte 0xff\)"):
+    with raises(InputError, "f:12: "):
         decode(b"a\nb\n\xff\n", "f", first_line=10)
     # A byte-order mark is recognized in line 1 only.
-    with pytest.raises(InputError, match=r"^f:10: is not UTF-8 \(byte 0xff\)"):
+    with raises(InputError, "f:10: "):
         decode(b"\xff\xfe", "f", first_line=10)
 
 
 def test_nul_is_refused_in_files(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a\nb\0\n")
-    with pytest.raises(InputError, match=r"text\.txt:2: holds a NUL character"):
+    with raises(InputError, "text.txt:2: "):
         read_text(str(path))
 
 
@@ -125,7 +122,7 @@ def test_reading_an_endless_line_stops_soon_after_the_limit():
             return len(buffer)
 
     source = Endless()
-    with pytest.raises(InputError, match=r"^f:1: is a line of more than 10 MB"):
+    with raises(InputError, "f:1: "):
         list(decode_lines(io.BufferedReader(source), "f"))
     assert source.num_bytes < 1.1 * lines.LONGEST_LINE
 
@@ -186,7 +183,7 @@ def test_encoding_error_does_not_quote_codecs():
 def test_read_encoding():
     assert [read_encoding(name) for name in ("latin-1", "UTF-16")] == ["latin-1", "UTF-16"]
     for name in ("latin-99", "base64", "rot13", "a\0b"):
-        with pytest.raises(InputError, match="is not an encoding that Python knows, such as utf-8, latin-1, cp1252 or"):
+        with raises(InputError):
             read_encoding(name)
 
 
@@ -221,7 +218,7 @@ def test_every_reader_splits_lines_at_carriage_returns(tmp_path, caplog, encodin
     blocks = list(text.read_blocks([str(path)], encoding=encoding))
     assert "".join(map(text.decode_block, blocks)) == "größer\tO\nzwei\tO\n"
     # Five readers of one file are one line in the log.
-    assert caplog.messages == [f"{path}: its lines end in carriage returns (CR); they are read as lines"]
+    check_message(caplog)
 
 
 @pytest.mark.parametrize("content", [b"one\r", b"a\rb\n", b"a\r\nb\r\n", b'"' + b"x" * 9000 + b'\ry"\n' + b"z\n"])
@@ -236,7 +233,7 @@ def test_carriage_returns_within_lines_stay(tmp_path, content):
     [(b"caf\xe9", "latin-1"), (b"it\x92s", "cp1252"), (b"caf\xe9 it\x92s", "cp1252"), (b"\x80 5", "cp1252")],
 )  # fmt: skip
 def test_proposed_encoding_maps_all_bytes_to_letters(line, encoding):
-    with pytest.raises(InputError, match=f"give its encoding, as in --encoding={encoding}, or save"):
+    with raises(InputError, f"--encoding={encoding}"):
         decode(line, "f", noun=lines.TEXT)
 
 
@@ -267,7 +264,7 @@ def test_damaged_utf8_gets_no_encoding(tmp_path):
         path.write_bytes(data)
         line = data.count(b"\n")
         for read in (lambda: read_text(str(path), "utf-8"), lambda: list(text.read_blocks([str(path)]))):
-            with pytest.raises(InputError, match=rf"a\.txt:{line}: is not UTF-8 .*, but the rest is; correct this"):
+            with raises(InputError, f"a.txt:{line}: "):
                 read()
         with (
             open_lines(str(path), "utf-8") as opened,
@@ -280,9 +277,9 @@ def test_damaged_utf8_gets_no_encoding(tmp_path):
 def test_the_proposed_utf16_has_the_right_byte_order(tmp_path, encoding):
     path = tmp_path / "a.csv"
     path.write_bytes("text,label\nfine,1\n".encode(encoding))
-    with pytest.raises(InputError, match=f"give --encoding={encoding} if it is UTF-16"):
+    with raises(InputError, f"--encoding={encoding}"):
         list(open_table(str(path), "train_file").rows())
-    with pytest.raises(InputError, match=f"give --encoding={encoding} if it is UTF-16"):
+    with raises(InputError, f"--encoding={encoding}"):
         read_text(str(path), "utf-8")
 
 
@@ -339,5 +336,5 @@ def test_an_endless_line_of_a_pipe_is_refused_before_its_end(pipe, monkeypatch):
     write(b"short\n" + b"x" * 100)
     bounded = bounded_lines(lines, "standard input")
     assert next(bounded) == b"short\n"
-    with pytest.raises(InputError, match=r"standard input:2: is a line of more than"):
+    with raises(InputError, "standard input:2: "):
         next(bounded)

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.recoding import as_utf8, has_only_carriage_returns, read_encoding, with_line_feeds
+from tests.snapshots import raises
 
 
 def recode(data: bytes, encoding: str) -> bytes:
@@ -15,7 +16,7 @@ def recode(data: bytes, encoding: str) -> bytes:
 def test_unknown_encodings_are_refused():
     assert read_encoding("latin-1") == "latin-1"
     for name in ("no-such", "base64"):
-        with pytest.raises(InputError, match=rf"^--encoding={name}: is not an encoding that Python knows"):
+        with raises(InputError, f"--encoding={name}: "):
             read_encoding(name)
 
 
@@ -30,15 +31,15 @@ def test_a_utf8_file_is_returned_itself():
 
 
 @pytest.mark.parametrize(
-    ("data", "encoding", "message"),
+    ("data", "encoding", "place"),
     [
-        (b"ab\ncd\xff", "ascii", r"^a\.txt:2: is not ascii \(byte 0xff\); give another --encoding"),
-        ("Iraq’s ê café Í".encode(), "cp1252", r"^a\.txt:1: is not cp1252 \(byte 0x8d\), but UTF-8; leave out --enc"),
-        (b"a\x00b\x00", "utf-16", r"^a\.txt:1: is not utf-16 \(no byte-order mark at the beginning\)"),
+        (b"ab\ncd\xff", "ascii", "a.txt:2: "),
+        ("Iraq’s ê café Í".encode(), "cp1252", "a.txt:1: "),
+        (b"a\x00b\x00", "utf-16", "a.txt:1: "),
     ],
 )
-def test_wrong_bytes_are_reported_with_their_line(data, encoding, message):
-    with pytest.raises(InputError, match=message):
+def test_wrong_bytes_are_reported_with_their_line(data, encoding, place):
+    with raises(InputError, place):
         recode(data, encoding)
 
 

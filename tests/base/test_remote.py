@@ -16,6 +16,7 @@ from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_j
 from bert_cli.corpus.text import find_inputs, read_blocks
 from bert_cli.examples.tables import read_rows
 from bert_cli.records.tfrecord import RecordIndex, pack_records, read_records
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -49,9 +50,9 @@ def test_finding_and_removing(ram):
         files.remove(path)
         files.remove(path)
     assert files.list_directory(ram) == files.list_directory(f"{ram}/none") == []
-    with pytest.raises(InputError, match=r"none\.txt: no such file; check --input_file"):
+    with raises(InputError, "none.txt: "):
         files.check_readable(f"{ram}/none.txt", "input_file")
-    with pytest.raises(InputError, match=r"none\.txt: cannot be reached"):
+    with raises(InputError, "none.txt: "):
         files.read_bytes(f"{ram}/none.txt")
 
 
@@ -135,44 +136,23 @@ def test_remote_weights_in_every_format(ram, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("url", "message"),
+    "url",
     [
-        (
-            "https://example.org/bert/uncased.zip",
-            "`curl -L -O https://example.org/bert/uncased.zip` and `unzip uncased.zip`",
-        ),
-        (
-            "http://example.org/encoder.tar.gz",
-            "`curl -L -O http://example.org/encoder.tar.gz` and `tar -xzf encoder.tar.gz`",
-        ),
-        ("https://example.org/train.tsv", "`curl -L -O https://example.org/train.tsv`, and give train.tsv"),
-        (
-            "https://huggingface.co/a/b",
-            "`git lfs install` and `git clone https://huggingface.co/a/b`, and give the folder b",
-        ),
-        (
-            "https://tfhub.dev/a/bert/4",
-            "`curl -L -o module.tar.gz 'https://tfhub.dev/a/bert/4?tf-hub-format=compressed'` and "
-            "`mkdir module && tar -xzf module.tar.gz -C module`, and give --hub_module=module",
-        ),
-        ("https://example.org/CoLA.zip/train.tsv", "`curl -L -O https://example.org/CoLA.zip` and `unzip CoLA.zip`"),
+        "https://example.org/bert/uncased.zip",
+        "http://example.org/encoder.tar.gz",
+        "https://example.org/train.tsv",
+        "https://huggingface.co/a/b",
+        "https://tfhub.dev/a/bert/4",
+        "https://example.org/CoLA.zip/train.tsv",
     ],
 )
-def test_web_address_is_refused_with_download_command(url, message):
-    with pytest.raises(InputError) as caught:
+def test_web_address_is_refused_with_download_command(url):
+    with raises(InputError, f"{url}: "):
         gfile(url)
-    assert str(caught.value) == f"{url}: is a web address, and nothing is downloaded by itself; download it with " + (
-        message if "give" in message else f"{message}, and give the unpacked folder"
-    )
 
 
 def test_unsupported_file_system(ram):
     _check_scheme.cache_clear()
     for ask in (files.exists, files.is_directory, files.list_directory, files.read_bytes, files.open_binary):
-        with pytest.raises(InputError) as caught:
+        with raises(InputError, "nosuch://: "):
             ask("nosuch://bucket/file")
-        assert str(caught.value).startswith("nosuch://: TensorFlow 2.")
-        assert "has no such file system here (gs://, ram:// are there); `pip install tensorflow-io`" in str(
-            caught.value
-        )
-        assert str(caught.value).endswith(", or mount it")

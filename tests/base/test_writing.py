@@ -9,6 +9,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_paths, atomic_write, staging_folder
+from tests.snapshots import raises
 
 
 def test_file_appears_when_the_block_ends(tmp_path):
@@ -75,8 +76,6 @@ def test_full_disk_message_counts_the_extra_folder(tmp_path):
                     file.write(b"0" * size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(
-        InputError, match=r"^.*d\.tfrecord: cannot be written: No space .*: more than 2\.50 MB are needed"
-    ):
+    with raises(InputError):
         write()
     assert list(tmp_path.iterdir()) == []

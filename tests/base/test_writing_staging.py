@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import publish_file, publish_folder, staging_folder
+from tests.snapshots import raises
 
 
 def test_staging_folder_is_next_to_a_missing_folder(tmp_path):
@@ -22,7 +23,7 @@ def test_publish_file_makes_the_target_directory(tmp_path):
     assert (tmp_path / "a" / "b").read_text() == "new"
     (tmp_path / "folder").mkdir()
     (tmp_path / "staged").write_text("newer")
-    with pytest.raises(InputError, match="folder: cannot be written: Is a directory"):
+    with raises(InputError, "folder: "):
         publish_file(str(tmp_path / "staged"), str(tmp_path / "folder"))
 
 
@@ -62,9 +63,8 @@ def test_full_disk_in_a_staging_folder(tmp_path):
                 file.write(b"0" * 1_500_000)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{tmp_path}: "):
         write()
-    assert str(caught.value).startswith(f"{tmp_path}: cannot be written: No space left on device: more than ")
     assert list(tmp_path.iterdir()) == []
 
 
