@@ -25,13 +25,13 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import parse_layers
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.formats import is_table
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.inference.rows import start_loading
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.predicting.vectors import VectorChoice, open_vector_model
+from bert_cli.reading.formats import is_table
 from bert_cli.runs.extraction.lines import plan, write_features
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model

@@ -21,11 +21,11 @@ from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
-from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.encoded_text import masked_text
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
+from bert_cli.reading.formats import refuse_table
 from bert_cli.runs.loading.checkpoints import builtin_message, to_use
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records

@@ -27,8 +27,8 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
+from bert_cli.reading.formats import is_table
 from bert_cli.runs.loading.completion import complete
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags

@@ -23,11 +23,11 @@ from bert_cli.base.log import LOG
 from bert_cli.base.recoding import log_carriage_returns
 from bert_cli.examples.squad.reading import read_questions
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
+from bert_cli.reading.probe import open_table
 from bert_cli.runs.tasks.classification.data import ClassificationData, DataReader, problem_type_from_flags
 from bert_cli.runs.tasks.tagging_files import read_split
 from bert_cli.settings.classification import ClassifySettings

@@ -24,7 +24,6 @@ from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files import bio_tags
 from bert_cli.examples.token_files.reading import read_token_file
@@ -32,6 +31,7 @@ from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction
+from bert_cli.reading.probe import open_table
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.runs.engine.shards import LISTING, ShardPlan

@@ -5,10 +5,10 @@ from typing import Any
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_texts
-from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
 from bert_cli.predicting.classifier import TextClassifier
+from bert_cli.reading.probe import TableFile
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import make_split
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.table_files.probe import open_table
-from bert_cli.examples.table_files.rows import refuse_rows
 from bert_cli.examples.user_tables import UserRow, UserTable, read_user_table
+from bert_cli.reading.probe import open_table
+from bert_cli.reading.rows import refuse_rows
 from bert_cli.settings.data import PLAIN, TextForm
 
 AUTO = "auto"

@@ -19,7 +19,6 @@ from bert_cli.base.log import LOG
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.task_checks import (
     check_first_row,
     check_labels,
@@ -28,6 +27,7 @@ from bert_cli.examples.task_checks import (
     is_data_by_label,
 )
 from bert_cli.problem_types.columns import LabelCells
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import PLAIN, TextForm
 
 

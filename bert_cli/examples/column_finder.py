@@ -8,10 +8,10 @@ from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import join_names
 from bert_cli.examples.labels.answers import ANSWER, are_answers
-from bert_cli.examples.table_files import column_names
-from bert_cli.examples.table_files.column_names import normalize_name
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import find_column
+from bert_cli.reading import column_names
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns, TrainedColumns
 
 

@@ -1,8 +1,8 @@
 """Reader for the texts in a table, without labels."""
 
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.examples.user_tables import read_user_table
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import NOT_TRAINED, Columns, TextForm, TrainedColumns
 
 

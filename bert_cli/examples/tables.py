@@ -12,11 +12,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.base.lines import open_lines, refuse_nul
 from bert_cli.base.recoding import UTF_8
-from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
-from bert_cli.examples.table_files.delimited import find_separator_name, read_tab_rows
-from bert_cli.examples.table_files.open_quotes import MultiLineRows
-from bert_cli.examples.table_files.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.examples.table_files.rows import Row, refuse_rows, skip_blank_lines
+from bert_cli.reading.column_names import LABEL_COLUMN_NAMES
+from bert_cli.reading.delimited import find_separator_name, read_tab_rows
+from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
+from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
 
 

@@ -9,9 +9,9 @@ from bert_cli.base.log import LOG
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, GlueTask
 from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_about_few_rows
-from bert_cli.examples.table_files.formats import is_tab_separated
-from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, skip_advice
+from bert_cli.reading.formats import is_tab_separated
+from bert_cli.reading.rows import Row, refuse_rows
 
 _MIN_EQUAL_LABELS = 10  # rows with the first row's label
 

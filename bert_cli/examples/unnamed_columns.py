@@ -8,9 +8,9 @@ from typing import NoReturn
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.column_names import USUAL_NAMES, normalize_name
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, find_header_reason, has_column_numbers, is_sentence_like
+from bert_cli.reading.column_names import USUAL_NAMES, normalize_name
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 _MAX_LABELS = 20

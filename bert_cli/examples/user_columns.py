@@ -8,11 +8,11 @@ from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
 from bert_cli.examples.labels.answers import is_accepted
-from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, normalize_name
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, find_header_reason
 from bert_cli.examples.unnamed_columns import guess_columns, refuse_unclear_header
+from bert_cli.reading.column_names import TEXT_NAMES, has_usual_names, normalize_name
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 SAMPLE = 1000  # rows used to detect a header and the columns

@@ -17,10 +17,10 @@ from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.answers import Answers, are_answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import DecimalList, Row
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
 from bert_cli.problem_types.columns import LabelCells, soft_labels_error
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.rows import DecimalList, Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 

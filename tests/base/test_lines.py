@@ -14,10 +14,10 @@ from bert_cli.base.lines import ArrivingLines, bounded_lines, decode, decode_lin
 from bert_cli.base.recoding import as_utf8, read_encoding
 from bert_cli.corpus import text
 from bert_cli.examples import tables
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import read_token_file
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import TextForm
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.snapshots import check_message, raises

@@ -12,9 +12,9 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.splitting import split_dev
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns, HeldOut
 
 ENDINGS = ("a", "b", "c")

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 NO_COLUMNS = Columns()

@@ -5,7 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
 from bert_cli.examples.glue import TASKS
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.reading.rows import Row
 
 
 def write(folder, name: str, *lines: str) -> str:

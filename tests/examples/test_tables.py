@@ -6,8 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
+from bert_cli.reading.rows import Row
 
 
 def write(folder, data: bytes | str) -> str:

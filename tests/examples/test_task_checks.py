@@ -4,8 +4,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.task_checks import check_labels, check_numbers, check_text_column, is_data_by_label
+from bert_cli.reading.rows import Row
 
 LAYOUT = FileLayout("train.tsv", "text, label", 2, False, "train", label=1, aliases={"pos": "1"})
 

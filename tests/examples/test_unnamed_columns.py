@@ -5,10 +5,10 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.delimited import Delimited
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.user_columns import ColumnIndices, find_columns
+from bert_cli.reading.delimited import Delimited
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns, TrainedColumns
 
 TABLE = TableFile("a.csv", Delimited(","))

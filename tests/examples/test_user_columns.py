@@ -5,11 +5,11 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.delimited import Delimited
-from bert_cli.examples.table_files.json_tables import JsonTable
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.user_columns import ColumnIndices, find_columns
+from bert_cli.reading.delimited import Delimited
+from bert_cli.reading.json_tables import JsonTable
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 

@@ -6,9 +6,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.label_names import find_label_names
 from bert_cli.examples.labels.reading import FileRole, read_labels
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.user_tables import make_examples, read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
 
 

@@ -14,8 +14,8 @@ from tests.house_figures import ENTRIES, MAX_METHODS, Checkout, imports, lines_o
 
 # Rooms that every room may import.
 GROUND = {"base", "runtime", "package"}
-DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
-DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.table_files", "examples.token_files"}
+DATA = {"problem_types", "flags", "settings", "text", "reading", "examples", "features", "records"}
+DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.token_files"}
 ANSWERS = {"metrics", "outputs.answers", "outputs", "outputs.vectors"}
 # Room -> rooms that it imports, except the ground; a room only imports rooms above it. model and
 # training do not know text and tasks. outputs knows features (windows, positions), but never the
@@ -31,12 +31,12 @@ model: tf_internals
 onnx: model
 settings: problem_types flags
 text:
+reading: settings
 examples.labels: problem_types
-examples.table_files: settings
-examples: problem_types settings text examples.labels examples.table_files
-examples.annotations: settings text examples.labels examples.table_files examples
-examples.squad: settings text examples.table_files
-examples.token_files: settings examples.labels examples.table_files examples
+examples: problem_types settings text reading examples.labels
+examples.annotations: settings text reading examples.labels examples
+examples.squad: settings text reading
+examples.token_files: settings reading examples.labels examples
 features: problem_types text examples examples.squad
 records:
 corpus: settings text features records
@@ -58,38 +58,39 @@ predicting: metrics problem_types flags model settings text examples examples.sq
     heads outputs.answers outputs.vectors inference runs.loading
 runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
     training outputs inference runs.run_directory runs.loading
-runs.preparation: problem_types settings text examples.labels examples.table_files examples
-    records corpus outputs runs.loading
-runs.tasks: metrics problem_types flags model settings text examples.labels examples.table_files
-    examples examples.annotations examples.squad examples.token_files features records corpus
-    weights heads training.optimizers outputs.answers outputs inference runs.run_directory
-    runs.loading predicting runs.engine runs.preparation
-runs.tasks.classification: metrics problem_types flags settings text examples.labels
-    examples.table_files examples features weights heads outputs inference runs.run_directory
-    runs.loading predicting runs.engine runs.tasks
-runs.extraction: flags model settings text examples.table_files examples features outputs
-    outputs.vectors report runs.loading predicting runs.engine
-runs.callbacks: metrics settings weights training.optimizers training outputs inference runs.run_directory
+runs.preparation: problem_types settings text reading examples.labels examples records corpus
+    outputs runs.loading
+runs.tasks: metrics problem_types flags model settings text reading examples.labels examples
+    examples.annotations examples.squad examples.token_files features records corpus weights heads
+    training.optimizers outputs.answers outputs inference runs.run_directory runs.loading predicting
+    runs.engine runs.preparation
+runs.tasks.classification: metrics problem_types flags settings text reading examples.labels
+    examples features weights heads outputs inference runs.run_directory runs.loading predicting
+    runs.engine runs.tasks
+runs.extraction: flags model settings text reading examples features outputs outputs.vectors report
+    runs.loading predicting runs.engine
+runs.callbacks: metrics settings weights training.optimizers training outputs inference
+    runs.run_directory
 runs.sweep: flags settings examples weights outputs runs.run_directory runs.loading runs.tasks
     runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
-    inference runs.run_directory runs.loading runs.engine runs.tasks runs.sweep runs.callbacks
-exports: problem_types flags model onnx settings text examples features weights.formats weights heads
-    runs.loading
-api.inputs: problem_types settings examples.table_files runs.loading
+    inference runs.run_directory runs.loading runs.engine runs.tasks runs.callbacks runs.sweep
+exports: problem_types flags model onnx settings text examples features weights.formats weights
+    heads runs.loading
+api.inputs: problem_types settings reading runs.loading
 api.results: problem_types flags outputs outputs.vectors report api.inputs
-api: problem_types flags model settings text examples.table_files examples examples.squad
-    examples.token_files features weights heads outputs.answers outputs.vectors inference
-    runs.run_directory runs.loading predicting runs.tasks runs.tasks.classification runs.extraction
-    runs.callbacks runs exports api.inputs api.results
+api: problem_types flags model settings text reading examples examples.squad examples.token_files
+    features weights heads outputs.answers outputs.vectors inference runs.run_directory runs.loading
+    predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
+    api.inputs api.results
 serving: flags settings examples.squad features weights outputs.answers runs.loading predicting
 keras: tf_internals model settings text features weights runs.loading exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
-commands: flags model settings text examples.table_files examples features corpus weights training
-    outputs outputs.vectors report inference runs.run_directory runs.loading predicting
-    runs.preparation runs.tasks runs.tasks.classification runs.extraction runs exports serving
+commands: flags model settings text reading examples features corpus weights training outputs
+    outputs.vectors report inference runs.run_directory runs.loading predicting runs.preparation
+    runs.tasks runs.tasks.classification runs.extraction runs exports serving
 package:
 """
 ARROWS = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
 from bert_cli.base.formats import list_some, quote
-from bert_cli.examples.table_files.column_names import PAIRS, TEXT_NAMES, normalize_name
+from bert_cli.reading.column_names import PAIRS, TEXT_NAMES, normalize_name
 from bert_cli.settings.data import read_columns
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from bert_cli.api.inputs.frames import as_table
 from bert_cli.api.inputs.label_rows import is_flags
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.frames import Frame, format_scalar
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.problem_types.columns import soft_labels_error
+from bert_cli.reading.frames import Frame, format_scalar
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.rows import Row
 
 # A path, a pandas.DataFrame, or a list of dicts or tuples: (text, label) or (text, text_b, label).
 Data = Any

@@ -33,8 +33,8 @@ from bert_cli.examples.annotations.record_formats import (
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.labels.answers import ANSWER
-from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
+from bert_cli.reading.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.settings.tagging import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
 

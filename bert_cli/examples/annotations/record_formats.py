@@ -17,13 +17,13 @@ from bert_cli.examples.annotations.dataturks import DATATURKS
 from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
-from bert_cli.examples.table_files.json_values import (
+from bert_cli.examples.tagging import WORDS
+from bert_cli.reading.json_values import (
     JsonRecord,
     iterate_array,
     iterate_member,
     read_values,
 )
-from bert_cli.examples.tagging import WORDS
 
 TITLES = {
     LABEL_STUDIO: "Label Studio",

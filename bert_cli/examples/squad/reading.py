@@ -15,7 +15,7 @@ from bert_cli.base.json_files import expect, expect_member, parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
-from bert_cli.examples.table_files.json_values import read_values
+from bert_cli.reading.json_values import read_values
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '

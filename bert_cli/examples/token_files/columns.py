@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences, warn_about_one_sentence
+from bert_cli.reading.rows import Row, refuse_rows
 
 # CoNLL-2003 writes this line between documents; it looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"

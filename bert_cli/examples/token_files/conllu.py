@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.layout import Layout, split_sentences
+from bert_cli.reading.rows import Row
 
 # CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
 _NO_WORD = re.compile(r"([0-9]{1,9})(-|\.)([0-9]{1,9})")

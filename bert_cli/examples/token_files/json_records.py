@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeGuard
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject, to_json
-from bert_cli.examples.table_files.column_names import normalize_name
-from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import SKIP_ADVICE, find_tag_name, log_unlabeled, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.json_values import JsonRecord, iterate_array, read_values
 
 _ROWS = ("data", "rows", "train", "validation", "test")
 # These documented names take precedence over other usual names.

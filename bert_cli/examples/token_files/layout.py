@@ -10,10 +10,10 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.column_names import normalize_name
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import detect_notation
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.rows import Row
 
 # Usual names of columns, as column_names.normalize_name returns them.
 WORD_NAMES = frozenset(("word", "words", "token", "tokens", "form", "forms", "surface", "surface_form"))

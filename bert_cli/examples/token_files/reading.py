@@ -2,9 +2,6 @@
 
 from bert_cli.base.json_files import JsonObject, parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.examples.table_files.column_names import normalize_name
-from bert_cli.examples.table_files.json_values import is_json_name, looks_like_json
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import TABLE, WORDS, TaggingFile
 from bert_cli.examples.token_files.columns import read_columns, split_columns
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
@@ -12,6 +9,9 @@ from bert_cli.examples.token_files.json_records import has_token_records, has_to
 from bert_cli.examples.token_files.layout import TAG_NAMES, has_tag_column
 from bert_cli.examples.token_files.tables import find_table, is_binary_table, read_table
 from bert_cli.examples.token_files.webanno import has_annotations, is_webanno, read_webanno
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.json_values import is_json_name, looks_like_json
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import TextForm
 
 

@@ -15,18 +15,18 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.labels.written_lists import parse_list
-from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited
-from bert_cli.examples.table_files.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
-from bert_cli.examples.table_files.frames import Frame
-from bert_cli.examples.table_files.json_values import JsonRecord
-from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.quoting import TAB, read_quoted_rows
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, make_examples, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, make_file
 from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences
+from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited
+from bert_cli.reading.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
+from bert_cli.reading.frames import Frame
+from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.probe import TableFile
+from bert_cli.reading.quoting import TAB, read_quoted_rows
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
 
 _HEAD = 200  # lines used to detect the delimiter

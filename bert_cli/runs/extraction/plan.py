@@ -18,7 +18,6 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import as_utf8, with_line_feeds
-from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.flags.option import flag_values
@@ -27,6 +26,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import check_format, partial_name
 from bert_cli.outputs.vectors.rows import VectorFormat
+from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine.shards import ShardPlan
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown

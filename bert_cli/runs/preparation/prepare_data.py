@@ -25,10 +25,10 @@ from bert_cli.examples.labels.lists import split_label_names
 from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_markers
 from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
-from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
 from bert_cli.examples.user_tables import join_text
 from bert_cli.problem_types.columns import Cell
+from bert_cli.reading.probe import TableFile, open_table
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
 

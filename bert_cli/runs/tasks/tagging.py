@@ -13,7 +13,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import TextLine, make_text_example
@@ -29,6 +28,7 @@ from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.reading.formats import is_table
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.run_directory.manifest import digest

@@ -9,9 +9,9 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.answers import are_answers
 from bert_cli.examples.labels.reading import FileRole, read_labels
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
 
 TRAIN, DEV, TEST = FileRole(True, False, False), FileRole(False, False, False), FileRole(False, True, False)

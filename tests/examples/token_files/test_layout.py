@@ -2,9 +2,9 @@
 
 import pytest
 
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, split_sentences
+from bert_cli.reading.rows import Row
 from tests.examples.token_files.files import error_of
 
 

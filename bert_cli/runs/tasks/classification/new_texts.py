@@ -12,7 +12,6 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
@@ -20,6 +19,7 @@ from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.explanation import text_record
+from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders

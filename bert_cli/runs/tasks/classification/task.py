@@ -13,13 +13,13 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
 from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.parts import Predictions
+from bert_cli.reading.probe import TableFile
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.rows import Row, refuse_rows, skip_blank_lines
+from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
 
 
 @pytest.mark.parametrize(("column", "expected"), [(0, "a"), (1, "b"), (-1, "b"), (2, ""), (-3, ""), (None, "")])

@@ -3,8 +3,8 @@
 import openpyxl
 import pytest
 
-from bert_cli.examples.table_files.merged_cells import fill_merged_cells
-from bert_cli.examples.table_files.probe import open_table
+from bert_cli.reading.merged_cells import fill_merged_cells
+from bert_cli.reading.probe import open_table
 
 
 @pytest.fixture

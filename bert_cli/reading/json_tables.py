@@ -14,8 +14,8 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
-from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, iterate_member, read_values
-from bert_cli.examples.table_files.rows import Row, make_list_cell
+from bert_cli.reading.json_values import JsonRecord, iterate_array, iterate_member, read_values
+from bert_cli.reading.rows import Row, make_list_cell
 
 Lines = AbstractContextManager[Iterator[str]]
 _MAX_COLUMNS = 1000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bert_cli.examples.table_files.delimited import Delimited, find_delimited
-from bert_cli.examples.table_files.formats import CSV, TEXTS, TSV
+from bert_cli.reading.delimited import Delimited, find_delimited
+from bert_cli.reading.formats import CSV, TEXTS, TSV
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples import tables
-from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.user_tables import read_user_table
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import CSV_QUOTES, Columns, TextForm
 
 TEXTS = ["A fine film", "Far too long", "I loved it", "I hated it", "Great acting", "Silly script", "A joy", "A bore"]

@@ -18,9 +18,9 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.formats import PARQUET
-from bert_cli.examples.table_files.merged_cells import MergedRange, fill_merged_cells
-from bert_cli.examples.table_files.rows import Row, make_list_cell
+from bert_cli.reading.formats import PARQUET
+from bert_cli.reading.merged_cells import MergedRange, fill_merged_cells
+from bert_cli.reading.rows import Row, make_list_cell
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DIGITS = 15  # a sheet's significant digits

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.column_names import has_usual_names
-from bert_cli.examples.table_files.formats import CSV
-from bert_cli.examples.table_files.open_quotes import MultiLineRows
-from bert_cli.examples.table_files.quoting import TAB, LiteralRows, read_quoted_rows
-from bert_cli.examples.table_files.rows import Row, refuse_rows
+from bert_cli.reading.column_names import has_usual_names
+from bert_cli.reading.formats import CSV
+from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.quoting import TAB, LiteralRows, read_quoted_rows
+from bert_cli.reading.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", TAB: "tab", "|": "vertical bar"}

@@ -6,10 +6,10 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.delimited import Delimited
-from bert_cli.examples.table_files.formats import is_table
-from bert_cli.examples.table_files.probe import TableFile, open_table
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.reading.delimited import Delimited
+from bert_cli.reading.formats import is_table
+from bert_cli.reading.probe import TableFile, open_table
+from bert_cli.reading.rows import Row
 
 
 @pytest.fixture

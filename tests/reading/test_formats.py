@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.formats import find_format, is_tab_separated, is_table, is_text_format, refuse_table
+from bert_cli.reading.formats import find_format, is_tab_separated, is_table, is_text_format, refuse_table
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files import frames
-from bert_cli.examples.table_files.probe import open_table
+from bert_cli.reading import frames
+from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import TextForm
 
 FRAME = pd.DataFrame({
@@ -52,7 +52,7 @@ def test_cells_are_formatted_like_in_the_sheet(rows, tmp_path, name):
 
 @pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])
 def test_workbooks_from_libreoffice(suffix):
-    path = pathlib.Path(__file__).parents[2] / "fixtures/workbooks" / f"reviews.{suffix}"
+    path = pathlib.Path(__file__).parents[1] / "fixtures/workbooks" / f"reviews.{suffix}"
     assert list(open_table(str(path), "train_file").filled_rows()) == [
         (1, ["id", "text", "stars", "seen", "share", "good"]),
         (2, ["101", "ein schöner Film, wirklich", "5", "2024-03-01", "12.5", "TRUE"]),

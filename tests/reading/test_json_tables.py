@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.json_tables import find_json
+from bert_cli.reading.json_tables import find_json
 
 RECORDS = [{"text": "a fine film", "label": "good"}, {"text": "dull", "label": "bad"}]
 ROWS = [["text", "label"], ["a fine film", "good"], ["dull", "bad"]]

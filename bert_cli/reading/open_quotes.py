@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.rows import Row
+from bert_cli.reading.rows import Row
 
 _DIGITS = re.compile(r"\d+")
 _MAX_SHAPES = 3  # shapes of values in a column of ids, dates or numbers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.examples.table_files.column_names import has_usual_names, normalize_name
+from bert_cli.reading.column_names import has_usual_names, normalize_name
 
 
 @pytest.mark.parametrize("name", ["Comment Text", "comment-text", " COMMENT_TEXT ", "comment.text"])

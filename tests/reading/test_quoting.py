@@ -11,9 +11,9 @@ from bert_cli.examples import tables
 from bert_cli.examples.choice import read_choice_file
 from bert_cli.examples.classification import read_examples
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.table_files.probe import open_table
-from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.user_tables import read_user_table
+from bert_cli.reading.probe import open_table
+from bert_cli.reading.rows import Row
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
 
 WARNING = (

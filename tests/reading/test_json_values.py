@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.json_values import iterate_array, iterate_member, looks_like_json, read_values
+from bert_cli.reading.json_values import iterate_array, iterate_member, looks_like_json, read_values
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ from bert_cli.base.lines import decode_lines, open_lines, refuse_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.misread_text import warn_of_misreading
 from bert_cli.base.recoding import as_utf8, with_line_feeds
-from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
-from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
-from bert_cli.examples.table_files.frames import Frame, read_columnar, read_workbook
-from bert_cli.examples.table_files.json_tables import JsonTable, find_json
-from bert_cli.examples.table_files.open_quotes import MultiLineRows
-from bert_cli.examples.table_files.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.examples.table_files.rows import Row, skip_blank_lines
+from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
+from bert_cli.reading.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
+from bert_cli.reading.frames import Frame, read_columnar, read_workbook
+from bert_cli.reading.json_tables import JsonTable, find_json
+from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
+from bert_cli.reading.rows import Row, skip_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
 
 _HEAD = 200  # lines used to detect the delimiter

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.examples.table_files.open_quotes import MultiLineRows
+from bert_cli.reading.open_quotes import MultiLineRows
 
 TAB = "\t"
 ADVICE = "cells in CSV quotes are read with --quoting=csv"

@@ -1,1 +1,0 @@
-"""Reader for table files: one probe recognizes the format for all commands. No TensorFlow."""

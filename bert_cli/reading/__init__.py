@@ -1,0 +1,1 @@
+"""Reader of tables: one probe recognizes the format for all commands. No TensorFlow."""
