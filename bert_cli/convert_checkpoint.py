@@ -21,7 +21,7 @@ from bert_cli.base.writing import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
 from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.flags.command import Command
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
 

@@ -30,8 +30,8 @@ from bert_cli.base.formats import byte_size, list_some
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
-from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.description import ModelDescription, describe_checkpoint, describe_config
+from bert_cli.opening.checkpoints import to_use
+from bert_cli.opening.description import ModelDescription, describe_checkpoint, describe_config
 from bert_cli.runtime.machine import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles

@@ -29,12 +29,12 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.inference.rows import start_loading
 from bert_cli.model.config import ModuleConfig
+from bert_cli.opening.checkpoints import builtin_message, to_use
+from bert_cli.opening.loader import load_model
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.predicting.vectors import VectorChoice, open_vector_model
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.extraction.lines import plan, write_features
-from bert_cli.runs.loading.checkpoints import builtin_message, to_use
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.checks import check_shards, check_table_flags
 from bert_cli.settings.devices import check_cluster

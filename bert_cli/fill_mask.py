@@ -25,9 +25,9 @@ from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.encoded_text import masked_text
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
+from bert_cli.opening.checkpoints import builtin_message, to_use
+from bert_cli.opening.loader import load_model
 from bert_cli.reading.formats import refuse_table
-from bert_cli.runs.loading.checkpoints import builtin_message, to_use
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import FillMaskSettings

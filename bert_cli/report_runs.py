@@ -25,8 +25,8 @@ from bert_cli.flags.command import Command
 from bert_cli.report.page import compare, comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import make_page
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.tools import ReportSettings
 
 _COMPARISON = "comparison.html"

@@ -34,9 +34,9 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.run_flags import read_flags
+from bert_cli.opening.checkpoints import folder_to_use
+from bert_cli.opening.completion import complete
 from bert_cli.runs import driver
-from bert_cli.runs.loading.checkpoints import folder_to_use
-from bert_cli.runs.loading.completion import complete
 from bert_cli.runs.tasks.pretraining import PretrainingTask, absolute_patterns
 from bert_cli.settings.pretraining import PretrainSettings
 

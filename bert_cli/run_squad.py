@@ -30,7 +30,7 @@ Examples:
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
-from bert_cli.runs.loading.completion import complete
+from bert_cli.opening.completion import complete
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_answers, score_file
 from bert_cli.settings.squad import SquadSettings

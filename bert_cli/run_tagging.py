@@ -28,8 +28,8 @@ Examples:
 """
 
 from bert_cli.flags.command import Command
+from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
-from bert_cli.runs.loading.completion import complete
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, with_stride

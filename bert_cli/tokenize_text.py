@@ -21,8 +21,8 @@ from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.encoded_text import encode_text, split_pair, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.opening.tokenizer import load_tokenizer
 from bert_cli.reading.formats import refuse_table
-from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.groups import Files, Log, ModelFiles, TextFiles
 from bert_cli.text.vocabulary import UNK

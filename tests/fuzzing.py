@@ -34,9 +34,9 @@ from bert_cli.outputs.answers.tagging import TagPrediction
 from bert_cli.reading.probe import open_table
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.shards import LISTING, ShardPlan
 from bert_cli.runs.resuming import find_state
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
 from bert_cli.text.hugging_face_files import read_tokenizer_json

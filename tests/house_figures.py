@@ -19,13 +19,13 @@ ENTRIES = {
     "import bert_cli": "bert_cli.__init__",
     "keras.Encoder": "bert_cli.keras.encoder",
     "text.tokenization": "bert_cli.text.tokenization",
-    "vocab.txt": "bert_cli.runs.loading.vocab_file",
+    "vocab.txt": "bert_cli.opening.vocab_file",
     "api.Tokenizer": "bert_cli.api.tokenizer",
     "bert-tokenize": "bert_cli.tokenize_text",
     "bert-serve": "bert_cli.serve",
 }
 INFERENCE = ("runs/engine", "runs/extraction", "engines", "inference", "runs/tasks/fill_mask_session.py")
-RUN_DIRECTORY = ("runs/output_dir", "runs/run_directory")
+RUN_DIRECTORY = ("runs/output_dir", "runs/run_directory", "run_directory")
 # Functions that choose a checkpoint, in this version and in older ones.
 CHOICES = {"to_start_from", "to_resume", "to_use"}
 OLDER_CHOICES = {

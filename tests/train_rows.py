@@ -1,8 +1,8 @@
 """Training on rows in memory, and a callback from a function, for tests."""
 
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.training_inputs import RowInput
 from bert_cli.runs.engine.training_run import train
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.training.loop import Callback, TrainingFigures
 
 

@@ -22,12 +22,12 @@ from bert_cli.api.saving import with_source
 from bert_cli.base.errors import check_text, name_arguments_in_errors, refuse_if
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
+from bert_cli.opening import trained
+from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
 from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.opening import ClassifierSettings, select_groups
-from bert_cli.runs.loading import trained
-from bert_cli.runs.loading.trained import check_command, load_with_settings
-from bert_cli.runs.run_directory.manifest import LABEL_TYPE, manifest_of
+from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED

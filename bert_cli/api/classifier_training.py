@@ -25,10 +25,10 @@ from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.features.classification import with_weights
 from bert_cli.flags.paths import path_text
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.reading.probe import TableFile
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.run_directory.manifest import LABEL_TYPE, digest
+from bert_cli.run_directory.manifest import LABEL_TYPE, digest
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runs.tasks.interface import Plan

@@ -3,7 +3,7 @@
 from bert_cli.base import files
 from bert_cli.base.writing import staging_folder
 from bert_cli.exports.target import check_free, find_target, publish
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import Changes

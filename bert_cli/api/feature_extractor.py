@@ -21,12 +21,12 @@ from bert_cli.base.errors import InputError, check_text, name_arguments_in_error
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
 from bert_cli.model.config import ModuleConfig
+from bert_cli.opening.checkpoints import to_use
+from bert_cli.opening.trained import load_with_settings
 from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.predicting.opening import VectorSettings, select_groups
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
-from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings

@@ -4,7 +4,7 @@ import os
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.paths import path_text
-from bert_cli.runs.loading.paths import pretrained_model
+from bert_cli.opening.paths import pretrained_model
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 

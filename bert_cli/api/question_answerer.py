@@ -23,9 +23,9 @@ from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import CuttingModel, warn_cuts
+from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
-from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks.squad import SquadTask, check_answers
 from bert_cli.settings.squad import SquadSettings
 

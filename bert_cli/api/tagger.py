@@ -21,10 +21,10 @@ from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.notation import TagNotation, make_notation_flags
+from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import TextTagger, open_tagger
-from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks.tagging import TaggingTask
 from bert_cli.settings.tagging import TagSettings, with_stride
 

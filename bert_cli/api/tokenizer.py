@@ -12,7 +12,7 @@ from typing import Any
 from bert_cli.base.errors import check_text, name_arguments_in_errors
 from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
-from bert_cli.runs.loading.tokenizer import load_tokenizer
+from bert_cli.opening.tokenizer import load_tokenizer
 from bert_cli.text.tokenization import FullTokenizer
 
 

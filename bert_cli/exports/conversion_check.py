@@ -13,8 +13,8 @@ from bert_cli.base.log import LOG, mute_log
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.loaded import Loaded, load, open_source, random_inputs
 from bert_cli.exports.target import FORMATS
-from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.sample_texts import SPECIAL_TEXTS, make_sample_texts
 from bert_cli.text.tokenization import FullTokenizer

@@ -12,7 +12,7 @@ from bert_cli.base.names import find_label_problem
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
-from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.opening.bundle import ModelBundle
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.module_path import find_module, is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint

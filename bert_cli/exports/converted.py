@@ -22,7 +22,7 @@ from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import generic_labels
 from bert_cli.model.resizing import resize_embeddings
-from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.opening.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
 
 

@@ -17,9 +17,9 @@ from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config_files import write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
+from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.electra import google_name
 from bert_cli.weights.formats.checkpoint_writer import write_tf1

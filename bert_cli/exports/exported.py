@@ -27,12 +27,12 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.model.config import BertConfig
+from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.checks import check_sizes
+from bert_cli.opening.loader import load_model
+from bert_cli.opening.trained import has_text_pairs, merge_labels
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import check_sizes
-from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.loading.trained import has_text_pairs, merge_labels
 from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tools import ExportSettings

@@ -8,8 +8,8 @@ from bert_cli.base.names import HUGGING_FACE_CONFIG, SPECIAL_TOKENS, TOKENIZER, 
 from bert_cli.base.writing import atomic_write, write_json
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import hugging_face_config
+from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID
 

@@ -16,9 +16,9 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.onnx.exported import ENCODER_OUTPUTS
+from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.variables import Reader

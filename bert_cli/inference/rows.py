@@ -23,7 +23,7 @@ from bert_cli.weights.path import CheckpointPath
 Run = Callable[[Arrays], Arrays]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Check of all sequences before a prediction, such as runs.loading.checks.PairCheck.
+# Check of all sequences before a prediction, such as opening.checks.PairCheck.
 Check = Callable[[RaggedFeatures], None]
 # If rows have several sequences, keep the results for this many batches together.
 _BATCHES_TOGETHER = 8

@@ -16,7 +16,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.loading.network import load_bert
+from bert_cli.opening.network import load_bert
 from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint

@@ -15,7 +15,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.opening.loader import load_model
 from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_files import read_settings

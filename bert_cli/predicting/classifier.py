@@ -10,6 +10,9 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.trained import check_label_count, num_trained_texts
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
@@ -17,9 +20,6 @@ from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import check_label_count, num_trained_texts
 from bert_cli.settings.classification import Classification
 from bert_cli.settings.data import Choices, LabelKind
 from bert_cli.settings.groups import WINDOWS, Encoding

@@ -12,11 +12,11 @@ from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
 from bert_cli.inference.rows import open_engine, run_sequences
 from bert_cli.model.config import BertConfig
+from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.checks import PairCheck
+from bert_cli.opening.loader import load_model
 from bert_cli.predicting.opening import MaskFillerSettings
 from bert_cli.problem_types.exclusive import log_softmax
-from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath

@@ -11,8 +11,8 @@ from bert_cli.flags.option import group
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checks import PairCheck
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checks import PairCheck
 from bert_cli.settings import controls
 from bert_cli.settings.classification import Classification
 from bert_cli.settings.data import Choices, LabelKind

@@ -14,10 +14,10 @@ from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.answer_text import sentence_span
 from bert_cli.outputs.answers.squad import Decoder, Prediction, check_search
 from bert_cli.predicting.opening import AnswererSettings, open_for_new_texts
-from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.squad import Squad
 from bert_cli.text.tokenization import FullTokenizer

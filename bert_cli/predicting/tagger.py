@@ -18,10 +18,10 @@ from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import AnyModel, read_labels
 from bert_cli.outputs.answers.tagging import TagPrediction, predict_tags
 from bert_cli.predicting.opening import TaggerSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import log_softmax
-from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.settings.controls import LayerRates
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tagging import TaggerModel, Tagging, window_stride

@@ -13,9 +13,9 @@ from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length
 from bert_cli.inference.rows import open_engine
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checks import PairCheck
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import INT8, Devices
 
 if TYPE_CHECKING:

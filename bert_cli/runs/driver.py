@@ -15,6 +15,8 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.inference.rows import load_trained
+from bert_cli.opening.checks import PairCheck, check_unknown
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.observers import end
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
@@ -22,11 +24,9 @@ from bert_cli.runs.callbacks.trackers import Tracker, check_trackers
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
-from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.resuming import check_inputs
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences

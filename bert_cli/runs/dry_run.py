@@ -18,8 +18,8 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, Model, Task

@@ -10,9 +10,9 @@ from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.learning_checks import log_comparison
 from bert_cli.runs.reporting import describe_error, keep_examples
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel

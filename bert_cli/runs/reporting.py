@@ -24,9 +24,9 @@ from bert_cli.report.overview import commands
 from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import BestStep, Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import COMMAND
 from bert_cli.runs.origin import describe_origin
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import COMMAND
 from bert_cli.runtime.machine import peak_memory
 from bert_cli.settings.training import Page
 

@@ -14,9 +14,9 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, RANDOM, SEVERAL, STANDARD
 from bert_cli.base.remote import is_remote
 from bert_cli.flags.option import Flag, every_flag, flag_values
-from bert_cli.runs.run_directory.directory import KEEP_ADVICE, OVERWRITE_ADVICE, RunDirectory
-from bert_cli.runs.run_directory.manifest import COMMAND, describe_changes
-from bert_cli.runs.run_directory.owned_files import written_names
+from bert_cli.run_directory.directory import KEEP_ADVICE, OVERWRITE_ADVICE, RunDirectory
+from bert_cli.run_directory.manifest import COMMAND, describe_changes
+from bert_cli.run_directory.owned_files import written_names
 from bert_cli.runtime.signals import Stopped, stop_exception
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import CheckpointPath

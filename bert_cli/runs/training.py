@@ -12,6 +12,10 @@ from bert_cli.base.names import FLAGS
 from bert_cli.flags.saved import write_flags
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.report import page
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import (
+    STOPPED,
+)
 from bert_cli.runs.callbacks.evaluation import (
     BestCheckpoint,
     EarlyStopping,
@@ -21,10 +25,6 @@ from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.recording import make_recorders
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.resuming import advising_to_resume
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import (
-    STOPPED,
-)
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_network

@@ -11,11 +11,8 @@ from bert_cli.flags.option import deciding_values, flag_values
 from bert_cli.flags.saved import flags_to_save
 from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.history import History
-from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
-from bert_cli.runs.callbacks.trackers import check_trackers
-from bert_cli.runs.resuming import same_command, to_resume
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import (
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import (
     COMMAND,
     OVERWRITING,
     PLAN_FROM,
@@ -24,6 +21,9 @@ from bert_cli.runs.run_directory.manifest import (
     schedule_start,
     schedule_warmup,
 )
+from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
+from bert_cli.runs.callbacks.trackers import check_trackers
+from bert_cli.runs.resuming import same_command, to_resume
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task

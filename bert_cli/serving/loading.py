@@ -10,6 +10,7 @@ from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
+from bert_cli.opening.trained import command_of
 from bert_cli.outputs.answers.tagging import example_entities
 from bert_cli.predicting.classifier import TextClassifier, open_classifier
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
@@ -21,7 +22,6 @@ from bert_cli.predicting.opening import (
 )
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
-from bert_cli.runs.loading.trained import command_of
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
 from bert_cli.settings.groups import TOP_K

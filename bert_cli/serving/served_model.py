@@ -12,12 +12,12 @@ from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.features.packing import Cuts
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.trained import load_with_settings
 from bert_cli.predicting.opening import (
     VectorSettings,
 )
 from bert_cli.predicting.vectors import TextVectors, open_vectors
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.serving.responses import RequestError
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.weights.path import TF1, CheckpointPath

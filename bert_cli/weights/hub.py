@@ -18,7 +18,7 @@ from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.variables import Reader
 
-# Boolean variable in published modules, and in modules from bert-export (see runs.loading.tokenizer).
+# Boolean variable in published modules, and in modules from bert-export (see opening.tokenizer).
 _CASING = "do_lower_case"
 # A variable that tf.train.Checkpoint adds.
 _BOOKKEEPING = "save_counter"

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.api.training import options_for_predictions
 from bert_cli.model.config import ModuleConfig
-from tests.runs.loading.test_checkpoints import make_run
+from tests.opening.test_checkpoints import make_run
 
 
 @pytest.mark.parametrize("needs_module", [True, False])

@@ -13,8 +13,8 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger, Tokenizer
 from bert_cli.base.errors import InputError
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import build_page
-from bert_cli.runs.run_directory.directory import RunDirectory
 
 TEXTS = ["the old farmer buys bread .", "a dog", ""]
 

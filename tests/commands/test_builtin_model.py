@@ -14,7 +14,7 @@ from bert_cli import run_tagging as tagging
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BUILTIN_MODEL
 from bert_cli.extract_features import main as extract_main
-from bert_cli.runs.loading import checkpoints, paths
+from bert_cli.opening import checkpoints, paths
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from tests.commands import helpers

@@ -10,8 +10,8 @@ import pytest
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.flags.saved import flags_to_save, write_flags
+from bert_cli.opening.trained import has_text_pairs
 from bert_cli.run_classifier import main
-from bert_cli.runs.loading.trained import has_text_pairs
 from bert_cli.settings.classification import ClassifySettings
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words

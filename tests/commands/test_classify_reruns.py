@@ -8,7 +8,7 @@ import time
 import pytest
 import tensorflow as tf
 
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 

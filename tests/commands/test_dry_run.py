@@ -12,11 +12,11 @@ import pytest
 
 from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.dry_run import count_inference_tokens
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
 from bert_cli.runs.engine.training_inputs import typical_rows
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
 

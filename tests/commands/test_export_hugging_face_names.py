@@ -8,7 +8,7 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor, Tagger
 from bert_cli.export_model import main
-from bert_cli.runs.loading.tokenizer import load_tokenizer
+from bert_cli.opening.tokenizer import load_tokenizer
 from tests.commands.convert_run import make_source
 
 # onnx warns of functions that it calls itself; for the second one see test_convert.py.

@@ -10,7 +10,7 @@ import pytest
 from bert_cli import Classifier, FeatureExtractor, Tagger, extract_features, fill_mask
 from bert_cli.exports.exported import find_exported
 from bert_cli.flags.option import build
-from bert_cli.runs.loading.paths import PRETRAINED
+from bert_cli.opening.paths import PRETRAINED
 from bert_cli.settings.tools import ExportSettings
 from tests.commands import helpers, squad_run
 

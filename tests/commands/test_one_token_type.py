@@ -21,7 +21,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.features.packing import pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.checks import PairCheck
+from bert_cli.opening.checks import PairCheck
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import helpers, squad_run

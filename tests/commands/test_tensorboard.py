@@ -8,8 +8,8 @@ import pytest
 
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import History, read_history
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
-from bert_cli.runs.run_directory.directory import RunDirectory
 
 TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_second"}
 

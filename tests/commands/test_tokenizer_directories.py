@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli import Tokenizer
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading.tokenizer import load_tokenizer
+from bert_cli.opening.tokenizer import load_tokenizer
 from tests.commands.convert_run import convert, make_source
 from tests.tokenizer_folders import (
     CONFIGURATIONS,

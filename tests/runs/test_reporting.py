@@ -7,8 +7,8 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Page
 from tests.report import folders
 

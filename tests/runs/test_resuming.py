@@ -9,8 +9,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.resuming import advising_to_resume, check_inputs, same_command, to_resume
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings

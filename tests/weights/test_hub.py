@@ -15,7 +15,7 @@ from bert_cli.exports.hub_writing import save_encoder
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.loading.tokenizer import module_lower_cases
+from bert_cli.opening.tokenizer import module_lower_cases
 from bert_cli.weights import checkpoint
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.formats.checkpoint_writer import write_tf1

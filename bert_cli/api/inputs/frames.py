@@ -12,7 +12,7 @@ from bert_cli.settings.data import read_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bert_cli.runs.loading.bundle import AnyModel
+    from bert_cli.opening.bundle import AnyModel
 
 
 class TextColumns(NamedTuple):

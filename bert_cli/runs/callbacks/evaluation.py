@@ -24,7 +24,7 @@ from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
 from bert_cli.training.loop import Callback, CallbackError, Calls
 from bert_cli.weights.path import find_checkpoint

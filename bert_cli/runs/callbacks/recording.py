@@ -11,9 +11,9 @@ from typing import Any
 
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import RATES, History, lines_each
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback as Observer
 from bert_cli.runs.callbacks.observers import Observation
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Saving
 from bert_cli.training.loop import Callback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters

@@ -5,9 +5,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from bert_cli.outputs.history import HistoryEntry
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.services import SERVICES
 from bert_cli.runs.callbacks.trackers import Tracker
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Saving
 
 

@@ -20,6 +20,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import TRACKING
 from bert_cli.base.writing import write_json
 from bert_cli.outputs.history import HistoryEntry
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback
 from bert_cli.runs.callbacks.services import FAILED, FINISHED, KILLED, Service, TrackedRun
 from bert_cli.runs.callbacks.tracked_results import (
@@ -30,7 +31,6 @@ from bert_cli.runs.callbacks.tracked_results import (
     tags_of,
     training_numbers,
 )
-from bert_cli.runs.run_directory.directory import RunDirectory
 
 _FIRST_DELAY, _MAX_DELAY = 30.0, 600.0  # seconds between attempts to reach a service
 _UNREACHABLE = {"ConnectionError", "Timeout", "ConnectTimeout", "ReadTimeout", "CommError", "TimeoutError"}

@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import NEWEST, Saving
 
 

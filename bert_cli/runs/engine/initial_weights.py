@@ -2,9 +2,9 @@
 
 from bert_cli.base.log import LOG
 from bert_cli.inference.tensorflow import TensorFlowEngine
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
-from bert_cli.runs.loading.head_labels import RunLabels, match_head, read_trained_head
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checkpoints import builtin_message, random_start_message
+from bert_cli.opening.head_labels import RunLabels, match_head, read_trained_head
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.head_rows import HEAD_VARIABLES, HEAD_WEIGHTS, HeadRowsReader
 from bert_cli.weights.hub_encoder import ModuleEncoder

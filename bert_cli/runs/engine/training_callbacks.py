@@ -9,7 +9,7 @@ from bert_cli.base.errors import first_line
 from bert_cli.base.log import LOG
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings

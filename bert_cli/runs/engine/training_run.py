@@ -15,9 +15,9 @@ from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space, plan_checkpoints
 from bert_cli.runs.engine.training_callbacks import SaveCheckpoints, ShowProgress, WithFullTable
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import deferring_signals
 from bert_cli.settings.controls import ADAM

@@ -10,12 +10,12 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.packing import NOT_CUT, warn_cuts
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.predicting.vectors import VectorModel, chunk_limits
 from bert_cli.runs.extraction import plan
-from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.settings.texts import ExtractSettings
 
 

@@ -23,13 +23,13 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.flags.option import flag_values
 from bert_cli.flags.parser import format_value
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checks import check_first_unknown
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import check_format, partial_name
 from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine.shards import ShardPlan
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary

@@ -12,11 +12,11 @@ from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
 from bert_cli.corpus.workers import Workers
+from bert_cli.opening.vocab_file import check_casing, read_vocab_file
 from bert_cli.outputs.preparation import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.loading.vocab_file import check_casing, read_vocab_file
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer

@@ -14,7 +14,7 @@ from bert_cli.corpus.lost_marks import find_lost_marks
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
-from bert_cli.runs.loading.vocab_file import check_casing
+from bert_cli.opening.vocab_file import check_casing
 from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VocabularySize

@@ -24,11 +24,11 @@ from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import flags_to_save, read_remembered
+from bert_cli.opening.checkpoints import to_start_from
 from bert_cli.outputs import sweep as tables
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import FILES
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
-from bert_cli.runs.loading.checkpoints import to_start_from
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import FILES
 from bert_cli.runs.sweep.trials import Trial, plan_trials, short_number, trial_changes
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.names import FOLDS, GRID, RUNS
 from bert_cli.flags.option import flag_values, grid_values
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 
 # Flags with the same value in all trials.
 _COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")

@@ -16,7 +16,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import CHUNK, iterate_chunks
-from bert_cli.runs.loading.checks import check_first_unknown
+from bert_cli.opening.checks import check_first_unknown
 from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary

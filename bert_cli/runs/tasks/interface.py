@@ -13,11 +13,11 @@ from bert_cli.inference.engine import Network
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.selection import Metric
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.head_labels import RunLabels
+from bert_cli.opening.loader import load_model
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.head_labels import RunLabels
-from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.weights.path import CheckpointPath
 

@@ -11,9 +11,9 @@ from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Engine
 from bert_cli.inference.rows import Predictor, load_trained, open_engine
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.loading.checkpoints import to_start_from, to_use
-from bert_cli.runs.loading.checks import PairCheck
-from bert_cli.runs.loading.trained import check_command
+from bert_cli.opening.checkpoints import to_start_from, to_use
+from bert_cli.opening.checks import PairCheck
+from bert_cli.opening.trained import check_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import data_for_trial
 from bert_cli.runs.tasks.interface import Data, Model, Task

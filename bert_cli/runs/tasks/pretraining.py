@@ -21,13 +21,13 @@ from bert_cli.inference.engine import Network, PretrainingSums
 from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
+from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.checks import PairCheck, warn_unknown
+from bert_cli.opening.loader import load_model
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import PairCheck, warn_unknown
-from bert_cli.runs.loading.loader import load_model
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings

@@ -27,15 +27,15 @@ from bert_cli.features.squad import SquadFeatures, check_lengths
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.squad import NO_ANSWER, read_null_odds, read_predictions, score
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.squad import Prediction, check_search
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import digest
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text

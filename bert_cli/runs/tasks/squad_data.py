@@ -9,7 +9,7 @@ from bert_cli.base.names import ANSWERS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures, format_features
 from bert_cli.outputs.dry_run import SplitStatistics
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import InMemoryDataset, InMemorySplit
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer

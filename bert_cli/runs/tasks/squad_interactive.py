@@ -8,10 +8,10 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.reading import parse_questions
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
+from bert_cli.opening.checkpoints import to_use
+from bert_cli.opening.trained import check_command
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_record, open_answerer
-from bert_cli.runs.loading.checkpoints import to_use
-from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask
 from bert_cli.runtime.streams import print_text

@@ -21,6 +21,7 @@ from bert_cli.features.tagging import NOTHING
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.tagging import eval_results, format_scores
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities, predict_tags
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
@@ -29,9 +30,8 @@ from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.reading.formats import is_table
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import digest
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.tagging_data import (

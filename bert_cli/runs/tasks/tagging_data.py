@@ -19,11 +19,11 @@ from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, make_notation_flags
 from bert_cli.features.tagging import TaggingFeatures, format_features
 from bert_cli.metrics.tagging import known_results, undefined_results
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
-from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings

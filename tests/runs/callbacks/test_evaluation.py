@@ -8,6 +8,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.history import History
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import is_longer, schedule_start, schedule_warmup
 from bert_cli.runs.callbacks.evaluation import (
     BestCheckpoint,
     BestEvaluation,
@@ -16,8 +18,6 @@ from bert_cli.runs.callbacks.evaluation import (
     evaluation_interval,
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import is_longer, schedule_start, schedule_warmup
 from bert_cli.settings.training import read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 

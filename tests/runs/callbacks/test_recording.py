@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.outputs.history import History, read_history
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback, scalars
-from bert_cli.runs.run_directory.directory import RunDirectory
 
 
 def test_tags():

@@ -11,13 +11,13 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.outputs.history import History
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks import services, trackers
 from bert_cli.runs.callbacks.observers import Observation, end
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.callbacks.services import Service
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
 from bert_cli.runs.callbacks.trackers import check_trackers
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.training import Saving, read_trackers
 

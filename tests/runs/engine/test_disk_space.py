@@ -7,8 +7,8 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
-from bert_cli.runs.run_directory.directory import RunDirectory
 from bert_cli.settings.training import Saving
 
 MB = 1_000_000

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.flags.option import build
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.squad_data import Split, SquadDataset, backup_answer_names
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer

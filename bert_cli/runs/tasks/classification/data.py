@@ -28,13 +28,13 @@ from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.examples.user_columns import SAMPLE
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.predicting.classifier import find_flag_type
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.column_names import has_usual_names
 from bert_cli.reading.formats import is_tab_separated, is_text_format
 from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.tasks.controls import check_choice_flags
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, format_columns

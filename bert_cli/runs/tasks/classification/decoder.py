@@ -10,6 +10,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checkpoints import run_folders
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.problem_types.calibration import (
     CONFIDENCE,
@@ -20,9 +22,7 @@ from bert_cli.problem_types.calibration import (
 )
 from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
 

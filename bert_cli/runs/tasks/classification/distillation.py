@@ -20,11 +20,11 @@ from bert_cli.features.classification import (
 )
 from bert_cli.flags.option import flag_values
 from bert_cli.inference.rows import load_trained
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.head_labels import describe_renamed, match_names
+from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.head_labels import describe_renamed, match_names
-from bert_cli.runs.loading.trained import check_command, load_with_settings
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder

@@ -18,13 +18,13 @@ from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
 from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.checks import PairCheck, check_unknown
+from bert_cli.opening.trained import num_trained_texts, trained_columns
 from bert_cli.predicting.explanation import text_record
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.checks import PairCheck, check_unknown
-from bert_cli.runs.loading.trained import num_trained_texts, trained_columns
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables

@@ -23,7 +23,7 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import Inference

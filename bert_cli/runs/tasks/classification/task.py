@@ -17,14 +17,14 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
+from bert_cli.opening.bundle import AnyModel
+from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.trained import trained_columns, trained_labels
 from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.probe import TableFile
-from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_columns, trained_labels
-from bert_cli.runs.run_directory.directory import RunDirectory
-from bert_cli.runs.run_directory.manifest import digest
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type, problem_type_from_flags
 from bert_cli.runs.tasks.classification.dataset import (

@@ -8,7 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.calibration import Abstention, Calibration
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import format_calibration, make_fitting_decoder
 from bert_cli.settings.groups import TUNED, Inference
 

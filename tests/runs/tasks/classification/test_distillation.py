@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.problem_types.registry import SINGLE_LABEL
-from bert_cli.runs.run_directory.directory import RunDirectory
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.distillation import Teacher, read_logits
 from bert_cli.text.tokenization import FullTokenizer
 

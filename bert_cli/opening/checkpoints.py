@@ -1,0 +1,161 @@
+"""Choice of the checkpoint that a run starts from or uses. Imports no TensorFlow."""
+
+import logging
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
+from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, RANDOM
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.opening.paths import named_or_builtin, pretrained_model
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder
+from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
+
+
+def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
+    """Return the checkpoint that a training starts from; None for random weights.
+
+    It is --hub_module or --init_checkpoint. Without model flags, it is the built-in pre-trained
+    model.
+
+    Args:
+        model, hub: flag values.
+    """
+    if hub.hub_module:
+        return find_module(hub.hub_module, "hub_module")
+    return _named(model) if _has_flags(model) else pretrained_model()
+
+
+def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> CheckpointPath:  # noqa: B008
+    """Return the checkpoint that a command uses without training it.
+
+    It is --init_checkpoint, or else the checkpoint in output_dir: the best one if the run kept
+    that, or the newest one. Commands that can train call `model_choice.choose_model` before, which
+    removes an --init_checkpoint that is only the run's start.
+
+    Without output_dir, it is --init_checkpoint or --hub_module. Without model flags, it is the
+    built-in pre-trained model.
+
+    Args:
+        model, hub: flag values.
+        output_dir: flag value; "" for a command that does not use a training run.
+        default: checkpoint to use if there is no built-in model, or "".
+
+    Raises:
+        InputError: if there is no checkpoint, or if random weights are requested.
+    """
+    if not output_dir:
+        return _pretrained(model, hub, default)
+    if named := _named(model):
+        return named
+    chosen = _trained(output_dir, model.strict)
+    if model_folder(output_dir) != output_dir:
+        LOG.info("%s: the best checkpoint of %s is taken", chosen.location, output_dir)
+    return chosen
+
+
+def folder_to_use(model: ModelFiles, output_dir: str) -> str:
+    """Return the directory of the checkpoint that `to_use` will return; log nothing.
+
+    Args:
+        model, output_dir: see `to_use`.
+    """
+    if folder := named_folder(model):
+        return folder
+    if not output_dir:
+        return _pretrained(model, Hub(), "").folder
+    folder = model_folder(output_dir)
+    return folder if latest_checkpoint(folder) else _trained(output_dir, strict=False).folder
+
+
+def _has_flags(model: ModelFiles) -> bool:
+    # A user's vocabulary or config does not belong to the built-in model.
+    return bool(model.init_checkpoint or model.vocab_file or model.bert_config_file)
+
+
+def _named(model: ModelFiles) -> CheckpointPath | None:
+    """Return the checkpoint in --init_checkpoint; None if it is not given, or RANDOM."""
+    if model.init_checkpoint in ("", None, RANDOM):
+        return None
+    return find_checkpoint(model.init_checkpoint, strict=model.strict)
+
+
+def named_folder(model: ModelFiles) -> str | None:
+    """Return the directory of the checkpoint in --init_checkpoint, or None."""
+    path = model.init_checkpoint
+    # Finding an undamaged checkpoint in a directory reads all of it, which also happens later.
+    if path and path != RANDOM and files.is_directory(path) and not files.exists(f"{path}.index"):
+        folder = model_folder(path)
+        if latest_checkpoint(folder):
+            return folder
+    named = _named(model)
+    return named.folder if named else None
+
+
+def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
+    """Return the checkpoint in the flags, or the built-in model; for the arguments, see `to_use`."""
+    if hub.hub_module and not model.init_checkpoint:
+        return find_module(hub.hub_module, "hub_module")
+    has_other_files = bool(model.vocab_file or model.bert_config_file)
+    return named_or_builtin(model.init_checkpoint, has_other_files, default, model.strict)
+
+
+def _trained(output_dir: str, strict: bool) -> CheckpointPath:
+    """Return the run's checkpoint in output_dir; raise InputError without one.
+
+    Args:
+        output_dir, strict: flag values.
+    """
+    latest = newest_undamaged(model_folder(output_dir), strict)
+    if latest is None:
+        raise InputError(
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give "
+            "--init_checkpoint a fine-tuned one"
+        )
+    return find_checkpoint(latest)
+
+
+def belongs_to_run(checkpoint_folder: str, output_dir: str) -> bool:
+    """Return whether checkpoints in a directory belong to the run in output_dir."""
+    # Compare real paths: --output_dir may be a link, or relative.
+    inner, outer = files.resolve(checkpoint_folder), files.resolve(output_dir)
+    has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
+    is_best = inner == os.path.join(outer, BEST)
+    return inner == outer or is_best or (has_subfolders and inner.startswith(outer + os.sep))
+
+
+def run_folders(checkpoint: CheckpointPath) -> list[str]:
+    """Return the directories with the files of the run that made a checkpoint."""
+    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
+    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
+    is_best = name == BEST
+    return [checkpoint.folder, *([parent] if is_best else [])]
+
+
+def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
+    """Return a log line if the checkpoint is the built-in pre-trained model, otherwise None."""
+    if not checkpoint or checkpoint.handle != BUILTIN_MODEL:
+        return None
+    size = f"{config.num_hidden_layers} layers of width {config.hidden_size}, {config.vocab_size:,} words"
+    return f"no model was given: the built-in one is used, pre-trained on English text: {size}"
+
+
+def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, str]:
+    """Return (level, line) for the log when training starts from random weights.
+
+    Args:
+        init_checkpoint: flag value.
+        is_builtin: whether the config is the small built-in one.
+    """
+    if init_checkpoint == RANDOM:
+        description = "the small built-in network" if is_builtin else "the model"
+        return logging.INFO, f"--init_checkpoint={RANDOM}: {description} starts from random weights"
+    if is_builtin:
+        return logging.INFO, "no model was given: the small built-in one is used, which starts from RANDOM weights"
+    return (
+        logging.WARNING,
+        "warning: no --init_checkpoint: training starts from RANDOM weights, not from a pre-trained model",
+    )

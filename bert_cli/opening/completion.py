@@ -1,0 +1,55 @@
+"""Completion of a command's settings with the values of a training run."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.names import FLAGS
+from bert_cli.flags.option import every_flag, flag_values, replace_values
+from bert_cli.flags.parser import format_flag_value
+from bert_cli.flags.run_flags import read_flags
+from bert_cli.flags.saved import read_remembered
+from bert_cli.opening.checkpoints import folder_to_use
+from bert_cli.opening.model_choice import choose_model
+from bert_cli.settings.checks import with_frozen_encoder
+from bert_cli.settings.devices import check_cluster
+
+
+def complete(
+    settings: Any, given_names: Collection[str], replaced: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Any:
+    """Return the settings of a command that can train, with remembered and derived values.
+
+    If it does not train, values come from the training run's flags.txt.
+
+    Args:
+        settings: flag values on the command line.
+        given_names: flags on the command line, which are not replaced.
+        replaced: by flag, the flags that the training run does not set if this flag is given with
+            another value than there.
+
+    Raises:
+        InputError: if there is no trained model, if flags name two models, or if an inference
+            engine runs in a cluster.
+    """
+    check_cluster(settings.devices)
+    if not settings.phases.do_train:
+        settings = choose_model(settings, given_names)
+        folder = folder_to_use(settings.model, settings.phases.output_dir)
+        changed = _changed_names(settings, folder, replaced.keys() & given_names)
+        skipped = {*given_names, *(name for flag in changed for name in replaced[flag])}
+        settings = replace_values(settings, read_remembered(type(settings), folder, skipped))
+    return with_frozen_encoder(settings)
+
+
+def _changed_names(settings: Any, folder: str, names: Collection[str]) -> list[str]:
+    """Return the flags among `names` with another value than in a directory's flags.txt."""
+    saved, values = read_flags(os.path.join(folder, FLAGS)), flag_values(settings)
+    changed = []
+    for flag in every_flag(type(settings)):
+        if flag.name in names:
+            value = files.make_absolute(values[flag.name]) if flag.option.path else values[flag.name]
+            changed += [flag.name] if format_flag_value(flag, value) != saved.get(flag.name) else []
+    return changed

@@ -1,0 +1,170 @@
+"""Files of a model: in the flags, next to its checkpoint, or built in."""
+
+import dataclasses
+import functools
+import os
+import pathlib
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import (
+    BUILTIN_MODEL,
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    RANDOM,
+    SAFETENSORS,
+    TOKENIZER,
+    VOCABULARY,
+)
+from bert_cli.flags.run_flags import read_flags, read_guesses
+from bert_cli.model.networks import CONFIG_NEEDED, check_network
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint
+
+# Directory with vocabulary and config of a small network. Its weights are random: it is used for
+# --init_checkpoint=random, and if the pre-trained weights are not installed.
+BUILTIN = str(pathlib.Path(os.path.abspath(__file__)).parents[1] / "builtin")  # bert_cli/builtin
+PRETRAINED = os.path.join(BUILTIN, "pretrained")
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelPaths:
+    """Files of a model.
+
+    Attributes:
+        vocab_file: vocab.txt or tokenizer.json; None for a model without vocabulary.
+        config_file: the config; None only for a tensorflow-hub module and for a TF1 checkpoint from
+            ELECTRA, which is configured by its variables.
+        checkpoint: the checkpoint; None for random weights.
+        is_builtin: whether this is the small built-in network.
+        preprocessor: tensorflow-hub module that preprocesses text, or None.
+    """
+
+    vocab_file: str | None
+    config_file: str | None
+    checkpoint: CheckpointPath | None
+    is_builtin: bool = False
+    preprocessor: CheckpointPath | None = None
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """Return the checkpoint if there must be one, as in a run without training."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
+
+    @property
+    def folder(self) -> str:
+        """Return the checkpoint's directory."""
+        return self.required_checkpoint.folder
+
+    @property
+    def config_name(self) -> str:
+        """Return the name of the config's file or module, for messages."""
+        return self.config_file or self.required_checkpoint.name
+
+    @functools.cached_property
+    def saved_flags(self) -> dict[str, str]:
+        """Return the flags of the bert_cli run that made the checkpoint; {} for other checkpoints."""
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+    @functools.cached_property
+    def guesses(self) -> dict[str, str]:
+        """Return flag values that this run derived from its data, see flags.run_flags."""
+        return read_guesses(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+def find_paths(
+    vocab_file: str | None,
+    config_file: str | None,
+    checkpoint: CheckpointPath | None,
+    needs_vocab: bool,
+    preprocessor: CheckpointPath | None = None,
+) -> ModelPaths:
+    """Find the model's files in the flags, in the checkpoint's directory, or built in.
+
+    Args:
+        vocab_file: vocabulary to use; None for the one next to the checkpoint.
+        config_file: config to use; None for the one next to the checkpoint.
+        checkpoint: the checkpoint, or None.
+        needs_vocab: see load_model. If False, the small built-in network is not used.
+        preprocessor: tensorflow-hub module that has a vocabulary, or None.
+    """
+    for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
+        if path:
+            files.check_readable(path, flag)
+    if needs_vocab and not (vocab_file or config_file or checkpoint):
+        return ModelPaths(*random_model(), None, is_builtin=True)
+    # The preprocessor's vocabulary has priority, because the module's encoder was trained with it.
+    if preprocessor:
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
+    if checkpoint:
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
+        config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+    checkpoint_note = f" ({checkpoint.name} has none)" if checkpoint else ""
+    if needs_vocab and not vocab_file:
+        # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
+        if config_file:
+            refuse_other_network(config_file)
+        raise InputError(
+            f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
+        )
+    return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
+
+
+def refuse_other_network(config_file: str) -> None:
+    """Raise InputError for the config.json of an unsupported network, such as RoBERTa."""
+    if os.path.basename(config_file) == HUGGING_FACE_CONFIG:
+        check_network(config_file, read_json_object(config_file, needed=CONFIG_NEEDED))
+
+
+def read_vocab_size(config_file: str) -> int | None:
+    """Return the number of rows in a model's table of words; None if its config does not have it.
+
+    Raises:
+        InputError: if the file is damaged, or of an unsupported network.
+    """
+    values = read_json_object(config_file, needed=CONFIG_NEEDED)
+    check_network(config_file, values)
+    size = values.get("vocab_size")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        raise InputError(f"{config_file}: vocab_size must be a whole number above 0, found {size!r}")
+    return size
+
+
+def named_or_builtin(
+    init_checkpoint: str, has_other_files: bool = False, default: str = "", strict: bool = False
+) -> CheckpointPath:
+    """Return the pre-trained model that the flags name, or the built-in one.
+
+    Args:
+        init_checkpoint: flag value.
+        has_other_files: whether other flags name a vocabulary or a config, which do not belong to
+            the built-in model.
+        default: checkpoint to use if there is no built-in model, or "".
+        strict: see `find_checkpoint`.
+
+    Raises:
+        InputError: if there is no checkpoint, or if random weights are requested.
+    """
+    if init_checkpoint == RANDOM:
+        raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
+    builtin = None if init_checkpoint or has_other_files else pretrained_model()
+    if builtin:
+        return builtin
+    if not (init_checkpoint or default):
+        raise InputError("--init_checkpoint is needed: give a pre-trained model")
+    return find_checkpoint(init_checkpoint or default, strict=strict)
+
+
+def pretrained_model() -> CheckpointPath | None:
+    """Return the built-in pre-trained model; None if its weights are not installed."""
+    # The weights are large, so some copies of the package do not have them.
+    if not files.exists(os.path.join(PRETRAINED, SAFETENSORS)):
+        return None
+    return CheckpointPath(HUGGING_FACE, PRETRAINED, handle=BUILTIN_MODEL)
+
+
+def random_model() -> tuple[str, str]:
+    """Return vocab.txt and bert_config.json for the small built-in network with random weights."""
+    return os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG)

@@ -1,1 +1,0 @@
-"""Loading of models: a command's checkpoint, vocabulary, config and labels, and their checks."""

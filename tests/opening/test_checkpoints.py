@@ -1,0 +1,111 @@
+"""Choice of the checkpoint that a training starts from, or that a command uses."""
+
+import json
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.opening import paths
+from bert_cli.opening.checkpoints import folder_to_use, to_start_from, to_use
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.weights import training_folder
+
+
+@pytest.fixture(autouse=True)
+def no_builtin_model(monkeypatch, tmp_path):
+    """Act as if the weights of the built-in model were not installed."""
+    monkeypatch.setattr(paths, "PRETRAINED", str(tmp_path / "nothing"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run's directory with two checkpoints; their contents do not matter here."""
+    return make_run(tmp_path / "run", 2, 4)
+
+
+def make_run(folder, *steps):
+    folder.mkdir(parents=True)
+    for step in steps:
+        for ending in ("index", "data-00000-of-00001"):
+            (folder / f"model.ckpt-{step}.{ending}").write_bytes(b"x")
+    return folder
+
+
+def model(path="", **values):
+    return ModelFiles(init_checkpoint=str(path), **values)
+
+
+def test_training_starts_from_the_named_checkpoint(run):
+    assert to_start_from(model(run / "model.ckpt-2"), Hub()).location == str(run / "model.ckpt-2")
+    assert to_start_from(model(run), Hub()).location == str(run / "model.ckpt-4")
+
+
+@pytest.mark.parametrize("values", [{}, {"vocab_file": "vocab.txt"}, {"bert_config_file": "c.json"}])
+def test_training_starts_from_random_weights(values):
+    assert to_start_from(model(**values), Hub()) is None
+    assert to_start_from(model("random", **values), Hub()) is None
+
+
+def test_training_starts_from_a_module(tmp_path):
+    with pytest.raises(InputError, match=r"module: no such module; --hub_module takes"):
+        to_start_from(model("random"), Hub(hub_module=str(tmp_path / "module")))
+
+
+def test_the_newest_checkpoint_of_a_run_is_used(run, caplog):
+    caplog.set_level(logging.INFO)
+    assert to_use(model(), output_dir=str(run)).location == str(run / "model.ckpt-4")
+    assert folder_to_use(model(), str(run)) == str(run)
+    assert caplog.messages == []
+
+
+def test_the_best_checkpoint_of_a_run_is_used(run, caplog):
+    caplog.set_level(logging.INFO)
+    best = make_run(run / "best", 2)
+    (run / "best.json").write_text(json.dumps({"folder": "best"}))
+    assert to_use(model(), output_dir=str(run)).location == str(best / "model.ckpt-2")
+    assert caplog.messages == [f"{best}/model.ckpt-2: the best checkpoint of {run} is taken"]
+    assert folder_to_use(model(), str(run)) == str(best)
+
+
+def test_a_named_checkpoint_of_the_run_is_used_as_given(run, tmp_path, caplog):
+    (tmp_path / "link").symlink_to(run)
+    named = model(tmp_path / "link" / "model.ckpt-2")
+    assert to_use(named, output_dir=str(run)).location == str(tmp_path / "link" / "model.ckpt-2")
+    assert folder_to_use(named, str(run)) == str(tmp_path / "link")
+    assert caplog.messages == []
+
+
+def test_a_named_checkpoint_comes_before_the_run_in_output_dir(run, tmp_path, caplog):
+    named_run = make_run(tmp_path / "named_run", 9)
+    assert to_use(model(named_run), Hub(hub_module="module"), str(run)).location == str(named_run / "model.ckpt-9")
+    assert folder_to_use(model(named_run), str(run)) == str(named_run)
+    assert caplog.messages == []
+
+
+def test_a_named_checkpoint_is_used_without_a_trained_one(run, tmp_path):
+    for output_dir in ("", str(tmp_path / "empty")):
+        assert to_use(model(run), output_dir=output_dir).location == str(run / "model.ckpt-4")
+        assert folder_to_use(model(run), output_dir) == str(run)
+
+
+def test_without_a_checkpoint_the_flags_are_named(run, tmp_path):
+    with pytest.raises(InputError, match="empty: holds no trained model; check --output_dir, add --do_train, or give"):
+        to_use(model("random"), output_dir=str(tmp_path / "empty"))
+    with pytest.raises(InputError, match=r"^--init_checkpoint=random is a start for training; here a pre-trained"):
+        to_use(model("random"))
+    with pytest.raises(InputError, match=r"^--init_checkpoint is needed: give a pre-trained model"):
+        to_use(model())
+    assert to_use(model(), default=str(run)).location == str(run / "model.ckpt-4")
+
+
+def test_the_weights_are_checked_once(run, tmp_path, monkeypatch):
+    """The directory is needed before the checkpoint, and does not depend on damage."""
+    checked = []
+    monkeypatch.setattr(training_folder, "check_data", lambda prefix, should_check: checked.append(prefix))
+    for output_dir in ("", str(tmp_path / "empty")):
+        checked.clear()
+        assert folder_to_use(model(run), output_dir) == str(run)
+        assert checked == []
+        to_use(model(run), output_dir=output_dir)
+        assert checked == [str(run / "model.ckpt-4")]
