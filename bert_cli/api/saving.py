@@ -16,7 +16,7 @@ from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CALIBRATION, CONFIG, E
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.paths import path_text
 from bert_cli.model.config_files import read_module_config
-from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.paths import run_folders
 from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.

@@ -25,7 +25,7 @@ from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config_files import read_module_config
-from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.paths import run_folders
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import ForkedLock
 from bert_cli.settings.checks import with_frozen_encoder

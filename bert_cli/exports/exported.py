@@ -30,7 +30,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
-from bert_cli.opening.trained import has_text_pairs, merge_labels
+from bert_cli.opening.trained import has_text_pairs
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.data import LITERAL, TextForm
@@ -88,7 +88,6 @@ def find_exported(settings: ExportSettings) -> Exported:
     """Load the model for an export; raise InputError if it does not fit the flags."""
     export = settings.export
     flags = settings.model
-    labels = settings.data.labels
     checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
     saved_flags = read_flags(os.path.join(checkpoint.folder, FLAGS))
     # Use the run's form of gelu: the config of a Google checkpoint does not contain it.
@@ -109,17 +108,8 @@ def find_exported(settings: ExportSettings) -> Exported:
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
         _check_text_classifier(model)
-    is_numeric = model.head.problem_type is not None and model.head.problem_type.reader.is_numeric
-    if labels and is_numeric:
-        raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
-    if export.format == "hub" or is_numeric:
-        label_names = None
-    # Labels are optional for ONNX, because not all heads have labels.
-    elif export.format == "onnx":
-        label_names = merge_labels(labels, model.head.labels, model.folder)
-    else:
-        label_names = _classifier_labels(labels, model)
-    return Exported(model, label_names, length, takes_pairs)
+    label_names = () if export.format == "hub" else _find_labels(settings, model)
+    return Exported(model, label_names or None, length, takes_pairs)
 
 
 def _check_text_classifier(model: ModelBundle) -> None:
@@ -138,12 +128,19 @@ def _check_text_classifier(model: ModelBundle) -> None:
         )
 
 
-def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tuple[str, ...]:
-    """Return the label names; raise InputError if they are unknown, or the model is a tagger."""
-    if model.head.classifier_type == TAGGER:
+def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...]:
+    """Return the label names; () for a number, and for an ONNX file if they are unknown.
+
+    Raise InputError for a SavedModel of a classifier with unknown names, or of a tagger.
+    """
+    labels, problem_type = settings.data.labels or (), model.head.problem_type
+    is_onnx = settings.export.format == "onnx"
+    if not is_onnx and model.head.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    label_names = merge_labels(labels, model.head.labels, model.folder) or model.head.generic_labels
-    if not label_names:
+    # Labels are optional for ONNX, because not all heads have labels.
+    label_names = model.head.label_names(problem_type, labels, may_number=not is_onnx)
+    is_numeric = problem_type is not None and problem_type.reader.is_numeric
+    if not (label_names or is_onnx or is_numeric):
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "
             "--labels, or --format=hub for the encoder alone"

@@ -127,14 +127,6 @@ def belongs_to_run(checkpoint_folder: str, output_dir: str) -> bool:
     return inner == outer or is_best or (has_subfolders and inner.startswith(outer + os.sep))
 
 
-def run_folders(checkpoint: CheckpointPath) -> list[str]:
-    """Return the directories with the files of the run that made a checkpoint."""
-    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
-    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
-    is_best = name == BEST
-    return [checkpoint.folder, *([parent] if is_best else [])]
-
-
 def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
     """Return a log line if the checkpoint is the built-in pre-trained model, otherwise None."""
     if not checkpoint or checkpoint.handle != BUILTIN_MODEL:

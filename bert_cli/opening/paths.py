@@ -9,6 +9,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
+    BEST,
     BUILTIN_MODEL,
     CONFIG,
     FLAGS,
@@ -110,6 +111,14 @@ def find_paths(
             f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
         )
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
+
+
+def run_folders(checkpoint: CheckpointPath) -> list[str]:
+    """Return the directories with the files of the run that made a checkpoint."""
+    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
+    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
+    is_best = name == BEST
+    return [checkpoint.folder, *([parent] if is_best else [])]
 
 
 def refuse_other_network(config_file: str) -> None:

@@ -2,10 +2,10 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS
@@ -16,9 +16,8 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.loader import load_model
-from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import TASK_FACTS
-from bert_cli.run_directory.manifest import COMMAND, check_labels, manifest_of
+from bert_cli.run_directory.manifest import COMMAND, manifest_of
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
 from bert_cli.weights.path import CheckpointPath
 
@@ -90,27 +89,6 @@ def load_with_settings(
     return settings, model
 
 
-def merge_labels(
-    flag_labels: tuple[str, ...] | None, model_labels: tuple[str, ...] | None, model_folder: str
-) -> tuple[str, ...] | None:
-    """Return the labels from the flag or from a model's files.
-
-    Args:
-        flag_labels: labels from the flag, or None.
-        model_labels: labels from the model's files, or None.
-        model_folder: the model's directory, for the message.
-
-    Raises:
-        InputError: if the two differ.
-    """
-    if flag_labels and model_labels and flag_labels != model_labels:
-        raise InputError(
-            f"--labels={','.join(flag_labels)}: the model in {model_folder} was trained with "
-            f"{','.join(model_labels)}, in this order; leave --labels out"
-        )
-    return flag_labels or model_labels
-
-
 def has_text_pairs(saved: Mapping[str, str]) -> bool:
     """Return whether a run was trained on text pairs, from its flags and guesses."""
     facts = TASK_FACTS.get(saved.get("task_name", ""))
@@ -141,39 +119,3 @@ def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
     names = [field.name for field in dataclasses.fields(columns)]
     kept = [name for name in names if getattr(columns, name) == getattr(saved, name) is not None]
     return TrainedColumns(frozenset(kept), read_columns(model.guesses))
-
-
-def check_label_count(labels: Sequence[str], model: AnyModel) -> None:
-    """Raise InputError if labels do not name all outputs of a Hugging Face classifier."""
-    if labels and model.head.num_outputs not in (None, len(labels)):
-        raise InputError(
-            f"--labels={','.join(labels)}: {len(labels)} names, but the classifier in {model.folder} has "
-            f"{model.head.num_outputs} outputs; name all of them, in their order"
-        )
-
-
-def trained_labels(flag_labels: tuple[str, ...], model: AnyModel, problem_type: ProblemType | None) -> tuple[str, ...]:
-    """Return the labels from the flag or from a trained model; () if neither has any.
-
-    Args:
-        flag_labels: labels from the flag.
-        model: the trained model.
-        problem_type: the model's problem type; None if the data decides it.
-
-    Raises:
-        InputError: if the two differ, labels.txt is lost, or there is a wrong number of labels.
-    """
-    if problem_type and problem_type.reader.is_numeric:
-        refuse_if(flag_labels, f"--labels: the model in {model.folder} predicts a number; leave them out")
-        return ()
-    if not flag_labels and not model.head.labels:
-        # The manifest of a bert_cli run lists the labels, so a lost file is noticed.
-        check_labels((), model.required_checkpoint)
-    labels = merge_labels(flag_labels, model.head.labels, model.folder) or ()
-    check_label_count(flag_labels, model)
-    if len(labels) == 1 and problem_type and problem_type.decoder.is_exclusive and problem_type.reader.has_names:
-        raise InputError(
-            f"{model.folder}: one label ({labels[0]}) would always have the probability 1; give two as --labels, or "
-            "--problem_type=regression or multi_label"
-        )
-    return labels

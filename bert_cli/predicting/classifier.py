@@ -11,8 +11,8 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
-from bert_cli.opening.checkpoints import run_folders
-from bert_cli.opening.trained import check_label_count, num_trained_texts
+from bert_cli.opening.paths import run_folders
+from bert_cli.opening.trained import num_trained_texts
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
@@ -203,13 +203,7 @@ def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: 
     trained_type = flag_type or model.head.problem_type or SINGLE_LABEL
     if trained_type.has_choices:
         raise InputError(f"{folder}: this is a multiple-choice model; predict a file with bert-classify")
-    # labels.txt may be missing next to a third-party checkpoint.
-    if trained_type.reader.is_numeric and label_names:
-        raise InputError(f"labels: the model in {folder} predicts a number; leave them out")
-    # config.json may name a regression's output.
-    if trained_type.reader.has_names:
-        check_label_count(label_names, model)
-        label_names = label_names or model.head.labels or model.head.generic_labels
+    label_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
     if not label_names and trained_type.reader.has_names:
         raise InputError(f"{folder}: has no labels.txt, so the labels are not known; give labels=[…]")
     decoder = make_decoder(trained_type, label_names, settings.inference, run_folders(model.required_checkpoint))

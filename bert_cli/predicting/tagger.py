@@ -18,7 +18,7 @@ from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.opening.bundle import AnyModel, read_labels
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.tagging import TagPrediction, predict_tags
 from bert_cli.predicting.opening import TaggerSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import log_softmax
@@ -26,20 +26,17 @@ from bert_cli.settings.controls import LayerRates
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tagging import TaggerModel, Tagging, window_stride
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
-def read_trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """Return a trained model's labels.
-
-    Raise InputError if labels.txt is missing, or has labels that are not BIO.
-    """
+def read_trained_labels(model: AnyModel) -> tuple[str, ...]:
+    """Return a trained model's labels; raise InputError if they are missing, or are not BIO."""
+    checkpoint = model.required_checkpoint
     path = os.path.join(checkpoint.folder, LABELS)
-    labels = read_labels(checkpoint)
-    if labels is None:
+    labels = model.head.label_names(None, may_number=False)
+    if not labels:
         config = (
             f", and id2label in {checkpoint.hugging_face_config} does not name them"
             if checkpoint.hugging_face_config
@@ -50,8 +47,8 @@ def read_trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
             "order of its outputs"
         )
     problem = next((problem for label in labels if (problem := describe_tag_problem(label, "BIO"))), "")
-    if problem or OUTSIDE not in labels or len(set(labels)) < len(labels):
-        raise InputError(f"{path}: {problem or f'lacks {OUTSIDE} or has a label twice'}; is it a model of bert-tag?")
+    if problem or OUTSIDE not in labels:
+        raise InputError(f"{path}: {problem or f'lacks {OUTSIDE}'}; is it a model of bert-tag?")
     return labels
 
 
@@ -196,7 +193,7 @@ def open_tagger(settings: TaggerSettings, model: AnyModel, many: bool = False) -
         InputError: if the labels are missing or not BIO, or the model lacks a layer.
     """
     layers = choose_layers(settings.tagger, settings.rates, model)
-    labels = read_trained_labels(model.required_checkpoint)
+    labels = read_trained_labels(model)
 
     def build(compute_dtype: str) -> "TaskModel":
         return build_tagger(model.config, len(labels), layers, {"compute_dtype": compute_dtype})

@@ -59,7 +59,7 @@ def test_refusals(trained, model, tmp_path, refused):
         refused([*there, *to, f"--format={output}", "--labels=0,1"], "--labels: the model in", "predicts a number")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     (trained / "labels.txt").unlink()
-    refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
+    refused([*there, *to], "labels.txt: is not the list of labels that the model was trained with", "(0, 1)")
     refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")
     (trained / "run.json").unlink()  # it has the classifier's labels
     (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")

@@ -134,7 +134,7 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
     for name in ("run.json", "flags.txt"):  # they have the task of the model
         (trained / name).unlink()
     (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
-    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O or has a label twice")
+    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O; is it")
     (trained / "labels.txt").unlink()
     refused([*base, "--text=a dog", f"--init_checkpoint={trained}"], "labels.txt: no such file", "O, B-x, I-x")
 

@@ -2,15 +2,7 @@
 
 import pytest
 
-from bert_cli.base.errors import InputError
-from bert_cli.opening.trained import has_text_pairs, merge_labels
-
-
-def test_labels_from_flag_and_model():
-    assert merge_labels(("a", "b"), None, "m") == merge_labels(None, ("a", "b"), "m") == ("a", "b")
-    assert merge_labels(None, None, "m") is None
-    with pytest.raises(InputError, match=r"^--labels=b,a: the model in m was trained with a,b, in this order"):
-        merge_labels(("b", "a"), ("a", "b"), "m")
+from bert_cli.opening.trained import has_text_pairs
 
 
 @pytest.mark.parametrize(

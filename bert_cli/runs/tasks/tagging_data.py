@@ -131,7 +131,7 @@ def read_data(
         if is_needed
     }
     flags = make_notation_flags(task)
-    labels = () if phases.do_train else read_trained_labels(model.required_checkpoint)
+    labels = () if phases.do_train else read_trained_labels(model)
     splits = {}
     notation: TagNotation | None
     span_format = PRODIGY if task.span_format == "auto" else task.span_format
@@ -198,4 +198,4 @@ def make_empty_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset
     """Return a dataset without sentences for a trained model, for new texts."""
     layers = choose_layers(settings.tagger, settings.rates, model)
     notation = TagNotation.of_flags(make_notation_flags(settings.task))
-    return TaggingDataset(read_trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
+    return TaggingDataset(read_trained_labels(model), notation, layers, model.tokenizer, {})

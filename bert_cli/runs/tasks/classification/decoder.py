@@ -11,7 +11,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
 from bert_cli.opening.bundle import AnyModel
-from bert_cli.opening.checkpoints import run_folders
+from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.problem_types.calibration import (
     CONFIDENCE,

@@ -11,7 +11,6 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
@@ -19,8 +18,8 @@ from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.opening.bundle import AnyModel
-from bert_cli.opening.checkpoints import run_folders
 from bert_cli.opening.checks import PairCheck, check_unknown
+from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import num_trained_texts, trained_columns
 from bert_cli.predicting.explanation import text_record
 from bert_cli.reading.formats import is_table
@@ -105,8 +104,6 @@ def _dataset(settings: ClassifySettings, model: AnyModel) -> ClassificationDatas
             "a --predict_file, with --do_predict"
         )
     labels = find_trained_labels(settings, model)
-    if not labels and settings.task.task_name:
-        labels = find_task(settings.task.task_name).labels
     if not labels and problem_type.reader.has_names:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     return make_empty_dataset(settings, model, labels, run_folders(checkpoint))

@@ -18,8 +18,8 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.selection import Metrics
 from bert_cli.opening.bundle import AnyModel
-from bert_cli.opening.checkpoints import run_folders
-from bert_cli.opening.trained import trained_columns, trained_labels
+from bert_cli.opening.paths import run_folders
+from bert_cli.opening.trained import trained_columns
 from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.probe import TableFile
@@ -54,14 +54,9 @@ if TYPE_CHECKING:
 
 
 def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[str, ...]:
-    """Return a trained model's labels.
-
-    They are () for regression and multiple choice, and if --task_name defines them.
-    """
+    """Return a trained model's labels; () for regression and multiple choice."""
     problem_type = find_trained_type(settings, model)
-    labels = trained_labels(settings.encoding.labels or (), model, problem_type)
-    needs_names = not labels and not settings.task.task_name and problem_type.reader.has_names
-    return model.head.generic_labels if needs_names else labels
+    return model.head.label_names(problem_type, settings.encoding.labels or (), settings.task.task_name)
 
 
 def make_empty_dataset(
