@@ -106,10 +106,11 @@ def write(test_file: pathlib.Path, test: str, is_current: Callable[[str], bool])
     """
     path = stored_path(test_file)
     stored = {name: text for name, text in read(path).items() if is_current(name)} | {test: "\n".join(_recorded)}
-    entries = sorted((name, text) for name, text in stored.items() if text)
+    # The parameters of a test that have the same messages come one after another.
+    entries = sorted((name.partition("[")[0], text, name) for name, text in stored.items() if text)
     if entries:
-        groups = itertools.groupby(entries, key=lambda entry: entry[1])  # such as a test's parameters
-        lines = (line for text, group in groups for line in [*(name for name, _ in group), text])
+        groups = itertools.groupby(entries, key=lambda entry: entry[:2])
+        lines = (line for (_, text), group in groups for line in [*(name for *_, name in group), text])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     else:

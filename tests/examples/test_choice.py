@@ -16,6 +16,7 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns, HeldOut
+from tests.snapshots import check_message
 
 ENDINGS = ("a", "b", "c")
 
@@ -90,41 +91,32 @@ def test_label_forms_are_detected(file, labels, label_form, indices):
 
 
 def test_labels_that_may_count_from_0_or_1(file):
-    message = refused(find_choice_labels, labeled_table(file, "1", "2", "1"))
-    assert message.endswith(
-        "train.tsv: the labels are 1, 2, so it is not clear whether they count from 0 or from 1; give --choice_labels=0 or "
-        "--choice_labels=1"
-    )
+    check_message(refused(find_choice_labels, labeled_table(file, "1", "2", "1")), "train.tsv: ")
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"),
+    ("labels", "place"),
     [
-        (("0", "3", "4"), ":3: label '3' is none of the endings, 0 to 2 (and 1 more such row); correct it, or see"),
-        (("0", "", "1"), ":3: label '' is none of the endings, 0 to 2"),
-        (("A", "B", "D"), ":4: label 'D' is none of the endings, A to C"),
-        (("a", "b", "b", "x"), ":5: label 'x' is none of the endings, a to c"),
-        (("1", "-1"), ":3: label '-1' is none"),
+        (("0", "3", "4"), ":3: "),
+        (("0", "", "1"), ":3: "),
+        (("A", "B", "D"), ":4: "),
+        (("a", "b", "b", "x"), ":5: "),
+        (("1", "-1"), ":3: "),
     ],
 )
-def test_labels_without_an_ending(file, labels, expected):
+def test_labels_without_an_ending(file, labels, place):
     table = labeled_table(file, *labels)
-    assert expected in refused(make_choice_examples, table, find_choice_labels(table))
+    check_message(refused(make_choice_examples, table, find_choice_labels(table)), place)
 
 
 def test_missing_cells_and_columns(file):
-    message = refused(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0")
-    assert message.endswith(
-        "train.tsv:3: the ending in column b is empty (and 1 more such row); every row needs all of them"
+    check_message(
+        refused(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0"),
+        "train.tsv:3: ",
     )
-    assert "--choice_columns=c: there is no such column; the file has columns 'text', 'a', 'b', 'label'" in refused(
-        file, "text|a|b|label", "t|x|y|0"
-    )
-    assert (
-        "one column is named twice by --text_column, --text_b_column, --choice_columns and --label_column"
-        in refused(file, "text|a|b|c|label", "t|x|y|z|0", text_column="a")
-    )
-    assert "has one column; a text and its endings, a, b, c, are needed" in refused(file, "t", name="new.txt")
+    check_message(refused(file, "text|a|b|label", "t|x|y|0"), "--choice_columns=c: ")
+    check_message(refused(file, "text|a|b|c|label", "t|x|y|z|0", text_column="a"), "--text_column")
+    check_message(refused(file, "t", name="new.txt"))
     numbers = file("t|x|y|1", choices=("1", "2"), text_column="0", label_column="3")
     assert "--choice_labels=name: " in refused(make_choice_examples, numbers, "name")
 
@@ -163,11 +155,11 @@ def test_swag(tmp_path):
     # This file has no row numbers and no labels.
     expected = [ChoiceExample("test-0", "A man sits, then stands.", endings, None)]
     assert read_swag(tmp_path, "test", SWAG.removeprefix(","), ROW.removeprefix("0,")) == expected
-    message = refused(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3")
-    assert message.startswith(f"{tmp_path}/train.csv:1: has no column ending3; the header of this file is video-id, ")
-    assert ":3: label '4' is none of the endings, 0 to 3" in refused(
-        read_swag, tmp_path, "dev", f"{SWAG},label", f"{ROW},3", f"{ROW},4"
+    check_message(
+        refused(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3"),
+        f"{tmp_path}/train.csv:1: ",
     )
+    check_message(refused(read_swag, tmp_path, "dev", f"{SWAG},label", f"{ROW},3", f"{ROW},4"), ":3: ")
 
 
 def test_real_files(shared):

@@ -12,6 +12,7 @@ from bert_cli.examples.classification import (
     read_examples,
 )
 from bert_cli.examples.glue import TASKS, find_task
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_xnli(data_dir):
 
 def test_xnli_dev_has_no_label_aliases(data_dir):
     folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("zh", "contradictory", "甲", "乙")]})
-    assert ":2: label 'contradictory' is not among" in message(read_examples, "xnli", "dev", folder)
+    check_message(message(read_examples, "xnli", "dev", folder), ":2: ")
 
 
 def test_xnli_without_rows_in_the_language(data_dir):
@@ -157,34 +158,28 @@ def test_unknown_task():
 
 def test_missing_file(data_dir):
     folder = data_dir({})
-    assert message(read_examples, "cola", "dev", folder) == f"{folder}/dev.tsv: no such file; check --data_dir"
+    check_message(message(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv: ")
 
 
 def test_short_rows(data_dir):
     folder = data_dir({"train.tsv": "s1\t1\t\tIt rained.\nbroken\ns1\t0\n"})
-    assert message(read_examples, "cola", "train", folder) == (
-        f"{folder}/train.tsv:2: expected at least 4 tab-separated columns (id, label, mark, text), found 1 "
-        "(and 1 more such row); put each example on one line, with a tab between the columns"
-    )
+    check_message(message(read_examples, "cola", "train", folder), f"{folder}/train.tsv:2: ")
 
 
 @pytest.mark.parametrize("task", ["cola", "mrpc"])
 def test_comma_separated_file(data_dir, task):
     folder = data_dir({"train.tsv": "id,label,mark,text\n1,0,,It rained.\n2,1,,Rain fell.\n"})
-    assert "this is a comma-separated file, save it with tabs" in message(read_examples, task, "train", folder)
+    check_message(message(read_examples, task, "train", folder))
 
 
 def test_mnli_needs_a_label_column_after_the_texts(data_dir):
     folder = data_dir({"train.tsv": [MNLI_HEADER, mnli_row("0", "A.", "neutral")]})
-    assert ":2: expected at least 11 tab-separated columns" in message(read_examples, "mnli", "train", folder)
+    check_message(message(read_examples, "mnli", "train", folder), ":2: ")
 
 
 def test_unknown_label(data_dir):
     folder = data_dir({"dev.tsv": [*COLA_TRAIN, ["s1", "x", "", "A."], ["s1", "y", "", "B."], ["s1", "x", "", "C."]]})
-    assert message(read_examples, "cola", "dev", folder) == (
-        f"{folder}/dev.tsv:3: label 'x' is not among 0, 1 (and 2 more such rows); "
-        "correct it, or name all labels with --labels"
-    )
+    check_message(message(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv:3: ")
     assert len(read_examples("cola", "dev", folder, labels=["0", "1", "x", "y"])) == 5
 
 
@@ -203,9 +198,7 @@ def test_empty_label(data_dir, label):
 
 def test_empty_label_in_the_last_column(data_dir):
     folder = data_dir({"train.tsv": [[*MNLI_HEADER, "gold_label"], mnli_row("0", "A.", "B.", "")]})
-    assert message(read_examples, "mnli", "train", folder).endswith(
-        "train.tsv:2: the label in the last column is empty; every row needs one; --skip_unlabeled leaves such rows out"
-    )
+    check_message(message(read_examples, "mnli", "train", folder), "train.tsv:2: ")
 
 
 def test_label_with_a_trailing_space(data_dir):
@@ -216,10 +209,7 @@ def test_label_with_a_trailing_space(data_dir):
 
 def test_texts_in_the_label_column_are_refused(data_dir):
     rows = [[f"s{i}", f"The boat number {i} sank.", "", str(i % 2)] for i in range(30)]
-    assert message(read_examples, "cola", "train", data_dir({"train.tsv": rows})).endswith(
-        "train.tsv:1: column 2 holds 30 different labels in 30 rows ('The boat number 0 sank.'), "
-        "which look like texts; check the order of the columns (id, label, mark, text), or name all labels with --labels"
-    )
+    check_message(message(read_examples, "cola", "train", data_dir({"train.tsv": rows})), "train.tsv:1: ")
 
 
 def test_header_only(data_dir):
@@ -300,7 +290,7 @@ def test_describe(data_dir):
 
 @pytest.mark.parametrize(("split", "header"), [("eval", "auto"), ("dev", "maybe")])
 def test_invalid_split_or_header_raises_value_error(data_dir, split, header):
-    with pytest.raises(ValueError, match="no such split or header rule"):
+    with raises(ValueError):
         read_examples("cola", split, data_dir({}), header=header)
 
 

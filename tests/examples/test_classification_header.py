@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import read_examples
+from tests.snapshots import check_message, raises
 
 
 def read(folder, name: str, rows: list[list[str]], task="cola", split=None, **options):
@@ -41,7 +42,7 @@ def test_data_row_instead_of_a_test_files_header(tmp_path, caplog, rows):
     assert len(read(tmp_path, "test.tsv", rows, header="no")) == len(rows)
     if len(rows) > 1:
         assert len(read(tmp_path, "test.tsv", rows, header="yes")) == len(rows) - 1
-        assert "but is skipped as a header, as --header=yes says" in caplog.text
+        check_message(caplog, "--header=yes")
 
 
 TEST_HEADERS = {
@@ -76,7 +77,7 @@ def test_repeated_header_is_still_a_header(tmp_path):
 def test_skipped_header_is_logged(tmp_path, caplog):
     with caplog.at_level(logging.INFO, "bert_cli"):
         read(tmp_path, "test.tsv", [["index", "sentence"], ["0", "Tea"]])
-    assert caplog.messages == [f"{tmp_path}/test.tsv:1: skipped the header row: 'index', 'sentence'"]
+    check_message(caplog)
 
 
 def cola(*pairs):
@@ -136,15 +137,13 @@ def test_data_without_header(tmp_path, rows):
 
 def test_unknown_label_in_the_first_row_is_not_always_a_header(tmp_path):
     rows = [["s0", "x", "", "It rained."], ["s1", "0", "", "Tea"]]
-    assert ":1: label 'x' is not among 0, 1" in refused(tmp_path, "dev.tsv", rows)
+    check_message(refused(tmp_path, "dev.tsv", rows), ":1: ")
 
 
 def test_header_read_as_data_has_a_warning(tmp_path, caplog):
     examples = read(tmp_path, "train.tsv", [["id", "label", "mark", "text"], *WORDS], header="no")
     assert examples[0].label == "label"
-    assert "the first row looks like a header (its label cell is 'label') but is read as data, as --header=no says" in (
-        caplog.text
-    )
+    check_message(caplog, "--header=no")
 
 
 def test_first_row_with_a_frequent_label_is_data(tmp_path, caplog):
@@ -156,13 +155,13 @@ def test_first_row_with_a_frequent_label_is_data(tmp_path, caplog):
         ("train-0", "1"),
         ("train-19", "1"),
     ]
-    assert f"{tmp_path}/train.tsv:1: there is no header, as the first row has a label like the others" in caplog.text
+    check_message(caplog, f"{tmp_path}/train.tsv:1: ")
     assert len(read(tmp_path, "train.tsv", rows, task="sst-2", header="yes")) == 19
-    assert "looks like data (its label is '1')" in refused(tmp_path, "train.tsv", rows[:-1], task="sst-2")
+    check_message(refused(tmp_path, "train.tsv", rows[:-1], task="sst-2"), "'1'")
     assert "looks like data" in refused(tmp_path, "train.tsv", [["It rained.", "2"], *rows[1:]], task="sst-2")
     # A header of numbers, and a header that is repeated in concatenated files, are still headers.
     assert len(read(tmp_path, "train.tsv", [["0", "1"], *rows], task="sst-2")) == 20
-    with pytest.raises(InputError, match="label 'label' is not among"):
+    with raises(InputError, "'label'"):
         read(tmp_path, "train.tsv", [["sentence", "label"]] * 12 + rows, task="sst-2")
 
 
@@ -180,7 +179,7 @@ def test_mrpc_without_header(tmp_path, name):
 
 def test_mrpc_first_row_with_a_unique_label_is_data_by_its_ids(tmp_path):
     rows = [["", "7", "8", "Tea", "Milk"], *MRPC_ROWS]
-    assert "looks like data (its id is the number 7)" in refused(tmp_path, "train.tsv", rows, task="mrpc")
+    check_message(refused(tmp_path, "train.tsv", rows, task="mrpc"))
 
 
 @pytest.mark.parametrize("header", [["0", "1", "2", "3", "4"], ["Qualität", "ID 1", "ID 2", "Satz 1", "Satz 2"]])
@@ -192,7 +191,7 @@ def test_mnli_without_header(tmp_path):
     row = ["31193", "x", "x", "fiction", "(", "(", "(", "(", "Tea", "Milk", "neutral"]
     text = refused(tmp_path, "train.tsv", [row, row], task="mnli")
     assert "train.tsv:1: the first row looks like data (its label is 'neutral')" in text
-    assert "its id is the number 31193" in refused(tmp_path, "test_matched.tsv", [row, row], task="mnli")
+    check_message(refused(tmp_path, "test_matched.tsv", [row, row], task="mnli"))
 
 
 def test_labels_from_the_user_make_the_first_row_data(tmp_path):

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from tests.snapshots import raises
 
 NO_COLUMNS = Columns()
 
@@ -23,17 +24,13 @@ def test_flags_list_their_columns():
 def test_columns_by_name_and_number():
     assert finder("id|text|label").require("label", "label_column") == 2
     assert finder("id|text|label").require("1", "text_column") == 1
-    with pytest.raises(
-        InputError, match=r"^a\.csv:1: --text_column=x: there is no such column; .* columns 'id', 'text'$"
-    ):
+    with raises(InputError, "a.csv:1: "):
         finder("id|text").require("x", "text_column")
 
 
 def test_a_column_of_the_training_run_is_named():
     trained = TrainedColumns(frozenset({"text_column"}), Columns())
-    with pytest.raises(
-        InputError, match=r"--text_column=x \(from the training run\): .*; give this file's --text_column$"
-    ):
+    with raises(InputError, "--text_column=x"):
         finder("id|text", trained=trained).require("x", "text_column")
 
 
@@ -53,15 +50,13 @@ def test_usual_names(header, texts, labels, identifier):
 
 
 def test_columns_of_0_and_1_are_proposed_as_labels():
-    with pytest.raises(
-        InputError, match=r"these hold 0 and 1 alone, as multi-label data has: --label_column=rude,mild$"
-    ):
+    with raises(InputError, "--label_column=rude"):
         finder("text|rude|mild").find_labels((0,))
 
 
 @pytest.mark.parametrize("header", ["id|data|annotations", "completions|id|meta|data"])
 def test_label_studio_tasks_are_named(header):
-    with pytest.raises(InputError, match=r'^a\.csv:1: is Label Studio\'s export "JSON".*; export "JSON-MIN" or "CSV"'):
+    with raises(InputError, "a.csv:1: "):
         finder(header).find_texts(())
 
 

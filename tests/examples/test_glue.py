@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
 from bert_cli.examples.glue import TASKS
 from bert_cli.reading.rows import Row
+from tests.snapshots import check_message
 
 
 def write(folder, name: str, *lines: str) -> str:
@@ -71,7 +72,7 @@ def test_mrpc_without_ids(tmp_path):
 def test_mrpc_as_distributed_by_microsoft(tmp_path):
     write(tmp_path, "msr_paraphrase_train.txt", "\ufeff" + MRPC, "1|10|11|A.|B.", "0|20|21|C.|D.", "1|30|31|E.|F.")
     write(tmp_path, "msr_paraphrase_test.txt", MRPC, "0|40|41|G.|H.")
-    assert "dev_ids.tsv: no such file; it says which rows" in refused("mrpc", "dev", str(tmp_path))
+    check_message(refused("mrpc", "dev", str(tmp_path)), "dev_ids.tsv: ")
     assert len(read(tmp_path, "mrpc", "train")) == 3
     write(tmp_path, "dev_ids.tsv", "20|21")
     assert read(tmp_path, "mrpc", "train") == [("train-1", "A.", "B.", "1"), ("train-3", "E.", "F.", "1")]
@@ -110,9 +111,9 @@ def test_qqp(tmp_path, caplog):
     examples = read(tmp_path, "qqp", "train")
     assert len(examples) == 300
     assert examples[1] == ("train-1", "How?", "How so?", "1")
-    assert "train.tsv: left out 1 row(s) that are cut short, the first is line 152" in caplog.text
+    check_message(caplog, "train.tsv: ")
     write(tmp_path, "dev.tsv", header, *rows[:2], "150|1|2|many of these are another file")
-    assert "dev.tsv:4: expected at least 6 tab-separated columns" in refused("qqp", "dev", str(tmp_path))
+    check_message(refused("qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
     write(tmp_path, "test.tsv", "id|question1|question2", "0|Would this work?|Does it?")
     assert read(tmp_path, "qqp", "test") == [("test-0", "Would this work?", "Does it?", None)]
 
@@ -142,15 +143,15 @@ def test_indexed_pairs(tmp_path, task, names, label):
     write(tmp_path, "test.tsv", names, "3|Who?|Ann.")
     assert read(tmp_path, task, "test") == [("test-3", "Who?", "Ann.", None)]
     write(tmp_path, "dev.tsv", names + "|label", "9|Who?|Ann.|maybe")
-    assert ":2: label 'maybe' is not among" in refused(task, "dev", str(tmp_path))
+    check_message(refused(task, "dev", str(tmp_path)), ":2: ")
 
 
 @pytest.mark.parametrize("name", ["diagnostic.tsv", "AX.tsv"])
 def test_ax(tmp_path, name):
     write(tmp_path, name, "index|sentence1|sentence2", "0|The cat sat.|The cat did not sit.")
     assert read(tmp_path, "ax", "test") == [("test-0", "The cat sat.", "The cat did not sit.", None)]
-    assert refused("ax", "train", str(tmp_path)).startswith("--do_train: the task ax has no train file")
-    assert refused("ax", "dev", str(tmp_path)).startswith("--do_eval: the task ax has no dev file")
+    check_message(refused("ax", "train", str(tmp_path)), "--do_train: ")
+    check_message(refused("ax", "dev", str(tmp_path)), "--do_eval: ")
 
 
 def test_xnli_in_another_language(tmp_path):
@@ -160,8 +161,8 @@ def test_xnli_in_another_language(tmp_path):
     write(tmp_path, "xnli.dev.tsv", "language|gold_label|a|b|c|d|sentence1|sentence2", *rows)
     assert read(tmp_path, "xnli", "train", language="de") == [("train-1", "Ja.", "Nein.", "contradiction")]
     assert read(tmp_path, "xnli", "dev", language="de") == [("dev-2", "de a", "de b", "neutral")]
-    assert "multinli.train.fr.tsv: no such file" in refused("xnli", "train", str(tmp_path), language="fr")
-    assert "no data row of language fr (in column 1)" in refused("xnli", "dev", str(tmp_path), language="fr")
+    check_message(refused("xnli", "train", str(tmp_path), language="fr"), "multinli.train.fr.tsv: ")
+    check_message(refused("xnli", "dev", str(tmp_path), language="fr"))
 
 
 def test_file_instead_of_the_tasks_file(tmp_path):

@@ -12,6 +12,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.splitting import assign_folds, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import HeldOut
+from tests.snapshots import raises
 
 
 def make_examples(*labels):
@@ -43,7 +44,7 @@ def test_split_keeps_each_label_in_training():
     train, dev = split_dev(make_examples("a", "a", "b", "b"), HeldOut(0.9), 0, SINGLE_LABEL)
     assert {row.label for row in train} == {"a", "b"}
     assert dev
-    with pytest.raises(InputError, match=r"--dev_split=0\.01: leaves no row of 4"):
+    with raises(InputError, "--dev_split=0.01: "):
         split_dev(make_examples("a", "a", "b", "b"), HeldOut(0.01), 0, SINGLE_LABEL)
 
 
@@ -53,7 +54,7 @@ def test_split_by_number_of_rows():
     assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 12, "b": 6, "c": 2, "d": 0}
     train, dev = split_dev(rows, HeldOut(count=7, is_first=True), 1, SINGLE_LABEL)
     assert (train, dev) == (rows[7:], rows[:7])
-    with pytest.raises(InputError, match=r"--dev_split=first:100: leaves no row of 100 to train on"):
+    with raises(InputError, "--dev_split=first:100: "):
         split_dev(rows, HeldOut(count=100, is_first=True), 1, SINGLE_LABEL)
 
 
@@ -84,9 +85,7 @@ def test_numbers_are_sorted_by_value():
 
 
 def test_fewer_rows_than_folds():
-    with pytest.raises(
-        InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many folds"
-    ):
+    with raises(InputError, "--cross_validation=5: "):
         assign_folds(["x"] * 3, 5, 0)
 
 

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
 from bert_cli.reading.rows import Row
+from tests.snapshots import check_message, raises
 
 
 def write(folder, data: bytes | str) -> str:
@@ -47,7 +48,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "bert_cli"):
         rows = read_rows(write(tmp_path, "a\tb\n\n  \r\nc\td\n"))
     assert [row.line for row in rows] == [1, 4]
-    assert caplog.messages == [f"{tmp_path}/rows.tsv: skipped 2 blank line(s), the first is line 2"]
+    check_message(caplog)
 
 
 def test_blank_lines_at_the_end_have_no_warning(tmp_path, caplog):
@@ -61,17 +62,13 @@ def test_a_row_of_tabs_is_not_blank(tmp_path):
 
 @pytest.mark.parametrize("data", ["", "\n", " \r\n\n", "\ufeff"])
 def test_empty_file(tmp_path, data):
-    with pytest.raises(InputError, match=r"rows\.tsv: is empty; a file of tab-separated rows is needed$"):
+    with raises(InputError, "rows.tsv: "):
         read_rows(write(tmp_path, data))
 
 
 def test_carriage_return_inside_a_line(tmp_path):
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{tmp_path}/rows.tsv:2: "):
         read_rows(write(tmp_path, b"1\ta\n2\tb\r3\tc\n4\t\rd\n"))
-    assert str(caught.value) == (
-        f"{tmp_path}/rows.tsv:2: a carriage return inside the line (and 1 more such row); "
-        "remove it, or save the file with \\n line ends"
-    )
 
 
 def test_missing_cells_are_empty():
@@ -81,23 +78,19 @@ def test_missing_cells_are_empty():
 
 def test_short_rows_are_reported_with_the_required_columns():
     rows = [Row(1, ["a", "b", "c"]), Row(17, ["a"]), Row(18, ["a", "b"]), Row(21, ["", ""])]
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "train.tsv:17: "):
         check_columns("train.tsv", rows, 3, "id, label, text")
-    assert str(caught.value) == (
-        "train.tsv:17: expected at least 3 tab-separated columns (id, label, text), found 1 (and 2 more such rows); "
-        "put each example on one line, with a tab between the columns"
-    )
 
 
-@pytest.mark.parametrize(("separator", "name"), [(",", "comma"), (";", "semicolon")])
-def test_other_separator_is_named(separator, name):
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_other_separator_is_named(separator):
     rows = [Row(1, [f"a{separator}1{separator}x"]), Row(2, [f"b{separator}0{separator}y"])]
-    with pytest.raises(InputError, match=rf"found 1 .*; this is a {name}-separated file, save it with tabs$"):
+    with raises(InputError):
         check_columns("train.tsv", rows, 3, "id, label, text")
 
 
 def test_one_short_row_with_a_comma_does_not_make_a_comma_separated_file():
-    with pytest.raises(InputError, match="put each example on one line"):
+    with raises(InputError):
         check_columns("train.tsv", [Row(1, ["a", "1"]), Row(2, ["so, it broke"])], 2, "id, text")
 
 

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.task_checks import check_labels, check_numbers, check_text_column, is_data_by_label
 from bert_cli.reading.rows import Row
+from tests.snapshots import raises
 
 LAYOUT = FileLayout("train.tsv", "text, label", 2, False, "train", label=1, aliases={"pos": "1"})
 
@@ -22,15 +23,9 @@ def test_ten_rows_with_the_label_of_the_first_make_it_data():
     assert not is_data_by_label(first, others, {"0"}, None)
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["a|0", "b| "], r"^a\.tsv:2: the label in column 2 is empty; every row needs one"),
-        (["a|0", "b|2", "c|3"], r"^a\.tsv:2: label '2' is not among 0, 1 \(and 1 more such row\); correct it"),
-    ],
-)
-def test_labels_of_a_task(lines, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("lines", [["a|0", "b| "], ["a|0", "b|2", "c|3"]])
+def test_labels_of_a_task(lines):
+    with raises(InputError, "a.tsv:2: "):
         check_labels("a.tsv", rows(*lines), LAYOUT, 1, ("0", "1"))
 
 
@@ -40,20 +35,18 @@ def test_aliases_are_labels():
 
 def test_labels_without_a_list_have_no_spaces_around():
     check_labels("a.tsv", rows("a|x", "b|x", "c|y", "d|y"), LAYOUT, 1, None)
-    with pytest.raises(InputError, match=r"^a\.tsv:2: label 'y ' has a space at its end or start; remove it$"):
+    with raises(InputError, "a.tsv:2: "):
         check_labels("a.tsv", rows("a|x", "b|y "), LAYOUT, 1, None)
 
 
 def test_numbers():
     check_numbers("a.tsv", rows("a|2.5", "b|-1"), 1)
-    with pytest.raises(InputError, match=r"^a\.tsv:2: column 2 is 'x', a decimal such as 2\.5 is needed"):
+    with raises(InputError, "a.tsv:2: "):
         check_numbers("a.tsv", rows("a|2.5", "b|x"), 1)
 
 
 def test_labels_instead_of_texts():
     layout = FileLayout("test.tsv", "id, text", 2, True, "test", text_a=1)
     check_text_column("a.tsv", rows("id|text", "1|a text"), layout, ("0", "1"))
-    with pytest.raises(
-        InputError, match=r"^a\.tsv:2: column 2 holds labels or numbers \('0'\) where the text is expected"
-    ):
+    with raises(InputError, "a.tsv:2: "):
         check_text_column("a.tsv", rows("id|label|mark|text", "1|0||the dog barks"), layout, ("0", "1"))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine, read_text_lines, split_line, split_line_words
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 TOKENIZER = FullTokenizer(
     {token: i for i, token in enumerate(["[UNK]", *"abcdeσς", *(f"##{c}" for c in "abcdeσς"), ","])}
@@ -43,7 +44,7 @@ def test_only_newlines_end_lines():
 
 
 def test_wrong_encoding_is_reported_with_its_line():
-    with pytest.raises(InputError, match=r"f:2: is not UTF-8 \(byte 0xe9\)"):
+    with raises(InputError, "f:2: "):
         list(read_text_lines([b"a\n", b"caf\xe9\n"], "f"))
     with pytest.raises(InputError, match="f:1: is UTF-16"):
         list(read_text_lines(["ab\n".encode("utf-16")], "f"))

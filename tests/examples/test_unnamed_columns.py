@@ -10,6 +10,7 @@ from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns, TrainedColumns
+from tests.snapshots import check_message, raises
 
 TABLE = TableFile("a.csv", Delimited(","))
 REVIEWS = [
@@ -34,7 +35,7 @@ def refused(columns, **options) -> str:
 def test_two_columns_with_few_labels(header, caplog):
     with caplog.at_level(logging.INFO):
         assert detect_columns([[1, 2] * 3, REVIEWS], header) == ColumnIndices(2, None, 1, None, (0,), None)
-    assert "a.csv: there is no header; took column 1 for the text and column 0 for the label ('1', '2')" in caplog.text
+    check_message(caplog, "a.csv: ")
     assert detect_columns([REVIEWS, ["ham", "spam"] * 3], header).labels == (1,)
 
 
@@ -62,25 +63,18 @@ def test_a_file_to_predict_needs_no_label():
 
 
 @pytest.mark.parametrize(
-    ("columns", "flags"),
+    ("columns", "flag"),
     [
-        (
-            [[1, 2] * 3, REVIEWS, ["x", "y"] * 3],
-            "--text_column=1 --label_column=0 or --text_column=1 --label_column=2, ",
-        ),
-        (
-            [REVIEWS, REVIEWS[::-1], [0, 1] * 3],
-            "or --text_column=0 --label_column=2 --text_b_column=1, ",
-        ),
-        ([REVIEWS, [0, 1] * 3, [1, 0] * 3], "or --text_column=0 --label_column=1,2, "),
-        ([REVIEWS, [1.5, 2.25, 3.5, 0.5, 4.25, 1.25]], "--text_column=0 --label_column=1, "),
+        ([[1, 2] * 3, REVIEWS, ["x", "y"] * 3], "--text_column=1"),
+        ([REVIEWS, REVIEWS[::-1], [0, 1] * 3], "--text_column=0"),
+        ([REVIEWS, [0, 1] * 3, [1, 0] * 3], "--text_column=0"),
+        ([REVIEWS, [1.5, 2.25, 3.5, 0.5, 4.25, 1.25]], "--text_column=0"),
         ([[1, 2] * 3, ["x", "y"] * 3], "--text_column="),
     ],
 )
-def test_ambiguous_columns_are_reported_with_flags(columns, flags):
+def test_ambiguous_columns_are_reported_with_flags(columns, flag):
     message = refused(columns)
-    assert message.startswith("a.csv:1: no header of usual names, and the values leave a doubt about the columns; add ")
-    assert flags in message
+    check_message(message, "a.csv:1: ", flag)
     assert f"0 {str(columns[0][0])!r}, 1 {str(columns[1][0])!r}" in message
 
 
@@ -92,31 +86,24 @@ def test_the_suggested_flags_are_accepted():
 
 
 def test_header_with_unusual_names_is_ambiguous():
-    message = refused([["stars", *[1, 2] * 3], ["remark", *REVIEWS]])
-    assert message == (
-        "a.csv:1: the first row looks like a header (its label cell is 'stars'), but its names are not usual ones; add "
-        "--header=yes --text_column=1 --label_column=0 if it is a header, --header=no if it is data"
-    )
+    check_message(refused([["stars", *[1, 2] * 3], ["remark", *REVIEWS]]), "a.csv:1: ")
 
 
 IDS = [f"r{letter}" for letter in "abcdef"]
 
 
 @pytest.mark.parametrize(
-    ("header", "columns", "reason"),
+    ("header", "columns"),
     [
-        (["note", "scrap"], [[7, 9, 12, 3, 4, 5], REVIEWS], "its cell in column 0 is 'note'"),
-        (["note", "body"], [IDS, [*REVIEWS[:5], "fine"]], "its cell in column 1 is 'body'"),
-        (["key", "scrap"], [IDS, REVIEWS], "its text is 'scrap'"),
-        ([0, 1], [IDS, REVIEWS], "its cells are column numbers"),
+        (["note", "scrap"], [[7, 9, 12, 3, 4, 5], REVIEWS]),
+        (["note", "body"], [IDS, [*REVIEWS[:5], "fine"]]),
+        (["key", "scrap"], [IDS, REVIEWS]),
+        ([0, 1], [IDS, REVIEWS]),
     ],
 )
-def test_header_with_unusual_names_without_labels_is_ambiguous(header, columns, reason):
+def test_header_with_unusual_names_without_labels_is_ambiguous(header, columns):
     named = [[name, *cells] for name, cells in zip(header, columns, strict=True)]
-    assert refused(named, needs_label=False) == (
-        f"a.csv:1: the first row looks like a header ({reason}), but its names are not usual ones; "
-        "add --header=yes --text_column=1 if it is a header, --header=no if it is data"
-    )
+    check_message(refused(named, needs_label=False), "a.csv:1: ")
     assert detect_columns(named, "no", needs_label=False).names is None
     assert detect_columns(named, "yes", needs_label=False, text_column="1").names == tuple(map(str, header))
 
@@ -133,7 +120,7 @@ def test_first_row_with_data_without_labels_is_not_a_header(first):
 def test_trained_text_column_may_have_a_header():
     trained = TrainedColumns(guessed=Columns(text_column="1", label_column="0"))
     rows = [Row(1, ["note", "body"]), Row(2, ["7", "good"]), Row(3, ["9", "bad"]), Row(4, ["8", "ugly"])]
-    with pytest.raises(InputError, match="the first row looks like a header"):
+    with raises(InputError):
         find_columns(TABLE, rows, Columns(), "auto", needs_label=False, trained=trained)
     assert (
         find_columns(
@@ -152,8 +139,9 @@ def test_trained_text_column_may_have_a_header():
     ],
 )
 def test_header_with_column_numbers_is_reported_by_name(first, columns, flags):
-    message = refused([[name, *cells] for name, cells in zip(first, columns, strict=True)])
-    assert f"(its cells are column numbers), but its names are not usual ones; add --header=yes {flags} if" in message
+    check_message(
+        refused([[name, *cells] for name, cells in zip(first, columns, strict=True)]), f"--header=yes {flags} if"
+    )
 
 
 def test_empty_text_with_label_0_is_not_a_header():

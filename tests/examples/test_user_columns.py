@@ -11,6 +11,7 @@ from bert_cli.reading.json_tables import JsonTable
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from tests.snapshots import check_message
 
 
 def detect_columns(
@@ -46,31 +47,24 @@ def test_unambiguous_names(header, text_a, text_b, label, identifier, caplog):
         indices = detect_columns(header, "|".join("x" * len(names)))
     assert indices == ColumnIndices(len(names), names, text_a, text_b, (label,), identifier)
     assert f"a.csv: took {names[text_a]!r}" in caplog.text
-    assert f"a.csv: took {names[label]!r} for the label" in caplog.text
+    check_message(caplog, "a.csv: ")
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    "lines",
     [
-        (
-            ["text|review|label", "a|b|c"],
-            "no column that is the text without doubt; give --text_column by name: 0 'text'",
-        ),
-        (["text|label|category", "a|b|c"], "no column that is the label without doubt; give --label_column by name"),
-        (
-            ["Wow, loved it.|1"],
-            "no header of usual names, and the values leave a doubt about the columns; add --text_column=0 --label_column=1",
-        ),
-        (["text|id|stance", "a|b|c"], "no column that is the label without doubt"),
+        ["text|review|label", "a|b|c"],
+        ["text|label|category", "a|b|c"],
+        ["Wow, loved it.|1"],
+        ["text|id|stance", "a|b|c"],
     ],
 )
-def test_ambiguous_columns(lines, expected):
-    assert refused(*lines).startswith(f"a.csv:1: {expected}")
+def test_ambiguous_columns(lines):
+    check_message(refused(*lines), "a.csv:1: ")
 
 
 def test_several_columns_of_0_and_1_are_listed():
-    message = refused("id|comment_text|rude|loud|n", "a|b|0|1|2", "c|d|1|1|3")
-    assert message.endswith("as multi-label data has: --label_column=rude,loud")
+    check_message(refused("id|comment_text|rude|loud|n", "a|b|0|1|2", "c|d|1|1|3"), "--label_column=rude")
 
 
 def test_columns_by_name_and_number():
@@ -87,13 +81,9 @@ def test_columns_by_name_and_number():
 
 
 def test_missing_column():
-    assert refused("text|label", "a|b", text_column="txt") == (
-        "a.csv:1: --text_column=txt: there is no such column; the file has columns 'text', 'label'"
-    )
-    assert refused("hm, what|1", "b|0", text_column="0", label_column="2") == (
-        "a.csv:1: --label_column=2: there is no such column; the file has 2 columns without names, 0 to 1"
-    )
-    assert "one column is named twice" in refused("text|label", "a|b", text_column="text", label_column="text")
+    check_message(refused("text|label", "a|b", text_column="txt"), "a.csv:1: ")
+    check_message(refused("hm, what|1", "b|0", text_column="0", label_column="2"), "a.csv:1: ")
+    check_message(refused("text|label", "a|b", text_column="text", label_column="text"))
 
 
 def test_header_flag():
@@ -130,21 +120,21 @@ def test_a_list_of_texts(name, first, header, expected):
 
 
 def test_a_list_of_texts_has_no_labels():
-    for name, line, advice in (
-        ("a.txt", "x", "put a tab between them"),
-        ("a.tsv", "x,1", "if commas separate them, let its name end in .csv; else put a tab between them"),
-        ("a.tsv", "x;1", "if semicolons separate them, let its name end in .csv; else put a tab between them"),
-        ("a.csv", "x", "put a comma between them"),
-        ("a.csv", "x\t1", "tabs separate them, but not as many in every row"),
+    for name, line in (
+        ("a.txt", "x"),
+        ("a.tsv", "x,1"),
+        ("a.tsv", "x;1"),
+        ("a.csv", "x"),
+        ("a.csv", "x\t1"),
     ):
-        assert refused(line, line, name=name) == f"{name}: has one column, and one of labels is needed too; {advice}"
+        check_message(refused(line, line, name=name), f"{name}: ")
     named = detect_columns("Remark", "x", needs_label=False, text_column="Remark")
     assert named.names == ("Remark",)
 
 
 def test_number_for_another_file_has_a_warning(caplog):
     assert detect_columns("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
-    assert "a.csv:1: warning: --text_column=0 is 'id', but there is a column 'text'; is it the text?" in caplog.text
+    check_message(caplog, "a.csv:1: ")
 
 
 def guessed(text: str, label: str | None = None, second: str | None = None) -> TrainedColumns:
@@ -154,7 +144,7 @@ def guessed(text: str, label: str | None = None, second: str | None = None) -> T
 def test_trained_columns_are_used_if_the_file_has_them():
     trained = guessed("comment_text", "stars")
     two_texts = ("comment_text|review|stars|class", "a|b|1|2")
-    assert "no column that is the text without doubt" in refused(*two_texts)
+    check_message(refused(*two_texts))
     indices = detect_columns(*two_texts, trained=trained)
     assert (indices.text_a, indices.labels) == (0, (2,))
     # The trained text column's name makes a header. This run's flags take precedence.
@@ -190,23 +180,14 @@ def test_trained_numbers_decide_if_values_are_ambiguous():
 
 def test_pairs_and_single_texts():
     pair, single = guessed("text1", "label", "text2"), guessed("comment_text", "label")
-    assert refused("review|id", "a|7", needs_label=False, trained=pair) == (
-        "a.csv:1: has one column that is a text, and the model was trained on pairs; give --text_column and --text_b_column"
-    )
-    assert "has two columns of texts, and the model was trained on one; give --text_column" in refused(
-        "text1|text2", "a|b", needs_label=False, trained=single
-    )
-    assert "a.csv: has one column, and two of texts are needed, as the model was trained on pairs" in refused(
-        "text", "a", needs_label=False, trained=pair
-    )
+    check_message(refused("review|id", "a|7", needs_label=False, trained=pair), "a.csv:1: ")
+    check_message(refused("text1|text2", "a|b", needs_label=False, trained=single), "--text_column")
+    check_message(refused("text", "a", needs_label=False, trained=pair), "a.csv: ")
 
 
 def test_missing_column_from_a_flag_of_the_training_run():
     trained = TrainedColumns(frozenset({"text_column"}))
-    assert refused("text|label", "a|b", text_column="txt", trained=trained) == (
-        "a.csv:1: --text_column=txt (from the training run): there is no such column; the file has columns 'text', "
-        "'label'; give this file's --text_column"
-    )
+    check_message(refused("text|label", "a|b", text_column="txt", trained=trained), "a.csv:1: ")
 
 
 @pytest.mark.parametrize("lines", [["text|label", "a|b"], ["text|key", "a|b"], ["It was good."]])
@@ -220,13 +201,12 @@ def test_trained_id_column_may_be_missing(lines, caplog):
     assert indices.identifier == (1 if is_present else None)
     assert ("a.csv: has no column 'key', the --id_column of the training run" in caplog.text) != is_present
     if not is_present:
-        message = refused(*lines, id_column="key", needs_label=False)
-        assert message.startswith("a.csv:1: --id_column=key: there is no such column")
+        check_message(refused(*lines, id_column="key", needs_label=False), "a.csv:1: ")
 
 
 def test_empty_quotes_name_a_column_without_a_name():
     assert detect_columns("|label", "a film|x", text_column="") == ColumnIndices(2, ("", "label"), 0, None, (1,), None)
-    assert "--text_column=: there is no such column" in refused("|label|", "a|x|y", text_column="")
+    check_message(refused("|label|", "a|x|y", text_column=""), "--text_column=: ")
 
 
 def test_names_with_commas():
@@ -241,4 +221,4 @@ def test_names_with_commas():
 def test_unused_second_text_of_a_pair_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         assert detect_columns("sentence1|sentence2|label", "a|b|c", text_column="sentence1").text_b is None
-    assert "a.csv: the column 'sentence2' is not read; --text_b_column=sentence2 makes pairs" in caplog.text
+    check_message(caplog, "a.csv: ")

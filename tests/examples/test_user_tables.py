@@ -10,6 +10,7 @@ from bert_cli.examples.user_tables import make_examples, read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_columns_of_0_and_1(file):
     other_table = file("loud|text|rude", "1|a|0", label_column="loud,rude")
     assert parse(other_table, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
     wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
-    assert ":3: column rude is '-1', 0 or 1 is needed" in refused(parse, wrong, MULTI_LABEL, ("rude", "loud"))
+    check_message(refused(parse, wrong, MULTI_LABEL, ("rude", "loud")), ":3: ")
 
 
 def test_labels_in_one_cell(file):
@@ -103,18 +104,13 @@ def test_lists_of_labels(file):
 
 def test_decimals_are_ambiguous(file):
     table = file("text|score", "a|1", "b|2.5")
-    message = refused(examples, table)
-    assert message.endswith(
-        "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
-        "--problem_type=single_label if it is the name of a class"
-    )
+    check_message(refused(examples, table), "train.tsv:3: ")
     assert examples(table, problem_type="regression")[1] == ()
     assert [row[3] for row in examples(table, problem_type="regression")[2]] == ["1", "2.5"]
     assert examples(table, problem_type="single_label")[1] == ("1", "2.5")
-    skip = "; --skip_unlabeled leaves such rows out"
-    for cell, advice in (("high", ""), ("nan", skip), ("", skip)):
+    for cell in ("high", "nan", ""):
         wrong = file("text|score", "a|1", f"b|{cell}")
-        assert refused(parse, wrong, REGRESSION, ()).endswith(f":3: the label is {cell!r}, a number is needed" + advice)
+        check_message(refused(parse, wrong, REGRESSION, ()), ":3: ")
 
 
 def test_several_columns_for_a_single_label(file):
@@ -124,51 +120,45 @@ def test_several_columns_for_a_single_label(file):
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("lines", "fragment"),
     [
-        (["text|label", "a|x", "b|x"], "every row has the label 'x'; two labels are needed; check --label_column"),
-        (["text|label", "a|", "b|"], "every row is without a label"),
-        (["text|label", *(f"a|Sentence {n}." for n in range(30))], "column label holds 30 different labels in 30 rows"),
+        (["text|label", "a|x", "b|x"], "--label_column"),
+        (["text|label", "a|", "b|"], ""),
+        (["text|label", *(f"a|Sentence {n}." for n in range(30))], "30 different"),
     ],
 )
-def test_invalid_labels(file, lines, expected):
-    assert expected in refused(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL)
+def test_invalid_labels(file, lines, fragment):
+    check_message(refused(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL), fragment)
 
 
 def test_a_label_with_one_row(file, caplog):
     table = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
     assert find_label_names(table.label_cells(None), SINGLE_LABEL) == ("negative", "positive", "positve")
-    assert "train.tsv:4: warning: label 'positve' occurs only once; the nearest other name is 'positive'" in caplog.text
+    check_message(caplog, "train.tsv:4: ")
     assert caplog.text.count("occurs only once") == 1
 
 
 def test_label_that_is_not_in_the_training_data(file):
     table = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
-    message = refused(parse, table, SINGLE_LABEL, ("x", "y"))
-    assert message.endswith(
-        "dev.tsv:3: label 'z' is not among the labels of the training data, x, y (and 1 more such row); correct it, or "
-        "name all labels with --labels"
-    )
+    check_message(refused(parse, table, SINGLE_LABEL, ("x", "y")), "dev.tsv:3: ")
     assert ":3: the label is empty" in refused(parse, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"))
 
 
 def test_empty_texts_are_logged(file, caplog):
     table = file("text|label", "a|x", " |y", "|x")
     assert len(table.rows) == 3
-    assert "train.tsv:3: the text is empty (and 1 more such row)" in caplog.text
+    check_message(caplog, "train.tsv:3: ")
 
 
 def test_rows_with_another_width(file):
-    assert ":3: 3 columns where the first row has 2: 'y' is after a tab too many" in refused(
-        file, "text|label", "a|x", "b|c|y"
-    )
-    assert ":3: 1 columns where the first row has 2" in refused(file, "text,label", "a,x", '"b\nc"', name="a.csv")
+    check_message(refused(file, "text|label", "a|x", "b|c|y"), ":3: ")
+    check_message(refused(file, "text,label", "a,x", '"b\nc"', name="a.csv"), ":3: ")
 
 
 def test_empty_files(file):
-    assert "is empty; rows of a text and a label are needed" in refused(file)
-    assert "is empty; rows of texts are needed" in refused(file, needs_label=False)
-    assert "holds no row below its header" in refused(file, "text|label")
+    check_message(refused(file))
+    check_message(refused(file, needs_label=False))
+    check_message(refused(file, "text|label"))
 
 
 def test_texts_to_predict(file):
@@ -177,9 +167,7 @@ def test_texts_to_predict(file):
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
-    assert ":2: 2 columns where the first row has 1: 'b' is after a tab too many" in refused(
-        file, "one", "a|b", name="new.txt", needs_label=False
-    )
+    check_message(refused(file, "one", "a|b", name="new.txt", needs_label=False), ":2: ")
 
 
 def test_real_files(shared):
@@ -208,5 +196,5 @@ def test_probabilities_in_json_lines(tmp_path, label):
     path.write_text('{"text": "a", "label": null}\n' + f'{{"text": "b", "label": {label}}}\n' * 2)
     table = read_user_table(open_table(str(path), "train_file"), "train", Columns(None, None), "auto", needs_label=True)
     for problem_type in (None, SINGLE_LABEL, MULTI_LABEL):
-        with pytest.raises(InputError, match=f"{path}:2: holds numbers other than 0 and 1: .*as in labels.argmax"):
+        with raises(InputError, f"{path}:2: "):
             read_labels(table.label_cells(None), problem_type, None, FileRole(True, False, False))

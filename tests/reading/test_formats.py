@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.formats import find_format, is_tab_separated, is_table, is_text_format, refuse_table
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_suffixes(path, expected):
 
 @pytest.mark.parametrize("path", ["a.doc", "csv.d/a", "a.gz"])
 def test_unknown_suffixes_are_refused(path):
-    with pytest.raises(InputError, match=rf"^{path}: a file that ends in \.tsv, \.csv"):
+    with raises(InputError, f"{path}: "):
         find_format(path)
 
 
@@ -41,7 +42,5 @@ def test_text_files_are_no_tables():
 
 def test_a_table_is_no_list_of_texts():
     refuse_table("a.txt")
-    with pytest.raises(
-        InputError, match=r"^--input_file=a\.csv: is a table by its name, and one text per line is needed"
-    ):
+    with raises(InputError, "--input_file=a.csv: "):
         refuse_table("a.csv")

@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading import frames
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import TextForm
+from tests.snapshots import check_message
 
 FRAME = pd.DataFrame({
     "id": [101, 102, 103], "text": ["ein schöner Film", "dull", None], "stars": [5.0, 2.5, 0.1 + 0.2],
@@ -101,7 +102,7 @@ def test_sheet_is_named_or_the_only_sheet_with_rows(rows, refused, tmp_path, cap
     assert rows("one.xlsx") == [(1, ["text"]), (2, ["a"])]
     assert "took the sheet 'Data'" in caplog.text
     workbook(tmp_path / "two.xlsx", Train=[["text"], ["a"]], Test=[["text"], ["b"]])
-    assert refused("two.xlsx").endswith("holds 2 sheets with rows, 'Train', 'Test'; give one, as in --sheet=Test")
+    check_message(refused("two.xlsx"), "--sheet=Test")
     assert rows("two.xlsx", "Train")[1] == (2, ["a"])
     assert rows("two.xlsx", "1")[1] == (2, ["b"])
     assert refused("two.xlsx", "Dev").startswith("--sheet=Dev: ")
@@ -117,23 +118,23 @@ def test_an_empty_workbook_has_no_rows(rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("t.xls", b"text\tlabel\na\tx\n", "is not a workbook by its content; if it is a table in text, let its name end"),
-        ("t.xls", b"<html><table><tr><td>text", "it looks like HTML or XML; open it in a spreadsheet program"),
-        ("t.xlsx", b"PK\x03\x04 and no more", "cannot be read as a workbook: "),
-        ("t.ods", b"", "is empty; a workbook is needed"),
-        ("t.parquet", b"text,label\n", "cannot be read as Parquet: "),
-        ("t.feather", b"PAR1", "cannot be read as Feather: "),
-        ("t.csv", b"PK\x03\x04\x14\0", "is a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in"),
-        ("t.tsv", b"\xd0\xcf\x11\xe0\xa1", "is an old workbook; let its name end in .xls"),
-        ("t.jsonl", b"PAR1\x15\x04", "is a Parquet file; let its name end in .parquet"),
+        ("t.xls", b"text\tlabel\na\tx\n"),
+        ("t.xls", b"<html><table><tr><td>text"),
+        ("t.xlsx", b"PK\x03\x04 and no more"),
+        ("t.ods", b""),
+        ("t.parquet", b"text,label\n"),
+        ("t.feather", b"PAR1"),
+        ("t.csv", b"PK\x03\x04\x14\0"),
+        ("t.tsv", b"\xd0\xcf\x11\xe0\xa1"),
+        ("t.jsonl", b"PAR1\x15\x04"),
     ],
 )  # fmt: skip
-def test_contents_in_another_format_are_reported(refused, tmp_path, name, content, message):
+def test_contents_in_another_format_are_reported(refused, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert refused(name).startswith(f"{tmp_path / name}: ")
-    assert message in refused(name)
+    check_message(refused(name))
 
 
 def test_only_workbooks_have_sheets(refused, tmp_path):
@@ -145,8 +146,7 @@ def test_only_workbooks_have_sheets(refused, tmp_path):
 def test_missing_package_is_reported_with_its_extra(refused, tmp_path, monkeypatch, name, package):
     (FRAME.to_excel if name == "t.xlsx" else FRAME.to_parquet)(tmp_path / name)
     monkeypatch.setitem(sys.modules, package, None)
-    extra = {"t.xlsx": "excel", "t.parquet": "parquet"}[name]
-    assert refused(name).endswith(f'needs the package {package}; pip install "bert_cli[{extra}]"')
+    check_message(refused(name), package)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-import re
 
 import pandas as pd
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.json_tables import find_json
+from tests.snapshots import raises
 
 RECORDS = [{"text": "a fine film", "label": "good"}, {"text": "dull", "label": "bad"}]
 ROWS = [["text", "label"], ["a fine film", "good"], ["dull", "bad"]]
@@ -74,24 +74,29 @@ def test_arrays_of_texts_and_of_cells_have_no_names():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ('{"a": 1}\n{"a": \n', "t.json:2: is not JSON in column"),
-        ('{"a": 1,}\n{"a": 2}\n{"a": 3}\n', "t.json:1: is not JSON in column"),
-        ('{"a": 1}\n[1]\n', "t.json:2: is not a JSON object"),
-        ('[{"a": 1},\n {"a" 2}]', "t.json:2: is not JSON: Expecting ':' delimiter (column 7)"),
-        ('[{"a": 1},\n {"a": 2}', "t.json:2: is not JSON: "),
-        ('[{"a": 1},\n 3]', "t.json:2: is not a JSON object"),
-        ("{}\n", "t.json:1: is an empty object"),
-        ("[1, 2]", "t.json:1: is neither an object, an array nor a text"),
-        ('{"model": {"x": 1}, "names": [], "n": 3}', "t.json: is one JSON object with the members 'model', 'names', 'n'"),
-        ('{"columns": ["a", "b"], "data": [[1]]}', 't.json: "data" needs a list of 2 cells per row'),
+        ('{"a": 1}\n{"a": \n', "t.json:2: "),
+        ('{"a": 1}\n[1]\n', "t.json:2: "),
+        ('[{"a": 1},\n {"a" 2}]', "t.json:2: "),
+        ('[{"a": 1},\n {"a": 2}', "t.json:2: "),
+        ('[{"a": 1},\n 3]', "t.json:2: "),
+        ("{}\n", "t.json:1: "),
+        ("[1, 2]", "t.json:1: "),
+        ('{"model": {"x": 1}, "names": [], "n": 3}', "t.json: "),
+        ('{"columns": ["a", "b"], "data": [[1]]}', "t.json: "),
         ("[" * 100_000, "t.json:1: "),
     ],
 )  # fmt: skip
-def test_other_json_is_refused(text, message):
-    with pytest.raises(InputError, match="^" + re.escape(message)):
+def test_other_json_is_refused(text, place):
+    with raises(InputError, place):
         rows(text)
+
+
+def test_a_comma_too_many_is_refused():
+    """Python 3.13 has another column than earlier versions."""
+    with pytest.raises(InputError, match=r"^t\.json:1: is not JSON in column "):
+        rows('{"a": 1,}\n{"a": 2}\n{"a": 3}\n')
 
 
 def test_too_many_keys_are_refused():

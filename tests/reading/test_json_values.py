@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.json_values import iterate_array, iterate_member, looks_like_json, read_values
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -22,22 +23,26 @@ def test_values_and_their_lines(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "place"),
     [
-        ('{"a": 1}\n{"b": ]}\n', "a.json:2: is not JSON: Expecting value (column 7)"),
-        ('{"a": [1}\n{"b": 2}\n', "a.json:1: is not JSON: Expecting ',' delimiter (column 9)"),
-        ('{\n "a": [1,]\n}', "a.json:2: is not JSON: "),
-        ('{"a":\n1}\n  {"b": 2,\n "c"}', "a.json:4: is not JSON: Expecting ':' delimiter (column 5)"),
-        ('{"a":\n1}  {"b" 2}', "a.json:2: is not JSON: Expecting ':' delimiter (column 10)"),
-        ('{"a": 1},\n{"a": 2}', "a.json:1: is not JSON: "),
-        ('[{"a": 1},\n {"b": 2}', "a.json:2: is not JSON: Expecting ',' delimiter (column 10)"),
-        ("[" * 100_000, "a.json:1: cannot be read as JSON: "),
+        ('{"a": 1}\n{"b": ]}\n', "a.json:2: "),
+        ('{"a": [1}\n{"b": 2}\n', "a.json:1: "),
+        ('{"a":\n1}\n  {"b": 2,\n "c"}', "a.json:4: "),
+        ('{"a":\n1}  {"b" 2}', "a.json:2: "),
+        ('{"a": 1},\n{"a": 2}', "a.json:1: "),
+        ('[{"a": 1},\n {"b": 2}', "a.json:2: "),
+        ("[" * 100_000, "a.json:1: "),
     ],
 )
-def test_errors_have_line_and_column(text, expected):
-    with pytest.raises(InputError) as caught:
+def test_errors_have_line_and_column(text, place):
+    with raises(InputError, place):
         read_values("a.json", text)
-    assert str(caught.value).startswith(expected)
+
+
+def test_a_comma_too_many_is_an_error():
+    """Python 3.13 has another reason and column than earlier versions."""
+    with pytest.raises(InputError, match=r"^a\.json:2: is not JSON: "):
+        read_values("a.json", '{\n "a": [1,]\n}')
 
 
 def test_array_items_have_lines():

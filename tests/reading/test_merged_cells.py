@@ -5,6 +5,7 @@ import pytest
 
 from bert_cli.reading.merged_cells import fill_merged_cells
 from bert_cli.reading.probe import open_table
+from tests.snapshots import check_message
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_labels_and_texts_count_for_the_rows_below(read, caplog):
     rows = [["text", "label"], ["a", "x"], ["b", None], ["c", None], ["d", "y"], [None, "z"], ["e", None]]
     labels = read(rows, "B2:B4", "A5:A6")
     assert labels == [["text", "label"], ["a", "x"], ["b", "x"], ["c", "x"], ["d", "y"], ["d", "z"], ["e", ""]]
-    assert "2 merged cells, such as B2:B4, count for all of their rows" in caplog.text
+    check_message(caplog, "2 merged")
 
 
 def test_empty_rows_below_the_data_stay_empty(read):
@@ -66,7 +67,7 @@ def test_a_format_without_merged_ranges_has_a_hint(caplog):
         *([text, label] for text, label in zip("abcdef", ["x", "", "", "y", "", ""], strict=True)),
     ]
     fill_merged_cells("t.ods", cells, None)
-    assert "4 of 6 rows have an empty cell in column B; if cells are merged, save the workbook as .xlsx" in caplog.text
+    check_message(caplog, "4 of")
     caplog.clear()
     fill_merged_cells("t.ods", [row for row in cells if row[1]], None)
     assert not caplog.text

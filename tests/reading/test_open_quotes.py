@@ -12,6 +12,7 @@ from bert_cli.examples import tables
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import CSV_QUOTES, Columns, TextForm
+from tests.snapshots import check_message, raises
 
 TEXTS = ["A fine film", "Far too long", "I loved it", "I hated it", "Great acting", "Silly script", "A joy", "A bore"]
 
@@ -57,7 +58,7 @@ def test_rows_between_stray_quotes_are_refused(tmp_path, delimiter, line_end, he
     path.write_text(with_stray_quotes(text, "I loved it 2", "A joy 6"), newline="")
     first = 4 if header else 3
     message = refusal(path)
-    assert message.startswith(f"{path}:{first}: a quote opens here and closes in line {first + 4}")
+    check_message(message, f"{path}:{first}: ")
     assert "in column 2" in message
     assert '"""I loved it' in message
 
@@ -92,10 +93,10 @@ def test_ids_without_an_order(tmp_path, caplog, last, is_refused):
     rows = [(1000 + 617 * number % 997, text) for number, (text, _) in enumerate(labeled())]
     path.write_text(with_stray_quotes(write_rows(rows), "I hated it 3", labeled()[last][0]))
     if is_refused:
-        assert refusal(path).startswith(f"{path}:4: a quote opens here and closes in line 10")
+        check_message(refusal(path), f"{path}:4: ")
     else:
         assert len(read(path)) == 22
-        assert f"{path}:4: warning: a quote opens here and closes in line 6" in caplog.text
+        check_message(caplog, f"{path}:4: ")
 
 
 def test_addresses_in_a_file_with_quotes_around_all_cells(tmp_path, caplog):
@@ -110,14 +111,14 @@ def test_addresses_in_a_file_with_quotes_around_all_cells(tmp_path, caplog):
 def test_a_cell_up_to_the_end_of_the_file(tmp_path):
     path = tmp_path / "train.csv"
     path.write_text(with_stray_quotes(write_rows(labeled(columns="{label} {text}")), "I hated it 3", "A bore 23"))
-    assert f"{path}:4: a quote opens here and closes in line 24" in refusal(path)
+    check_message(refusal(path), f"{path}:4: ")
 
 
 def test_a_file_that_is_one_cell(tmp_path):
     path = tmp_path / "train.csv"
     text = write_rows(labeled(columns="{label} {text}"), header="label text")
     path.write_text(with_stray_quotes(text, "A fine film 0", "A bore 23"))
-    assert f"{path}:2: a quote opens here and closes in line 25" in refusal(path)
+    check_message(refusal(path), f"{path}:2: ")
 
 
 def test_tokens_that_are_quotes(tmp_path):
@@ -125,7 +126,7 @@ def test_tokens_that_are_quotes(tmp_path):
     sentence = '",O\nAnna,B-PER\nsaid,O\n",O\nin,O\nLund,B-LOC\n'
     path.write_text("token,tag\n" + sentence * 2)
     message = refusal(path)
-    assert message.startswith(f"{path}:2: a quote opens here and closes in line 5")
+    check_message(message, f"{path}:2: ")
     assert 'write """", or' in message
 
 
@@ -148,7 +149,7 @@ def test_quotes_in_different_columns(tmp_path):
     path = tmp_path / "train.csv"
     path.write_text('a,b,label\nsun,old,pos\nsky,"new,neg\nsea,big,neutral\nair",low,mixed\nice,wet,pos\n')
     table = open_table(str(path), "train_file")
-    with pytest.raises(InputError, match=f"{re.escape(str(path))}:3: 4 columns .* a quote opens a cell of 3 lines"):
+    with raises(InputError, f"{path}:3: "):
         read_user_table(table, "train", Columns("a", "b", "label"), "auto", needs_label=True)
 
 
@@ -157,7 +158,7 @@ def test_weak_evidence_is_a_warning(tmp_path, caplog):
     rows = [(text, f"by {chr(ord('a') + number)}") for number, (text, _) in enumerate(labeled())]
     path.write_text(with_stray_quotes(write_rows(rows), "I loved it 2", "A joy 6"))
     assert len(read(path)) == 20
-    assert f"{path}:3: warning: a quote opens here and closes in line 7" in caplog.text
+    check_message(caplog, f"{path}:3: ")
 
 
 LEGAL = {
@@ -189,4 +190,4 @@ def test_legal_cells_pass(tmp_path, caplog, text, columns, labels):
     path.write_text(write_rows(rows))
     assert [list(row.cells) for row in read(path)] == rows
     assert "warning" not in caplog.text
-    assert f"{path}: 2 rows have quoted cells with line ends" in caplog.text
+    check_message(caplog, f"{path}: ")

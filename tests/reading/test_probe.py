@@ -10,6 +10,7 @@ from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.formats import is_table
 from bert_cli.reading.probe import TableFile, open_table
 from bert_cli.reading.rows import Row
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def refused(rows, tmp_path):
 @pytest.mark.parametrize("name", ["a.tsv", "a.TXT", "a.tsv.gz", "a.tab"])
 def test_tabs(rows, name, caplog):
     assert rows(name, '\ufeffa "\tb\r\n\n\u2028c\td\n\n') == [Row(1, ('a "', "b")), Row(3, ("\u2028c", "d"))]
-    assert "skipped 1 blank line(s), the first is line 2" in caplog.text
+    check_message(caplog, "1 blank")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
@@ -72,33 +73,33 @@ def test_json(rows, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "expected"),
+    ("name", "content", "place"),
     [
-        ("a.csv", 'a,b\n1,"open\nand more\n', "2: a quote that opens in this row is not closed"),
+        ("a.csv", 'a,b\n1,"open\nand more\n', "2: "),
         ("a.csv", 'a,b\n1,x\n2,"y" z\n', "3: "),
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "2: is not JSON in column"),
-        ("a.jsonl", '{"a": 1}\n[1]\n', "2: is not a JSON object"),
-        ("a.tsv", "a\tb\nc\0\td\n", "2: holds a NUL character"),
-        ("a.csv", b"a,b\nc\xe9,d\n", "2: is not UTF-8 (byte 0xe9)"),
-        ("a.tsv", "a\tb\rc\td\n", "1: a carriage return inside the line"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "2: "),
+        ("a.jsonl", '{"a": 1}\n[1]\n', "2: "),
+        ("a.tsv", "a\tb\nc\0\td\n", "2: "),
+        ("a.csv", b"a,b\nc\xe9,d\n", "2: "),
+        ("a.tsv", "a\tb\rc\td\n", "1: "),
     ],
 )
-def test_invalid_files(refused, name, content, expected):
-    assert refused(name, content).startswith(expected)
+def test_invalid_files(refused, name, content, place):
+    check_message(refused(name, content), place)
 
 
 def test_file_that_is_not_gzip(tmp_path):
     whole = gzip.compress(b"a\tb\n" * 1000)
     for data in (b"a\tb\n", whole[:30]):
         (tmp_path / "a.tsv.gz").write_bytes(data)
-        with pytest.raises(InputError, match=r"a\.tsv\.gz: is an incomplete gzip file"):
+        with raises(InputError, "a.tsv.gz: "):
             list(open_table(str(tmp_path / "a.tsv.gz"), "train_file").rows())
 
 
 def test_suffixes_of_formats(tmp_path):
-    with pytest.raises(InputError, match=r"a\.doc: a file that ends in \.tsv, \.csv, \.jsonl, "):
+    with raises(InputError, "a.doc: "):
         open_table("a.doc", "train_file")
-    with pytest.raises(InputError, match="no such file; check --dev_file"):
+    with raises(InputError, "--dev_file"):
         open_table(str(tmp_path / "a.csv"), "dev_file")
 
 
@@ -118,9 +119,9 @@ def test_width(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.tsv").write_text("a\tb\nc\td\nx\ty\tand more\n")
     TableFile("a.tsv", Delimited()).check_width(Row(3, ["x", "y"]), 2)
-    with pytest.raises(InputError, match=r"^a\.tsv:3: 3 columns where the first row has 2: 'and more' is after a tab"):
+    with raises(InputError, "a.tsv:3: "):
         TableFile("a.tsv", Delimited()).check_width(Row(3, ["x", "y", "and more"]), 2)
-    with pytest.raises(InputError, match=r"^a\.csv:4: 3 columns .* after a comma too many; put the text into quotes"):
+    with raises(InputError, "a.csv:4: "):
         TableFile("a.csv", Delimited(",")).check_width(Row(4, ["x", "y", "z"]), 2)
-    with pytest.raises(InputError, match=r"^a\.csv:4: 1 columns where the first row has 2; complete the row"):
+    with raises(InputError, "a.csv:4: "):
         TableFile("a.csv", Delimited(",")).check_width(Row(4, ["x"]), 2)

@@ -15,6 +15,7 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
+from tests.snapshots import raises
 
 WARNING = (
     "{path}: warning: {rows} cells in CSV quotes, such as line {line}; they are read literally, as run_classifier.py "
@@ -163,24 +164,12 @@ def test_quoting_csv_equals_literal_reading_if_no_cell_begins_with_a_quote(read,
 
 
 @READERS
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ('"open\t1', "2: a quote that opens in this row is not closed; double it, or close it"),
-        (
-            '"Hello" he said\t1',
-            "2: '\\t' expected after '\"' (the row begins in line 2); a quote inside a quoted cell is doubled",
-        ),
-    ],
-)
-def test_quoting_csv_refuses_quotes_in_texts(read, row, message, tmp_path):
+@pytest.mark.parametrize("row", ['"open\t1', '"Hello" he said\t1'])
+def test_quoting_csv_refuses_quotes_in_texts(read, row, tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text(f"text\tlabel\n{row}\nend\t0\n")
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "--quoting=none"):
         read(path, CSV_QUOTES)
-    assert (
-        str(caught.value) == f"{path}:{message}; columns are divided by '\\t'; --quoting=none reads the file literally"
-    )
 
 
 def test_quoting_csv_in_a_gzip_file(tmp_path):
@@ -189,19 +178,11 @@ def test_quoting_csv_in_a_gzip_file(tmp_path):
     assert read_user_rows(path, CSV_QUOTES)[1] == Row(2, ("a\tb", "1"))
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("two\tcells", "3: 3 columns where the first row has 2"),
-        ("two\nlines", "3: 1 columns where the first row has 2"),
-        ('three\n\n"lines"', "3: 1 columns where the first row has 2"),
-    ],
-)
-def test_wrong_number_of_columns_advises_quoting(text, problem, tmp_path):
+@pytest.mark.parametrize("text", ["two\tcells", "two\nlines", 'three\n\n"lines"'])
+def test_wrong_number_of_columns_advises_quoting(text, tmp_path):
     path = write(tmp_path, ["plain", text, "end"])
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "--quoting=csv"):
         read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
-    assert str(caught.value) == f"{path}:{problem}; cells in CSV quotes are read with --quoting=csv"
     file = read_user_table(
         open_table(str(path), "train_file", TextForm(quoting=CSV_QUOTES)), "train", Columns(), "auto", True
     )
@@ -210,7 +191,7 @@ def test_wrong_number_of_columns_advises_quoting(text, problem, tmp_path):
 
 def test_wrong_number_of_columns_without_csv_quotes_has_no_advice(tmp_path):
     path = write_literally(tmp_path, ['"I am here."', '"Hello" he said', "two\tcells"])
-    with pytest.raises(InputError, match=r"4: 3 columns .*; replace it by a space$"):
+    with raises(InputError, "4: "):
         read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
 
 
@@ -218,12 +199,8 @@ def test_task_advises_and_accepts_quoting(tmp_path):
     texts = ["plain", "two\nlines, and a third\nline", 'He said "hi"', "end"]
     table = pd.DataFrame({"id": ["a", "b", "c", "d"], "label": [0, 1, 0, 1], "mark": "", "text": texts})
     table.to_csv(tmp_path / "train.tsv", sep="\t", index=False, header=False)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{tmp_path}/train.tsv:3: "):
         read_examples("cola", "train", str(tmp_path))
-    assert str(caught.value) == (
-        f"{tmp_path}/train.tsv:3: expected at least 4 tab-separated columns (id, label, mark, text), found 1 "
-        "(and 1 more such row); cells in CSV quotes are read with --quoting=csv"
-    )
     examples = read_examples("cola", "train", str(tmp_path), form=TextForm(quoting=CSV_QUOTES))
     assert [(example.guid, example.text_a, example.label) for example in examples] == [
         (f"train-{number}", text, str(number % 2)) for number, text in enumerate(texts)

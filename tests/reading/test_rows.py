@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
+from tests.snapshots import check_message, raises
 
 
 @pytest.mark.parametrize(("column", "expected"), [(0, "a"), (1, "b"), (-1, "b"), (2, ""), (-3, ""), (None, "")])
@@ -13,14 +14,14 @@ def test_missing_cells_are_empty(column, expected):
 
 def test_the_first_invalid_row_is_named():
     refuse_rows("a.tsv", [], str, "correct it")
-    with pytest.raises(InputError, match=r"^a\.tsv:2: is x \(and 2 more such rows\); correct it$"):
+    with raises(InputError, "a.tsv:2: "):
         refuse_rows("a.tsv", [(2, "x"), (3, "y"), (9, "z")], lambda cell: f"is {cell}", "correct it")
 
 
 def test_blank_lines_between_rows_are_counted(caplog):
     rows = [Row(1, ["a"]), Row(4, ["b"])]
     assert list(skip_blank_lines("a.tsv", [rows[0], 2, 3, rows[1], 5])) == rows
-    assert caplog.messages == ["a.tsv: skipped 2 blank line(s), the first is line 2"]
+    check_message(caplog)
 
 
 def test_blank_lines_at_the_end_are_normal(caplog):

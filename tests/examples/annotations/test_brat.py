@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import read_annotations
+from tests.snapshots import check_message, raises
 
 
 def read(folder, text, annotations, path="d.txt"):
@@ -36,26 +37,16 @@ def test_fragments_of_a_span(tmp_path, caplog):
     assert not caplog.messages
     tags = read(tmp_path, text, "T1\tLOC 0 3;14 18\tNew Lund\n")
     assert {tag for _, tag in tags} == {"O"}
-    assert caplog.messages == [
-        f"{tmp_path}/d.ann:1: the span 0 to 18 (LOC, 'New\\n York and Lund') has parts with other words in between; "
-        "it is left out"
-    ]
+    check_message(caplog)
 
 
 @pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ("T1 LOC 0 4 Anna", "expected ID, tab, type, start and end, tab, text, found 'T1 LOC 0 4 Anna'; correct it"),
-        ("T1\tLOC 0\tAnna", "expected ID, tab, type, start and end, tab, text, found 'T1\\tLOC 0\\tAnna'; correct it"),
-        (f"T1\tLOC 0 {'9' * 5000}", "expected ID, tab, type, start and end, tab, text, found 'T1\\tLOC 0 9"),
-        ("T1\tLOC 0 4\tAnne", "the span 0 to 4 (LOC, 'Anna') has the text 'Anne' in the annotation; was the text "),
-        ("T1\tLOC 0 40\tAnna", "the span 0 to 40 (LOC) is not within the text of 9 characters; correct it"),
-    ],
+    "row",
+    ["T1 LOC 0 4 Anna", "T1\tLOC 0\tAnna", f"T1\tLOC 0 {'9' * 5000}", "T1\tLOC 0 4\tAnne", "T1\tLOC 0 40\tAnna"],
 )
-def test_invalid_rows(row, expected, tmp_path):
-    with pytest.raises(InputError) as caught:
+def test_invalid_rows(row, tmp_path):
+    with raises(InputError, f"{tmp_path}/d.ann:2: "):
         read(tmp_path, "Anna left", f"# a note\n{row}\n")
-    assert str(caught.value).startswith(f"{tmp_path}/d.ann:2: {expected}")
 
 
 def test_annotation_without_text_file(tmp_path):

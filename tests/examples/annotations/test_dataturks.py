@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.dataturks import is_record, read_texts, replace_entities
 from bert_cli.reading.json_values import JsonRecord
+from tests.snapshots import raises
 
 POINT = {"start": 0, "end": 3, "text": "Anna"}
 
@@ -48,10 +49,10 @@ def test_annotations_without_a_label_are_kept(label):
     "annotation", [5, [5], [{"label": ["X"]}], [{"label": ["X", "Y"], "points": [POINT]}], [{"points": [{"start": 0}]}]]
 )
 def test_invalid_annotations(annotation):
-    with pytest.raises(InputError, match=r"^a\.json:3: .*expected \{\"label\": \[type\], \"points\": .*, found"):
+    with raises(InputError, "a.json:3: "):
         read(annotation)
 
 
 def test_offset_that_is_not_a_number():
-    with pytest.raises(InputError, match=r"a\.json:3: the offsets of a span are whole numbers, found 0 and '3'"):
+    with raises(InputError, "a.json:3: "):
         read([{"label": ["X"], "points": [{"start": 0, "end": "3"}]}])

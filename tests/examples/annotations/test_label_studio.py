@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 
 import pytest
 
@@ -10,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.label_studio import count_unannotated, read_tasks
 from bert_cli.examples.annotations.record_formats import read_records
+from tests.snapshots import check_message, raises
 
 REGION = {"type": "labels", "value": {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}}
 
@@ -44,44 +44,25 @@ def test_ground_truth_or_first_annotation_is_used():
 
 
 @pytest.mark.parametrize(
-    ("tasks", "expected"),
+    ("tasks", "fragment"),
     [
-        (
-            [task() | {"annotations": 5}],
-            'a.json:1: tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed, found',
-        ),
-        ([task(5)], "a.json:1: tasks {"),
-        ([task({"result": 5})], "a.json:1: tasks {"),
-        (
-            [task({"result": [{"type": "hypertextlabels", "value": {"hypertextlabels": ["A"]}}]}, id=5)],
-            "a.json:1 (task 5): a region of type hypertextlabels; only labels of plain texts can be read",
-        ),
-        (
-            [{"data": {"a": "x", "b": "y"}}],
-            'a.json: the "data" of the tasks holds several texts (a, b), and no regions show which to tag; name it "text"',
-        ),
-        (
-            [{"data": {"a": 1, "b": "x"}}, {"data": {"b": None}}],
-            'a.json: the "data" of the tasks (a, b) holds no text in every task; name it "text"',
-        ),
+        ([task() | {"annotations": 5}], "a.json:1: "),
+        ([task(5)], "a.json:1: "),
+        ([task({"result": 5})], "a.json:1: "),
+        ([task({"result": [{"type": "hypertextlabels", "value": {"hypertextlabels": ["A"]}}]}, id=5)], "a.json:1"),
+        ([{"data": {"a": "x", "b": "y"}}], "a.json: "),
+        ([{"data": {"a": 1, "b": "x"}}, {"data": {"b": None}}], "a.json: "),
         (
             [task({"result": [{"type": "rectanglelabels", "value": {"x": 1, "rectanglelabels": ["A"]}}]}, id=5)],
-            "a.json:1 (task 5): a region of type rectanglelabels; only labels of plain texts can be read",
+            "a.json:1",
         ),
-        (
-            [task({"result": [{"value": {"start": 0, "end": 4, "labels": ["A", "B"]}}]}, id=5)],
-            "a.json:1 (task 5): a region needs one label, found \"['A', 'B']\"; correct it",
-        ),
-        (
-            [task({"result": [{"value": {"start": "/p[1]", "end": 4, "labels": ["A"]}}]}, id=5)],
-            "a.json:1 (task 5): the offsets of a span are whole numbers, found '/p[1]' and 4; correct it",
-        ),
+        ([task({"result": [{"value": {"start": 0, "end": 4, "labels": ["A", "B"]}}]}, id=5)], "a.json:1"),
+        ([task({"result": [{"value": {"start": "/p[1]", "end": 4, "labels": ["A"]}}]}, id=5)], "a.json:1"),
     ],
 )
-def test_invalid_tasks(tasks, expected):
-    with pytest.raises(InputError) as caught:
+def test_invalid_tasks(tasks, fragment):
+    with raises(InputError, fragment):
         read(*tasks)
-    assert str(caught.value).startswith(expected)
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -138,19 +119,15 @@ def test_text_that_regions_belong_to(data, regions, expected, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     (text,) = read({"data": data, "annotations": [{"result": regions}]})
     assert text.text == data[expected]
-    names = ", ".join(data)
-    assert caplog.messages == [f'a.json: of "data" ({names}), the regions belong to "{expected}"']
+    check_message(caplog)
 
 
 def test_task_without_the_text_that_regions_belong_to():
     """The task's other text is not used instead."""
     tasks = [{"id": 8, "data": MAIL, "annotations": [{"result": [region("mail", 0, 4)]}]}]
     tasks.append({"id": 9, "data": MAIL | {"mail": None}})
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "a.json:27"):
         read(*tasks, indent=1)
-    assert str(caught.value) == (
-        'a.json:27 (task 9): "mail" of "data" is no text, but the regions belong to it; take the task out'
-    )
 
 
 def test_predictions_also_decide_about_the_text():
@@ -164,18 +141,9 @@ def test_member_named_text_is_not_logged(caplog):
     assert (text.text, caplog.messages) == ("Anna left", [])
 
 
-@pytest.mark.parametrize(
-    ("regions", "expected"),
-    [
-        (
-            [region("mail", 0, 4), region("subject", 3, 7)],
-            'the regions belong to several texts of "data" (subject, mail)',
-        ),
-        ([region("t1", 0, 4)], "holds several texts (subject, mail, sender), and no regions show which to tag"),
-    ],
-)
-def test_regions_of_several_texts(regions, expected):
-    with pytest.raises(InputError, match=re.escape(expected)):
+@pytest.mark.parametrize("regions", [[region("mail", 0, 4), region("subject", 3, 7)], [region("t1", 0, 4)]])
+def test_regions_of_several_texts(regions):
+    with raises(InputError):
         read({"data": MAIL, "annotations": [{"result": regions}]})
 
 

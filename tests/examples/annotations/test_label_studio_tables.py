@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import parse_records, read_annotations
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.reading import read_token_file
+from tests.snapshots import raises
 
 REGION = {"start": 4, "end": 8, "text": "Anna", "labels": ["PER"]}
 HEADER = ("annotation_id", "id", "label", "text")
@@ -51,21 +52,21 @@ def test_columns_of_flags(tmp_path):
     for columns in (("title", "label"), ("-1", "1")):
         assert read_annotations(path, columns=columns).examples[0].words == ("the", "Anna")
     assert read_annotations(path, columns=("title", "text")) is None
-    with pytest.raises(InputError, match="--word_column=words: there is no such column; the file has 'annotation_id'"):
+    with raises(InputError, "--word_column=words: "):
         read_annotations(path, columns=("words", None))
 
 
 @pytest.mark.parametrize(
-    ("cell", "expected"),
+    ("cell", "fragment"),
     [
-        ("[{broken", r"a\.csv:3: expected .* in 'label', found '\[\{broken'"),
-        ("PER", r"a\.csv:3: expected .* in 'label', found 'PER'"),
-        (spans(REGION | {"text": "Eva"}), r"a\.csv:3 .* has the text 'Eva' in the annotation"),
-        (spans(REGION | {"labels": ["A", "B"]}), r"a\.csv:3 .* a region needs one label"),
+        ("[{broken", "a.csv:3: "),
+        ("PER", "a.csv:3: "),
+        (spans(REGION | {"text": "Eva"}), "a.csv:3"),
+        (spans(REGION | {"labels": ["A", "B"]}), "a.csv:3"),
     ],
 )
-def test_invalid_cells(tmp_path, cell, expected):
-    with pytest.raises(InputError, match=expected):
+def test_invalid_cells(tmp_path, cell, fragment):
+    with raises(InputError, fragment):
         read_annotations(write(tmp_path, [(9, 7, spans(REGION), "met Anna"), (8, 6, cell, "met Anna")]))
 
 
@@ -75,7 +76,7 @@ def test_invalid_cells(tmp_path, cell, expected):
 def test_json_is_no_tag(tmp_path, tag):
     path = tmp_path / "words.tsv"
     path.write_text(f"Anna\tB-PER\nmet\t{tag}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"words\.tsv:2: the tag .* is JSON, not a tag; .*--tag_column"):
+    with raises(InputError, "words.tsv:2: "):
         convert_to_bio(read_token_file(str(path)))
 
 

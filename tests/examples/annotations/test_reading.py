@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import explain_missing_annotations, read_annotations
 from bert_cli.text.offset_units import CODE_POINTS
 from tests.annotated_texts import FORMATS, write
+from tests.snapshots import check_message, raises
 
 TEXTS = [("Anna, 😀\r\nleft\tNew\nYork", [(0, 4, "PER"), (14, 22, "LOC")]), ("no one", []), ("not yet", None)]
 WANTED = [
@@ -26,12 +27,7 @@ def test_each_format(name, tmp_path, caplog):
     assert (file.format, file.path, file.unit, file.has_spans) == (name, path, CODE_POINTS, True)
     assert [(example.words, example.tags) for example in file.examples] == WANTED
     assert [example.text for example in file.examples] == [text for text, _ in TEXTS]
-    titles = {
-        "label_studio": "Label Studio", "label_studio_min": "Label Studio (JSON-MIN)", "prodigy": "Prodigy",
-        "spacy": "spaCy", "spacy_doc": "spaCy's Doc.to_json", "spacy_pairs": "spaCy's training data",
-        "dataturks": "Dataturks", "brat": "brat",
-    }  # fmt: skip
-    assert caplog.messages[0].startswith(f"{path}: texts with spans in the format of {titles.get(name, 'doccano')}")
+    check_message(caplog.messages[0], f"{path}: ")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -76,32 +72,25 @@ def test_plain_texts_get_the_requested_format(tmp_path, caplog):
 def test_unknown_members_are_not_plain_texts(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Anna", "ner": [[0, 4, "PER"]]}\n', encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"a\.jsonl:1: of the members text, ner, annotations in an unknown form are in ner"
-    ):
+    with raises(InputError, "a.jsonl:1: "):
         read_annotations(str(path))
     assert read_annotations(str(path), with_tags=False).examples[0].tags is None
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "expected"),
+    ("text", "name"),
     [
-        ("Anna\tB-PER\n", "a.json", "begins with no JSON object or array; a file of words in columns is named .txt"),
-        (
-            '[("Anna", {"entities": [(0, 4, "PER")]})]',
-            "a.txt",
-            "holds Python tuples, not JSON; write the file with json.dump",
-        ),
-        ('TRAIN_DATA = [\n  ("Anna", {', "a.py", "holds Python tuples, not JSON; write the file with json.dump"),
-        ("[]", "a.json", "holds an empty array; records are needed; known are doccano"),
+        ("Anna\tB-PER\n", "a.json"),
+        ('[("Anna", {"entities": [(0, 4, "PER")]})]', "a.txt"),
+        ('TRAIN_DATA = [\n  ("Anna", {', "a.py"),
+        ("[]", "a.json"),
     ],
 )
-def test_files_that_are_not_exports(text, name, expected, tmp_path):
+def test_files_that_are_not_exports(text, name, tmp_path):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         read_annotations(str(path))
-    assert str(caught.value).startswith(f"{path}: {expected}")
 
 
 def messages_of(path, records, caplog):
@@ -174,7 +163,7 @@ def test_first_span_decides(tmp_path):
 
 
 def test_a_directory_without_documents(tmp_path):
-    with pytest.raises(InputError, match=f"{tmp_path}: holds no documents of brat, NAME.txt with NAME.ann"):
+    with raises(InputError, f"{tmp_path}: "):
         read_annotations(str(tmp_path))
 
 
@@ -186,11 +175,8 @@ PLACES = {"label_studio": ":1 (task 7)", "label_studio_min": ":1 (task 2)", "spa
 def test_overlapping_spans_are_reported_with_their_line(name, tmp_path):
     path = write(tmp_path, name, [("a", []), ("Anna left", [(0, 4, "PER"), (0, 9, "LOC")])])
     places = PLACES | {"brat": "/d001.ann:2"}
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}{places.get(name, ':2')}: "):
         read_annotations(path)
-    assert str(caught.value).startswith(
-        f"{path}{places.get(name, ':2')}: the span 0 to 9 (LOC, 'Anna left') overlaps 0 to 4 (PER); "
-    )
     assert read_annotations(path, with_tags=False).examples[1].tags is None
 
 
@@ -199,4 +185,4 @@ def test_cut_word_is_reported_with_its_line(name, tmp_path, caplog):
     path = write(tmp_path, name, [("a", []), ("Annas left", [(0, 4, "PER")])])
     places = PLACES | {"brat": "/d001.ann:1"}
     assert read_annotations(path).examples[1].tags == ("B-PER", "O")
-    assert f"{path}{places.get(name, ':2')}: the span 0 to 4 (PER, 'Anna') cuts the word 'Annas'; it " in caplog.text
+    check_message(caplog, f"{path}{places.get(name, ':2')}: ")

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.record_formats import find_format, find_structure, read_records
+from tests.snapshots import check_message, raises
 
 TEXT = "Anna left"
 DOCCANO = {"text": TEXT, "label": [[0, 4, "PER"]]}
@@ -77,35 +78,25 @@ KNOWN = "; known are doccano"
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
+    "value",
     [
-        (
-            {"version": "1.1", "data": [{"title": "a", "paragraphs": []}]},
-            "an object with the members version, data (title, paragraphs) is",
-        ),
-        (
-            {"images": [{"id": 1}], "annotations": [{"id": 1, "bbox": [1, 2]}], "categories": []},
-            "an object with the members images (id), annotations (id, bbox), categories is no text with spans",
-        ),
-        (
-            {"examples": [{"content": "a", "annotations": []}]},
-            "an object with the members examples (content, annotations) is",
-        ),
-        ({"sentence": "a", "entities": [[0, 1, "X"]]}, "an object with the members sentence, entities is no text with"),
-        ({}, "an object with the members none is"),
-        ({"annotations": [None, None], "classes": ["PER"]}, '"annotations" holds no text; annotate some'),
-        ({"classes": [], "annotations": []}, '"annotations" holds no text; annotate some'),
-        ([{"sentence": "a"}], "an object with the members sentence is no text with spans; known are doccano"),
-        ([[1, 2]], "a record is an array; known are doccano"),
-        ([None], "a record is null; known are doccano"),
-        (["a", "b"], "a record is a string; known are doccano"),
-        ({"train": [DOCCANO], "dev": [DOCCANO]}, "holds records in several members (train, dev); save each in a file"),
+        {"version": "1.1", "data": [{"title": "a", "paragraphs": []}]},
+        {"images": [{"id": 1}], "annotations": [{"id": 1, "bbox": [1, 2]}], "categories": []},
+        {"examples": [{"content": "a", "annotations": []}]},
+        {"sentence": "a", "entities": [[0, 1, "X"]]},
+        {},
+        {"annotations": [None, None], "classes": ["PER"]},
+        {"classes": [], "annotations": []},
+        [{"sentence": "a"}],
+        [[1, 2]],
+        [None],
+        ["a", "b"],
+        {"train": [DOCCANO], "dev": [DOCCANO]},
     ],
 )
-def test_unknown_members_are_named(value, expected):
-    with pytest.raises(InputError) as caught:
+def test_unknown_members_are_named(value):
+    with raises(InputError, "a.json:1: "):
         find_format("a.json", read_records("a.json", json.dumps(value)).records)
-    assert str(caught.value).startswith(f"a.json:1: {expected}")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +121,7 @@ def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
         find_format("a.jsonl", records)
     expected = f"a.jsonl:2: of the members id, {name}, text, annotations in an unknown form are in {name}; known are"
     assert str(caught.value).startswith(expected)
-    assert str(caught.value).endswith("; --test_tags=no tags the texts of a test file")
+    check_message(caught, "--test_tags=no")
     assert find_format("a.jsonl", records, with_tags=False) is None
 
 
@@ -153,11 +144,8 @@ def test_plain_texts(further):
 
 def test_files_have_one_format():
     rows = [{"text": TEXT}, DOCCANO, {"text": TEXT, "label": []}, PRODIGY]
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "a.jsonl:7: "):
         find_format("a.jsonl", read_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)
-    assert str(caught.value) == (
-        "a.jsonl:7: is in the format of Prodigy, but line 3 in the format of doccano; save each format in a file"
-    )
     for rows in ([TASK, {"text": TEXT}], [PAIR, {"text": TEXT}], [PAIR, {"cats": 1}], [DOCCANO, None]):
         with pytest.raises(InputError, match=r"a\.jsonl:2: "):
             find_format("a.jsonl", read_records("a.jsonl", "\n".join(map(json.dumps, rows))).records)

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.span_lists import find_empty_format, read_texts
 from bert_cli.reading.json_values import JsonRecord
+from tests.snapshots import raises
 
 
 def read_record(record, name):
@@ -50,47 +51,21 @@ FORM = 'expected "label": a list of [start, end, type], found '
 
 
 @pytest.mark.parametrize(
-    ("record", "name", "expected"),
+    ("record", "name"),
     [
-        ({"text": 3, "label": []}, "doccano", "expected {\"text\": a text, …}, found \"{'text': 3, 'label': []}\""),
-        ([], "doccano", "expected {\"text\": a text, …}, found '[]'"),
-        ({"text": "a", "label": [[0, 1]]}, "doccano", FORM + "'[0, 1]'; correct it"),
-        ({"text": "a", "label": {"X": 1}}, "doccano", '"label" is not a list of spans; correct it'),
-        ({"text": "a", "label": "X"}, "doccano", '"label" is not a list of spans; correct it'),
-        (
-            {"text": "a", "label": [[0, 1, ""]]},
-            "doccano",
-            "the type of a span is a text on one line, found ''; correct it",
-        ),
-        (
-            {"text": "a", "label": [[0, 1, " "]]},
-            "doccano",
-            "the type of a span is a text on one line, found ' '; correct it",
-        ),
-        (
-            {"text": "a", "label": [["0", True, "X"]]},
-            "doccano",
-            "the offsets of a span are whole numbers, found '0' and True; correct it",
-        ),
-        (
-            {"text": "a", "annotations": [{"label": 1, "user": 2}]},
-            "doccano_annotations",
-            'expected "annotations": a list of {"start_offset", "end_offset", "label"}, '
-            "found \"{'label': 1, 'user': 2}\"; correct it",
-        ),
-        (
-            {"text": "a", "label": [[0, 1, True]]},
-            "doccano",
-            "the type of a span is a text on one line, found True; correct it",
-        ),
-        (
-            {"text": "a", "spans": [{"start": 0, "end": 1}]},
-            "prodigy",
-            'expected "spans": a list of {"start", "end", "label"}, found "{\'start\': 0, \'end\': 1}"; correct it',
-        ),
+        ({"text": 3, "label": []}, "doccano"),
+        ([], "doccano"),
+        ({"text": "a", "label": [[0, 1]]}, "doccano"),
+        ({"text": "a", "label": {"X": 1}}, "doccano"),
+        ({"text": "a", "label": "X"}, "doccano"),
+        ({"text": "a", "label": [[0, 1, ""]]}, "doccano"),
+        ({"text": "a", "label": [[0, 1, " "]]}, "doccano"),
+        ({"text": "a", "label": [["0", True, "X"]]}, "doccano"),
+        ({"text": "a", "annotations": [{"label": 1, "user": 2}]}, "doccano_annotations"),
+        ({"text": "a", "label": [[0, 1, True]]}, "doccano"),
+        ({"text": "a", "spans": [{"start": 0, "end": 1}]}, "prodigy"),
     ],
 )
-def test_invalid_records(record, name, expected):
-    with pytest.raises(InputError) as caught:
+def test_invalid_records(record, name):
+    with raises(InputError, "a.jsonl:3: "):
         read_record(record, name)
-    assert str(caught.value) == f"a.jsonl:3: {expected}"

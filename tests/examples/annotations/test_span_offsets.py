@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
+from tests.snapshots import check_message, raises
 
 LINES = ("The 😀 mill", "is old.", "Anna met Tom", "in Lund.")
 ENTITIES = (("Anna", "PER"), ("Tom", "PER"), ("Lund", "LOC"))
@@ -85,7 +86,7 @@ def test_line_ends_and_javascript(tmp_path, caplog):
     path = write_doccano(tmp_path, "\r\n".join(LINES), spans_in(in_javascript("\n".join(LINES))))
     (example,) = read_annotations(path).examples
     assert [tag for tag in example.tags if tag != "O"] == ["B-PER", "B-PER", "B-LOC"]
-    assert "offsets in UTF-16 code units as JavaScript counts them, with each line end CR LF as one" in caplog.text
+    check_message(caplog)
 
 
 def test_cut_words_do_not_change_the_unit(tmp_path, caplog):
@@ -99,7 +100,7 @@ def test_cut_words_do_not_change_the_unit(tmp_path, caplog):
 
 def test_stored_text_that_fits_no_unit(tmp_path):
     spans = [(start + 9, end + 9, name) for start, end, name in spans_in("\n".join(LINES))]
-    with pytest.raises(InputError, match=r"has the text 'Anna' in the annotation; was the text changed"):
+    with raises(InputError, "'Anna'"):
         read_annotations(write_label_studio(tmp_path, "\r\n".join(LINES), spans))
 
 

@@ -12,6 +12,7 @@ from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities
 from bert_cli.text.offset_units import CODE_POINTS, JAVASCRIPT
 from tests.annotated_texts import annotated_texts
+from tests.snapshots import check_message, raises
 
 
 def make_annotated_text(text, *spans):
@@ -85,56 +86,46 @@ def test_cut_words_are_reported_and_extended(caplog):
         (",", "O"),
         ("no", "O"),
     ]
-    assert caplog.messages == [
-        "a.jsonl:1: the span 3 to 8 (LOC, 'Paris') cuts the word 'Parisians'; it is widened to whole words"
-    ]
+    check_message(caplog)
     caplog.clear()
     assert tag_words("ParisRome", (0, 5, "LOC"), (5, 9, "LOC")) == [("ParisRome", "B-LOC")]
-    assert caplog.messages[1] == (
-        "a.jsonl:2: the span 5 to 9 (LOC, 'Rome') cuts the word 'ParisRome'; it is left out, the word is in another span"
-    )
+    check_message(caplog.messages[1], "a.jsonl:2: ")
     caplog.clear()
     assert tag_words("a  b", (1, 3, "LOC")) == [("a", "O"), ("b", "O")]
-    assert caplog.messages == ["a.jsonl:1: the span 1 to 3 (LOC, '  ') holds no word; it is left out"]
+    check_message(caplog)
 
 
 def test_only_the_first_warnings_are_logged(caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
     make_tagging_examples([make_annotated_text("Parisians", (0, 5, "LOC"))] * 12)
     assert len(caplog.messages) == 6
-    assert caplog.messages[-1] == "… and 7 more such warnings about spans"
+    check_message(caplog.messages[-1], "7 more")
 
 
 @pytest.mark.parametrize(
-    ("spans", "expected"),
+    ("spans", "place"),
     [
-        (
-            [(0, 8, "PER"), (5, 12, "LOC")],
-            "a.jsonl:2: the span 5 to 12 (LOC, 'ork in ') overlaps 0 to 8 (PER); a word has one tag, take one of the two out",
-        ),
-        ([(3, 3, "LOC")], "a.jsonl:1: the span 3 to 3 (LOC) is not within the text of 14 characters; correct it"),
-        ([(-1, 3, "LOC")], "a.jsonl:1: the span -1 to 3 (LOC) is not within the text of 14 characters; correct it"),
-        ([(9, 15, "LOC")], "a.jsonl:1: the span 9 to 15 (LOC) is not within the text of 14 characters; correct it"),
+        ([(0, 8, "PER"), (5, 12, "LOC")], "a.jsonl:2: "),
+        ([(3, 3, "LOC")], "a.jsonl:1: "),
+        ([(-1, 3, "LOC")], "a.jsonl:1: "),
+        ([(9, 15, "LOC")], "a.jsonl:1: "),
     ],
 )
-def test_invalid_spans(spans, expected):
-    with pytest.raises(InputError) as caught:
+def test_invalid_spans(spans, place):
+    with raises(InputError, place):
         make_tagging_examples([make_annotated_text("New York in 99", *spans)])
-    assert str(caught.value) == expected
 
 
 def test_stored_text_must_match():
     good = Span("LOC", 0, 9, "a:1", "New\\nYork")
     text = "New \nYork."
     assert make_tagging_examples([AnnotatedText(text, [good], 1, "a:1")])[0][0].tags == ("B-LOC", "I-LOC", "O")
-    with pytest.raises(
-        InputError, match=r"a:1: the span 0 to 9 .* has the text 'Now York' in the annotation; was the "
-    ):
+    with raises(InputError, "a:1: "):
         make_tagging_examples([AnnotatedText(text, [good._replace(text="Now York")], 1, "a:1")])
 
 
 def test_half_of_a_surrogate_pair():
-    with pytest.raises(InputError, match=r"a\.jsonl:1: the text holds half of a surrogate pair"):
+    with raises(InputError, "a.jsonl:1: "):
         make_tagging_examples([AnnotatedText("a \ud83d", None, 1, "a.jsonl:1")])
 
 
@@ -152,7 +143,7 @@ def test_javascript_offsets():
     (example,), unit = make_tagging_examples([make_annotated_text(text, (9, 13, "PER"), (19, 23, "LOC"))])
     assert unit == CODE_POINTS
     assert [text[a:b] for a, b, _ in predicted_spans(example)] == ["Anna", "Lund"]
-    with pytest.raises(InputError, match="is not within the text"):
+    with raises(InputError):
         make_tagging_examples([make_annotated_text(text, *in_javascript, (28, 99, "X"))])
 
 

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.training_pairs import is_pair, read_texts, replace_entities
 from bert_cli.reading.json_values import JsonRecord
+from tests.snapshots import raises
 
 
 def read(*pairs):
@@ -28,18 +29,12 @@ def test_skipped_texts_are_dropped():
 
 
 @pytest.mark.parametrize(
-    ("annotations", "expected"),
-    [
-        ({"cats": {"GOOD": 1}}, 'a pair of spaCy needs {"entities": […]}, found cats; correct it'),
-        ({"entities": {"PER": [0, 4]}}, '"entities" is an object, a list of spans is needed; correct it'),
-        ({"entities": [[0, 4]]}, "expected \"entities\": a list of [start, end, type], found '[0, 4]'; correct it"),
-        ({"entities": [[0.5, 4, "X"]]}, "the offsets of a span are whole numbers, found 0.5 and 4; correct it"),
-    ],
+    "annotations",
+    [{"cats": {"GOOD": 1}}, {"entities": {"PER": [0, 4]}}, {"entities": [[0, 4]]}, {"entities": [[0.5, 4, "X"]]}],
 )
-def test_invalid_pairs(annotations, expected):
-    with pytest.raises(InputError) as caught:
+def test_invalid_pairs(annotations):
+    with raises(InputError, "a.json:1: "):
         read(["Anna left", annotations])
-    assert str(caught.value) == f"a.json:1: {expected}"
 
 
 def test_entities_of_a_pair_are_replaced():

@@ -13,6 +13,7 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
+from tests.snapshots import check_message, raises
 
 TRAIN, DEV, TEST = FileRole(True, False, False), FileRole(False, False, False), FileRole(False, True, False)
 BINARY = [("one", "A", "accept"), ("two", "B", "accept"), ("three", "A", "reject"), ("four", "B", "ignore")]
@@ -57,7 +58,7 @@ def labels_of(path, problem_type=None, names=None, role=TRAIN, **columns):
 def test_rejected_rows_are_no_examples_of_their_label(tmp_path, caplog, write):
     caplog.set_level("INFO")
     assert labels_of(write(tmp_path, BINARY)) == (SINGLE_LABEL, ("A", "B"), ["A", "B", None, None])
-    assert "read Prodigy's answers: 2 accept, 1 reject, 1 ignore; left out 2 row(s)" in caplog.text
+    check_message(caplog, "2 accept")
 
 
 def test_rejected_rows_are_negative_for_several_labels(tmp_path):
@@ -134,13 +135,13 @@ def test_different_answers_have_a_warning(tmp_path, caplog):
     rows = [*BINARY, ("one", "A", "reject"), ("five", "C", "reject")]
     path = write_lines(tmp_path, rows)
     assert labels_of(path).rows[0] == "A"
-    assert f"{path}:1: warning: the label 'A' is accepted here, and rejected for the same text in line 5" in caplog.text
-    assert "no row is accepted with the label C" in caplog.text
+    check_message(caplog, f"{path}:1: ")
+    check_message(caplog)
 
 
 def test_no_accepted_row_is_refused(tmp_path):
     path = write_lines(tmp_path, [("one", "A", "reject"), ("two", "B", "ignore")])
-    with pytest.raises(InputError, match=f"{path}:1: no row has the answer accept"):
+    with raises(InputError, f"{path}:1: "):
         labels_of(path)
 
 

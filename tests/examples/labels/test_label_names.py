@@ -7,6 +7,7 @@ from bert_cli.examples.labels.label_names import find_label_names, natural_key, 
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
+from tests.snapshots import check_message, raises
 
 
 def column(*labels):
@@ -25,15 +26,15 @@ def test_label_with_too_many_digits_is_a_word():
 
 
 def test_sign_for_a_missing_label_is_refused():
-    with pytest.raises(InputError, match=r"^t.csv:3: 2 row\(s\) have the label '-', which means no label"):
+    with raises(InputError, "t.csv:3: "):
         find_label_names(column("yes", "-", "no", "-", "yes", "no"), SINGLE_LABEL)
-    with pytest.raises(InputError, match=r"^t.csv:4: 1 row\(s\) have the label '\?'"):
+    with raises(InputError, "t.csv:4: "):
         find_label_names(column(("a", "b"), ("a",), ("?",)), MULTI_LABEL)
 
 
 def test_words_for_a_missing_label_have_a_warning(caplog):
     find_label_names(column("nan", "x", "nan", "x"), SINGLE_LABEL)
-    assert "t.csv: warning: 2 row(s) have the label 'nan', which other programs write" in caplog.text
+    check_message(caplog, "t.csv: ")
 
 
 @pytest.mark.parametrize("name", ["pos\nitive", "a\r\nb", "a\rb"])
@@ -45,10 +46,10 @@ def test_line_end_in_a_label_is_refused(name):
 
 
 def test_characters_that_labels_txt_cannot_hold():
-    with pytest.raises(InputError, match=r"^t.csv:3: the label 'a\\x00b' has a NUL character"):
+    with raises(InputError, "t.csv:3: "):
         find_label_names(column("neg", "a\0b"), SINGLE_LABEL)
     cells = LabelCells("t.csv", [2, 3], [("0", "1"), ("1", "0")], ("rude", "very\nrude"), True)
-    with pytest.raises(InputError, match=r"^t.csv:1: the label column 'very\\nrude' has a line end"):
+    with raises(InputError, "t.csv:1: "):
         find_label_names(cells, MULTI_LABEL)
 
 
@@ -62,7 +63,7 @@ def test_many_labels_on_few_rows_are_labels(caplog, labels):
     problem_type = MULTI_LABEL if isinstance(labels[0], tuple) else SINGLE_LABEL
     assert len(find_label_names(column(*labels), problem_type)) == len(labels)
     assert len(caplog.messages) == 1
-    assert f"t.csv:2: warning: {len(labels)} labels occur only once, such as 'intent 0', 'intent 1'," in caplog.text
+    check_message(caplog, "t.csv:2: ")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_many_labels_on_few_rows_are_labels(caplog, labels):
 )
 def test_texts_instead_of_labels_are_refused(text):
     texts = [text.format(number) for number in range(30)]
-    with pytest.raises(InputError, match=r"^t.csv:2: column label holds 30 different labels in 33 rows .*like texts"):
+    with raises(InputError, "t.csv:2: "):
         find_label_names(column(*texts, *texts[:3]), SINGLE_LABEL)
     # Repeated sentences are class names.
     assert len(find_label_names(column(*texts * 2), SINGLE_LABEL)) == 30
@@ -87,6 +88,4 @@ def test_few_rows_per_label_have_one_warning(caplog, num_labels, num_rows, warns
 def test_labels_that_look_the_same_have_one_warning(caplog):
     find_label_names(column("Good", "good", "bad", "bad", "good"), SINGLE_LABEL)
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith(
-        "t.csv: warning: these labels look the same, and are different classes: 'Good' (1 "
-    )
+    check_message(caplog.messages[0], "t.csv: ")

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.lists import read_lists, split_label_names
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from tests.snapshots import check_message, raises
 
 
 def column(*labels):
@@ -50,12 +51,8 @@ def test_names_0_and_1():
 
 
 def test_numbers_0_and_1_with_different_lengths():
-    assert refused("[0, 1, 0]", "[1, 0, 0]", "[0, 1]") == (
-        "t.csv:4: a list of 3 numbers 0 and 1 is needed, one per label, as in other rows"
-    )
-    assert refused("[0, 1, 0]", "[1, 1, 1]", names=("a", "b")) == (
-        "t.csv:2: a list of 2 numbers 0 and 1 is needed, one per label (a, b)"
-    )
+    check_message(refused("[0, 1, 0]", "[1, 0, 0]", "[0, 1]"), "t.csv:4: ")
+    check_message(refused("[0, 1, 0]", "[1, 1, 1]", names=("a", "b")), "t.csv:2: ")
     assert refused(("0", "1", "0"), "a").startswith("t.csv:3: a list of 3 numbers")
 
 
@@ -102,28 +99,19 @@ def test_names_in_brackets_stay_names(labels):
 
 
 def test_pairs_of_numbers_are_ambiguous():
-    assert refused("[0, 10]", "[10, 20]") == (
-        "t.csv:2: the label is '[0, 10]': give --problem_type=multi_label if it is a list of two labels, "
-        "--problem_type=single_label if it is the name of a class"
-    )
+    check_message(refused("[0, 10]", "[10, 20]"), "t.csv:2: ")
     assert read("[0, 10]", "[10, 20]", problem_type=SINGLE_LABEL)[0] == ["[0, 10]", "[10, 20]"]
     assert read("[0, 10]", "[10, 20]", problem_type=MULTI_LABEL)[0] == [("0", "10"), ("10", "20")]
 
 
 def test_lists_between_names_are_ambiguous():
-    assert refused("[0, 1, 0]", "good") == (
-        "t.csv:3: the label is 'good', and line 2 has the list '[0, 1, 0]'; write all labels as lists, or give "
-        "--problem_type=single_label if it is the name of a class"
-    )
-    assert refused("['a', 'b']", "['a'").startswith("t.csv:3: the label is \"['a'\", and line 2 has the list ")
-    assert refused("['a', 'b']", '["a", null]').startswith("t.csv:3: the label is '[\"a\", null]', and line 2")
+    check_message(refused("[0, 1, 0]", "good"), "t.csv:3: ")
+    check_message(refused("['a', 'b']", "['a'"), "t.csv:3: ")
+    check_message(refused("['a', 'b']", '["a", null]'), "t.csv:3: ")
 
 
 def test_lists_without_quotes_are_ambiguous():
-    assert refused("[sport]", "[sport, news]") == (
-        't.csv:3: the label is \'[sport, news]\', which cannot be read as a list; write a list such as ["a", "b"], or give '
-        "--problem_type=single_label if it is the name of a class"
-    )
+    check_message(refused("[sport]", "[sport, news]"), "t.csv:3: ")
     assert read("[sport]", "[sport, news]", problem_type=SINGLE_LABEL)[0] == ["[sport]", "[sport, news]"]
 
 
@@ -133,7 +121,7 @@ def test_annotated_spans_are_no_labels(problem_type):
     spans = '[{"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}]'
     message = refused("[]", spans, problem_type=problem_type)
     assert message.startswith("t.csv:3: the label is '[{")
-    assert message.endswith("a list of annotated spans; bert-tag learns to tag the words")
+    check_message(message)
 
 
 def test_model_labels_are_never_lists():
@@ -149,7 +137,7 @@ def test_single_label_model_reads_lists_of_one():
 def test_numbers_are_logged_if_the_problem_type_is_set(caplog):
     caplog.set_level("INFO")
     read("[0, 1, 0]", "[1, 0, 0]", problem_type=MULTI_LABEL)
-    assert caplog.messages == ["t.csv: its lists of 3 numbers 0 and 1 have a number per label"]
+    check_message(caplog)
 
 
 def test_columns_of_0_and_1_are_unchanged():
@@ -176,18 +164,18 @@ def test_names_in_a_single_cell(text, names):
 @pytest.mark.parametrize("problem_type", [None, SINGLE_LABEL, MULTI_LABEL])
 @pytest.mark.parametrize("text", ["[0.2, 0.8]", "(0.6, 0.3, 0.1)", "[0.2 0.8]", "{'neg': 0.2, 'pos': 0.8}"])
 def test_probabilities_are_refused(text, problem_type):
-    with pytest.raises(InputError, match=r"^t.csv:2: holds numbers other than 0 and 1: .*for probabilities, give the"):
+    with raises(InputError, "t.csv:2: "):
         read_lists(column(text, text), problem_type, None)
 
 
 def test_probabilities_in_one_cell_are_refused():
-    with pytest.raises(InputError, match=r"^t.csv:2: holds numbers other than 0 and 1: \[0.2, 0.8\]"):
+    with raises(InputError, "t.csv:2: "):
         split_label_names("[0.2, 0.8]", "t.csv:2")
 
 
 def test_closed_intervals_may_be_names():
     cells = column("[0.1, 0.5]", "[0.5, 1.0]")
-    with pytest.raises(InputError, match="--problem_type=single_label if it is the name of a class"):
+    with raises(InputError, "--problem_type=single_label"):
         read_lists(cells, None, None)
     assert read_lists(cells, SINGLE_LABEL, None).cells == cells
     bins = column("[0.0, 0.5)", "[0.5, 1.0]")

@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
+from tests.snapshots import check_message
 
 
 @pytest.mark.parametrize(
@@ -36,15 +37,12 @@ def test_labels_that_look_different(labels):
 
 def test_one_warning_lists_all_groups(caplog):
     warn_about_look_alikes("t.csv", {"Good": 9, "bad": 5, "good": 10, "good\u200b": 1, "\u00e9": 4, "e\u0301": 3})
-    assert caplog.messages == [
-        "t.csv: warning: these labels look the same, and are different classes: 'Good' (9 rows), 'good' (10 rows), "
-        "'good\\u200b' (1 row); '\\xe9' (4 rows), 'e\\u0301' (3 rows); correct them if they are one"
-    ]
+    check_message(caplog)
 
 
 def test_only_first_groups_are_listed(caplog):
     warn_about_look_alikes("t.csv", {name: 2 for letter in "abcdefg" for name in (letter, letter.upper())})
-    assert "'e' (2 rows), 'E' (2 rows); and 2 more groups; correct" in caplog.text
+    check_message(caplog, "'e'")
 
 
 def test_different_labels_have_no_warning(caplog):

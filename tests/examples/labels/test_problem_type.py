@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.lists import ListCells, read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.problem_types.columns import LabelCells
+from tests.snapshots import raises
 
 
 def column(*labels, separator=None):
@@ -58,7 +59,7 @@ def test_numbers_0_and_1():
 
 @pytest.mark.parametrize("labels", [("1", "nan", "3.5", ""), (("1",), ("2",), ("3.5",)), ("2", "1", "3.5")])
 def test_decimals_are_ambiguous(labels):
-    with pytest.raises(InputError, match=r"^t.csv:4: the label is the decimal 3.5: give --problem_type=regression"):
+    with raises(InputError, "t.csv:4: "):
         infer(*labels)
 
 
@@ -69,17 +70,12 @@ def test_log_line():
 
 @pytest.mark.parametrize("labels", [("1,0", "4,5", "2"), ("0,125", "nan", ""), ("1.234,5", "3"), (("3,5",), ("4",))])
 def test_decimal_commas_are_ambiguous(labels):
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "t.csv:2: "):
         infer(*labels)
-    text = labels[0][0] if isinstance(labels[0], tuple) else labels[0]
-    assert str(caught.value) == (
-        f"t.csv:2: the label is {text!r}: give --problem_type=regression if it is a number with a decimal comma, "
-        "--label_separator=, if it is a list of labels, --problem_type=single_label if it is the name of a class"
-    )
 
 
 def test_class_indices_with_commas_are_ambiguous():
-    with pytest.raises(InputError, match=r"^t.csv:3: the label is '2,15': give --label_separator=, if it is a list of"):
+    with raises(InputError, "t.csv:3: "):
         infer("27", "2,15", "1,2,3")
 
 

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from tests.snapshots import check_message, raises
 
 TRAIN, TRAIN_SKIPPING = FileRole(True, False, False), FileRole(True, False, True)
 DEV, TEST_SKIPPING = FileRole(False, False, False), FileRole(False, True, True)
@@ -21,7 +22,7 @@ def test_training_file_decides_problem_type_and_names():
 
 def test_dev_file_uses_the_models_names():
     assert read_labels(column("b"), SINGLE_LABEL, ("b", "a"), DEV) == (SINGLE_LABEL, ("b", "a"), ["b"])
-    with pytest.raises(InputError, match=r"^t.csv: the model has no labels.txt; give --labels"):
+    with raises(InputError, "t.csv: "):
         read_labels(column("b"), SINGLE_LABEL, None, DEV)
 
 
@@ -77,9 +78,7 @@ def test_one_label_in_every_row_has_a_warning(caplog, cells, problem_type, names
 
 def test_one_number_in_every_row_has_a_warning(caplog):
     read_labels(column("2.5", "2.50", "2.5"), REGRESSION, None, TRAIN)
-    assert caplog.messages == [
-        "t.csv: warning: every row has the number 2.5, so there is nothing to learn; check --label_column"
-    ]
+    check_message(caplog)
     caplog.clear()
     read_labels(column("2.5", "2.5"), REGRESSION, (), DEV)
     assert caplog.messages == []
@@ -99,22 +98,15 @@ def test_one_hot_columns_are_single_labels_if_a_flag_says_so():
     assert read_labels(unlabeled, SINGLE_LABEL, None, TRAIN_SKIPPING).rows == ["b", None, "c"]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("1", "1", "0"), r"^t.csv:3: the list has 2 labels, and --problem_type=single_label takes one"),
-        (("0", "0", "0"), r"^t.csv:3: the label is empty"),
-        (("1", "x", "0"), r"^t.csv:3: column a is 'x', 0 or 1 is needed"),
-    ],
-)
-def test_columns_that_are_not_one_hot_are_refused_as_single_labels(row, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("row", [("1", "1", "0"), ("0", "0", "0"), ("1", "x", "0")])
+def test_columns_that_are_not_one_hot_are_refused_as_single_labels(row):
+    with raises(InputError, "t.csv:3: "):
         read_labels(columns(("1", "0", "0"), row), SINGLE_LABEL, None, TRAIN)
 
 
 def test_most_cells_are_empty(caplog):
     read_labels(column("a,b", "", "", "b", "", separator=","), None, None, TRAIN)
-    assert "t.csv:3: warning: 3 of 5 rows have an empty label cell" in caplog.text
+    check_message(caplog, "t.csv:3: ")
     caplog.clear()
     read_labels(column(("a", "b"), (), (), ("b",), ()), None, None, TRAIN)
     read_labels(column("a,b", "", "a", "b", separator=","), None, None, TRAIN)

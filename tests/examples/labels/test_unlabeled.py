@@ -13,6 +13,7 @@ from bert_cli.examples.labels.unlabeled import (
     warn_about_markers,
 )
 from bert_cli.problem_types.columns import LabelCells
+from tests.snapshots import check_message, raises
 
 
 def column(*labels, columns=("label",)):
@@ -60,16 +61,12 @@ def test_minus_one_among_class_indices(labels, is_doubtful):
 
 
 def test_sign_is_refused_with_two_proposals():
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "t.jsonl:7: "):
         check_markers("t.jsonl", {"no": 5, "yes": 5, "-": 3}, {"no": 2, "yes": 3, "-": 7}, skips_unlabeled=False)
-    assert str(caught.value) == (
-        "t.jsonl:7: 3 row(s) have the label '-', which means no label; --skip_unlabeled leaves such rows out, and "
-        "--labels=no,yes,- keeps it as a class"
-    )
 
 
 def test_advice_has_no_names_with_commas():
-    with pytest.raises(InputError, match="and --labels with all names keeps it as a class"):
+    with raises(InputError, "--labels"):
         check_markers("t.jsonl", {"a,b": 5, "yes": 5, "?": 3}, {"a,b": 2, "yes": 3, "?": 7}, skips_unlabeled=False)
 
 
@@ -85,7 +82,7 @@ def test_words_have_a_warning(caplog):
 
 def test_names_that_the_flag_keeps_have_a_warning(caplog):
     warn_about_markers("t.csv", counts("favor", "against", "none"), skips_unlabeled=True)
-    assert caplog.messages[0].endswith("; if it means no label, remove such rows")
+    check_message(caplog.messages[0])
 
 
 def test_usual_labels_have_no_warning(caplog):
@@ -129,7 +126,7 @@ def test_row_with_several_columns_is_unlabeled_if_all_cells_are():
 def test_skipped_rows_are_counted(caplog):
     caplog.set_level("INFO")
     assert drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
-    assert caplog.messages == ["t.csv: left out 3 row(s) without a label (2 '-', 1 empty); the first is line 3"]
+    check_message(caplog)
 
 
 def test_file_without_unlabeled_rows_is_not_logged(caplog):
@@ -139,7 +136,7 @@ def test_file_without_unlabeled_rows_is_not_logged(caplog):
 
 
 def test_file_without_labels_is_an_error():
-    with pytest.raises(InputError, match=r"^t.csv:2: no row has a label; check --label_column"):
+    with raises(InputError, "t.csv:2: "):
         drop_unlabeled(column("", ""), None, is_numeric=False)
 
 

@@ -8,6 +8,7 @@ import pytest
 from bert_cli.examples.squad.reading import parse_questions, read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import describe_examples
 from bert_cli.examples.squad.training import read_training_examples
+from tests.snapshots import check_message
 from tests.squad_files import CONTEXT, error_of, question, squad_file
 
 
@@ -39,7 +40,7 @@ def test_questions_without_id_get_an_id(tmp_path, caplog):
     with caplog.at_level(logging.INFO, "bert_cli"):
         assert [example.qas_id for example in read_examples(path)] == expected
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line == f"{path}: 2 of 5 questions have no id; each gets one by its number, such as question-1_"
+    check_message(line, f"{path}: ")
     assert list(read_gold_answers(path)) == expected
 
 
@@ -66,8 +67,7 @@ def test_gold_answers_of_impossible_questions(tmp_path, mark):
 
 @pytest.mark.parametrize("fields", [{}, {"is_impossible": False}, {"plausible_answers": []}])
 def test_gold_answers_are_not_guessed(tmp_path, fields):
-    message = error_of(read_gold_answers, squad_file(tmp_path, {"id": "q", "question": "?", **fields}))
-    assert 'qas[0]: has no "answers"; an answer is {' in message
+    check_message(error_of(read_gold_answers, squad_file(tmp_path, {"id": "q", "question": "?", **fields})), "qas[0]: ")
 
 
 @pytest.mark.parametrize(
@@ -147,24 +147,24 @@ def test_a_record_without_answers_is_impossible(tmp_path):
     (example,) = read_training_examples(str(path), version_2_with_negative=True)
     assert example.is_impossible
     assert read_gold_answers(str(path)) == {"q1": ()}
-    assert f"{path}:1: has no answer; training needs one" in error_of(read_training_examples, str(path))
+    check_message(error_of(read_training_examples, str(path)), f"{path}:1: ")
 
 
 @pytest.mark.parametrize(
-    ("answers", "expected"),
+    "answers",
     [
-        ({}, '.answers: has no "text"'),
-        ({"text": ["a"]}, '.answers: has no "answer_start"'),
-        ({"text": "a", "answer_start": 0}, ".answers.text: is a string, an array is needed"),
-        ({"text": ["a"], "answer_start": [0, 1]}, ".answers: has 1 texts, but answer_start has 2 numbers"),
-        ({"text": ["a"], "answer_start": [None]}, ".answers[0].answer_start: is null, a whole number is needed"),
-        ("a", ".answers: is a string, an array is needed"),
+        {},
+        {"text": ["a"]},
+        {"text": "a", "answer_start": 0},
+        {"text": ["a"], "answer_start": [0, 1]},
+        {"text": ["a"], "answer_start": [None]},
+        "a",
     ],
 )
-def test_answers_of_another_form(tmp_path, answers, expected):
+def test_answers_of_another_form(tmp_path, answers):
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(RECORDS[0] | {"answers": answers}))
-    assert error_of(read_gold_answers, str(path)).startswith(f"{path}:1{expected}")
+    check_message(error_of(read_gold_answers, str(path)), path)
 
 
 def test_lines_of_questions():
@@ -179,19 +179,18 @@ def test_lines_of_questions():
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "place"),
     [
-        ("\n[", ":2: is not JSON: Expecting value; each line is {"),
-        ("3", ":1: is a number, an object is needed; each line is"),
-        ('{"question": "a"}', ':1: has no "context"; each line is'),
-        ('{"question": 1, "context": "b"}', ":1.question: is a number, a string is needed"),
-        ('{"id": 0.5, "question": "a", "context": "b"}', ":1.id: is a number, a string is needed"),
-        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: the id '1' is also the id of"),
+        ("\n[", ":2: "),
+        ("3", ":1: "),
+        ('{"question": "a"}', ":1: "),
+        ('{"question": 1, "context": "b"}', ":1.question: "),
+        ('{"id": 0.5, "question": "a", "context": "b"}', ":1.id: "),
+        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: "),
     ],
 )
-def test_lines_that_are_not_questions(text, expected):
-    message = error_of(lambda: list(parse_questions(text.split("\n"), "lines.jsonl")))
-    assert message.startswith(f"lines.jsonl{expected}")
+def test_lines_that_are_not_questions(text, place):
+    check_message(error_of(lambda: list(parse_questions(text.split("\n"), "lines.jsonl"))), place)
 
 
 def test_gold_answers(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.examples.squad.records import describe_examples
 from bert_cli.examples.squad.training import read_training_examples
+from tests.snapshots import check_message
 from tests.squad_files import CONTEXT, error_of, question, squad_file
 
 
@@ -58,10 +59,10 @@ def test_answers_at_wrong_positions_are_skipped(tmp_path, caplog, answer, actual
         training = train(tmp_path, question("q", ("was", 8)), question("x", answer), context=context)
     assert [example.qas_id for example in training] == ["q"]
     messages = [record.getMessage() for record in caplog.records]
-    assert messages[-1].endswith("left out 1 answer(s) that are not at their answer_start")
+    check_message(messages[-1], "1 answer")
     assert messages[0].startswith("Could not find answer: '")
     if actual is not None:
-        assert messages[0] == f"Could not find answer: '{actual}' vs. '{answer[0]}'"
+        check_message(messages[0], f"'{actual}'")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,7 @@ def test_units_of_answer_start(tmp_path, caplog, context, counted_context, descr
 
 
 def test_file_without_correct_positions(tmp_path):
-    message = error_of(train, tmp_path, question("q", ("1895", 3)))
-    assert "none of its 1 answers is at its answer_start" in message
+    check_message(error_of(train, tmp_path, question("q", ("1895", 3))), "1 answers")
 
 
 def test_impossible_questions(tmp_path):
@@ -115,30 +115,24 @@ def test_several_answers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("entry", "version_2", "expected"),
+    ("entry", "version_2", "fragment"),
     [
-        (
-            SEVERAL,
-            False,
-            "qas[0]: has 3 answers, training takes one (is this a dev file?); give --multiple_answers=first",
-        ),
-        (question(is_impossible=True), False, "so this is SQuAD 2.0 data; give --version_2_with_negative"),
-        (question(), False, 'has no answer; training needs one, or "is_impossible": true together with --version_2'),
-        (question(is_impossible=False), True, "has no answer; training needs one"),
-        (question("q", is_impossible=2), False, "is_impossible: is a number, true or false is needed; correct it"),
-        (question("q", is_impossible="no"), True, "is_impossible: is a string, true or false is needed"),
-        ({"id": "q", "question": "?"}, False, 'qas[0]: has no "answers"; an answer is {'),
-        ({"id": "q", "question": "?", "answers": None}, False, "qas[0].answers: is null, an array is needed"),
-        ({"id": "q", "question": "?", "answers": ["Ann"]}, False, "answers[0]: is a string, an object is needed"),
-        ({"id": "q", "question": "?", "answers": [{"text": "Ann"}]}, False, 'answers[0]: has no "answer_start"'),
-        (question("q", ("Ann", 0.5)), False, "answer_start: is a number, a whole number is needed"),
-        (question("q", ("Ann", True)), False, "answer_start: is true or false, a whole number is needed"),
+        (SEVERAL, False, "qas[0]: "),
+        (question(is_impossible=True), False, "--version_2_with_negative"),
+        (question(), False, "--version_2"),
+        (question(is_impossible=False), True, ""),
+        (question("q", is_impossible=2), False, "is_impossible: "),
+        (question("q", is_impossible="no"), True, "is_impossible: "),
+        ({"id": "q", "question": "?"}, False, "qas[0]: "),
+        ({"id": "q", "question": "?", "answers": None}, False, "qas[0].answers: "),
+        ({"id": "q", "question": "?", "answers": ["Ann"]}, False, "answers[0]: "),
+        ({"id": "q", "question": "?", "answers": [{"text": "Ann"}]}, False, "answers[0]: "),
+        (question("q", ("Ann", 0.5)), False, "answer_start: "),
+        (question("q", ("Ann", True)), False, "answer_start: "),
     ],
 )
-def test_invalid_training_questions(tmp_path, entry, version_2, expected):
-    message = error_of(train, tmp_path, entry, version_2_with_negative=version_2)
-    assert "some.json: data[0].paragraphs[0].qas[0]" in message
-    assert expected in message
+def test_invalid_training_questions(tmp_path, entry, version_2, fragment):
+    check_message(error_of(train, tmp_path, entry, version_2_with_negative=version_2), "some.json: ", fragment)
 
 
 def test_squad_2_without_impossible_questions_needs_no_flag(tmp_path):
@@ -168,14 +162,11 @@ def test_unmarked_question_is_impossible_if_it_has_no_answer(tmp_path, caplog):
     impossible, lines = impossible_and_log(tmp_path, caplog, *questions)
     assert impossible == [True, False, True, False]
     (line,) = lines
-    assert line.endswith(
-        "3 of 4 questions have no is_impossible: 2 with answers are answerable, 1 without are impossible"
-    )
+    check_message(line, "3 of")
 
 
 def test_squad_2_without_the_flag_is_refused(tmp_path):
-    message = error_of(train, tmp_path, question("q2", ("Ann", 0)), question("q1", is_impossible=True))
-    assert message.endswith("qas[1]: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative")
+    check_message(error_of(train, tmp_path, question("q2", ("Ann", 0)), question("q1", is_impossible=True)), "qas[1]: ")
 
 
 def test_null_is_impossible_means_answerable(tmp_path, caplog):
@@ -195,7 +186,7 @@ def test_numbers_and_texts_mark_questions(tmp_path, caplog, yes, no):
 def test_squad_1_with_the_flag_has_a_warning(tmp_path, caplog):
     impossible, lines = impossible_and_log(tmp_path, caplog, question("q1", ("Ann", 0)), question("q2", ("Lee", 4)))
     assert impossible == [False, False]
-    assert "no question is impossible; leave --version_2_with_negative out for SQuAD 1.1 data" in lines[-1]
+    check_message(lines[-1], "--version_2_with_negative")
 
 
 def test_an_impossible_question_needs_no_answers(tmp_path, caplog):
@@ -209,7 +200,7 @@ def test_an_impossible_question_needs_no_answers(tmp_path, caplog):
 def test_missing_answers_are_not_guessed(tmp_path, fields, version_2):
     message = error_of(train, tmp_path, {"id": "q", "question": "?", **fields}, version_2_with_negative=version_2)
     assert "qas[0]" in message
-    assert message.endswith("give [] for an impossible question")
+    check_message(message)
 
 
 def test_training_needs_no_ids(tmp_path, caplog):
@@ -219,7 +210,7 @@ def test_training_needs_no_ids(tmp_path, caplog):
         training = train(tmp_path, *questions)
     assert [example.qas_id for example in training] == ["question-1", "q", "question-3"]
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.endswith("2 of 3 questions have no id; each gets one by its number, such as question-1")
+    check_message(line, "2 of")
 
 
 def test_real_training_data(shared, caplog):

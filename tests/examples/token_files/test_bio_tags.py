@@ -10,6 +10,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
 from tests.examples.token_files.files import CONLL, error_of, write
+from tests.snapshots import check_message
 
 
 def test_tags_become_bio(tmp_path):
@@ -28,9 +29,7 @@ def test_scheme_flag_is_checked(tmp_path):
 
 def test_first_invalid_tag_is_reported_with_its_line(tmp_path):
     path = write(tmp_path, "a B-x\nb X-x\n\nc X-x\nd Y-x\n")
-    assert error_of(convert_to_bio, read_columns(path)) == (
-        f"{path}:2: tag 'X-x' has none of the prefixes of BIO (B-, I-) and is not O (and 2 more such rows); correct it"
-    )
+    check_message(error_of(convert_to_bio, read_columns(path)), f"{path}:2: ")
     path = write(tmp_path, '{"words": ["a", "b"], "tags": ["B-x", "x"]}', "a.jsonl")
     assert error_of(convert_to_bio, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
 
@@ -39,16 +38,14 @@ def test_a_line_end_in_a_tag_is_refused(tmp_path):
     path = tmp_path / "train.jsonl"
     path.write_text('{"words": ["a", "b"], "tags": ["O", "O"]}\n{"words": ["a"], "tags": ["B-x\\ny"]}\n')
     file = read_token_file(str(path), TokenFlags())
-    assert error_of(convert_to_bio, file).startswith(f"{path}:2: tag 'B-x\\ny' has a line end")
+    check_message(error_of(convert_to_bio, file), f"{path}:2: ")
 
 
 def test_labels_that_are_not_in_the_training_data(tmp_path):
     path = write(tmp_path, "a B-x\n\nb O\nc B-y\n")
     file, _ = convert_to_bio(read_columns(path))
     check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
-    assert error_of(check_labels, file, ("O", "B-x", "I-x")) == (
-        f"{path}:4: tag 'B-y' is not a label of the training file (O, B-x, I-x); correct it, or take its lines out"
-    )
+    check_message(error_of(check_labels, file, ("O", "B-x", "I-x")), f"{path}:4: ")
 
 
 @pytest.mark.parametrize(
@@ -71,11 +68,7 @@ def test_unusual_outside_tag_and_form_are_logged(tmp_path, caplog):
     file, notation = convert_to_bio(read_columns(path))
     assert file.examples[0].tags == ("B-PER", "I-PER", "O", "O")
     assert notation == TagNotation("BIO", "0", "PER_B")
-    assert caplog.messages == [
-        f"{path}: took the tag '0' of 2 of 4 words for the outside tag, as no word has the tag O; "
-        "--outside_tag=O makes it a type of entities",
-        f"{path}: read the tags as BIO, with PER_B for the first word of a PER; --tag_scheme=IO takes them for types",
-    ]
+    check_message(caplog)
 
 
 def test_flag_values_are_not_logged(tmp_path, caplog):
@@ -87,6 +80,4 @@ def test_flag_values_are_not_logged(tmp_path, caplog):
 
 def test_tag_in_another_form_than_in_training_is_reported(tmp_path):
     path = write(tmp_path, "Anna B-PER\nleft O\n")
-    assert error_of(convert_to_bio, read_columns(path), NotationFlags("BMES", "O", "PER_B")) == (
-        f"{path}:1: tag 'B-PER' has none of the prefixes of BMES (_B, _M, _E, _S) and is not O; correct it"
-    )
+    check_message(error_of(convert_to_bio, read_columns(path), NotationFlags("BMES", "O", "PER_B")), f"{path}:1: ")

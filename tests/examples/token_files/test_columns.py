@@ -8,6 +8,7 @@ from bert_cli.examples.tagging import COLUMNS
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from tests.examples.token_files.files import CONLL, error_of, sentences, write
+from tests.snapshots import check_message
 
 
 def test_four_columns_with_spaces(tmp_path):
@@ -45,30 +46,26 @@ def test_lines(tmp_path, text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "columns", "expected"),
+    ("text", "columns"),
     [
-        ("", (0, -1), ": holds no words; a file with one word and its tag on each line is needed"),
-        ("\n-DOCSTART- O\n", (0, -1), ": holds no words; a file with one word and its tag on each line is needed"),
-        ("a\nb\n", (0, -1), ":1: expected at least 2 columns, found 1 (and 1 more such row); "),
-        ("a O\nb\n", (0, 1), ":2: expected at least 2 columns, found 1; "),
-        ("a x O\nb O\nc O\n", (0, -1), ":2: expected 3 columns as in line 1, found 2 (and 1 more such row); "),
-        ("a O\n\nb c O\n", (0, -1), ":3: expected 2 columns as in line 1, found 3; "),
-        ("a O\n", (1, -1), ":1: --word_column=1 and --tag_column=-1 are the same of 2 columns; give another"),
-        ("a O\n", (0, -3), ":1: expected at least 3 columns, found 2; "),
-        ("\tO\na\tO\n\tO\n", (0, -1), ":1: the word in column 1 is empty (and 1 more such row); every row needs one"),
-        ("a\t\n", (0, -1), ":1: the tag in column 2 is empty; every row needs one"),
-        (
-            b"a O\n\xff O\n",
-            (0, -1),
-            ":2: is not UTF-8 (byte 0xff); give its encoding, as in --encoding=latin-1",
-        ),
-        ("a O\rb O\n", (0, -1), ":1: a carriage return inside the line; save the file with \\n line ends"),
+        ("", (0, -1)),
+        ("\n-DOCSTART- O\n", (0, -1)),
+        ("a\nb\n", (0, -1)),
+        ("a O\nb\n", (0, 1)),
+        ("a x O\nb O\nc O\n", (0, -1)),
+        ("a O\n\nb c O\n", (0, -1)),
+        ("a O\n", (1, -1)),
+        ("a O\n", (0, -3)),
+        ("\tO\na\tO\n\tO\n", (0, -1)),
+        ("a\t\n", (0, -1)),
+        (b"a O\n\xff O\n", (0, -1)),
+        ("a O\rb O\n", (0, -1)),
     ],
 )
-def test_invalid_files(tmp_path, text, columns, expected):
+def test_invalid_files(tmp_path, text, columns):
     path = write(tmp_path, text)
     message = error_of(read_columns, path, TokenFlags(*map(str, columns)))
-    assert message.startswith(path + expected)
+    check_message(message, path)
     assert "\n" not in message
 
 
@@ -78,9 +75,7 @@ def test_rows_may_differ_if_no_column_is_counted_from_the_end(tmp_path):
 
 def test_repeated_column(tmp_path):
     path = write(tmp_path, "a O\n")
-    assert (
-        error_of(read_columns, path, TokenFlags("1", "1")) == "--tag_column: 1 is the column of the words; give another"
-    )
+    check_message(error_of(read_columns, path, TokenFlags("1", "1")), "--tag_column: ")
 
 
 @pytest.fixture
@@ -176,9 +171,7 @@ def test_flags_name_columns(tmp_path):
     path = write(tmp_path, "Token\tPOS\tNER\nAnna\tNN\tPER\nsings\tV\tO\n")
     assert read_columns(path, TokenFlags("Token", "POS")).tags == [("NN", "V")]
     assert read_columns(path, TokenFlags("NER", "0")).examples[0].words == ("PER", "O")
-    assert error_of(read_columns, path, TokenFlags(tag_column="Tag")) == (
-        f"{path}:1: --tag_column=Tag: there is no such column; the file has columns 'Token', 'POS', 'NER'"
-    )
+    check_message(error_of(read_columns, path, TokenFlags(tag_column="Tag")), f"{path}:1: ")
 
 
 def test_file_without_blank_lines_has_a_warning(tmp_path, log):
@@ -194,10 +187,7 @@ def test_file_without_blank_lines_has_a_warning(tmp_path, log):
 
 def test_word_numbers_are_not_words(tmp_path):
     path = write(tmp_path, GERMEVAL)
-    assert error_of(read_columns, path) == (
-        f"{path}:2: the words in the first column are the numbers 1, 2, …; give --word_column and --tag_column, such as "
-        "--word_column=1 --tag_column=2"
-    )
+    check_message(error_of(read_columns, path), f"{path}:2: ")
     assert words_of(path, "0") == [("1", "2"), ("1",)]
 
 
@@ -209,7 +199,7 @@ def test_sentences_with_a_word_without_a_tag(tmp_path, text, log):
     path = write(tmp_path, text)
     message = error_of(read_columns, path)
     assert message.startswith(f"{path}:3: ")
-    assert message.endswith("; --skip_unlabeled leaves sentences with a word without a tag out")
+    check_message(message, "--skip_unlabeled")
     assert words_of(path, skip_unlabeled=True) == [("a",), ("d",)]
     assert (
         log.messages[-1]
@@ -225,15 +215,13 @@ def test_file_without_tagged_sentences(tmp_path):
 
 def test_empty_file_is_reported_with_its_flag(tmp_path):
     path = write(tmp_path, "\n")
-    assert error_of(read_columns, path, TokenFlags(flag="dev_file")).endswith("is needed; check --dev_file")
+    check_message(error_of(read_columns, path, TokenFlags(flag="dev_file")), "--dev_file")
 
 
 def test_numbers_get_the_names_of_labels(tmp_path, log):
     path = write(tmp_path, "Anna 1\nLee 2\nran 0\n")
     assert read_columns(path, TokenFlags(labels=("O", "B-x", "I-x"))).tags == [("B-x", "I-x", "O")]
-    assert error_of(read_columns, path, TokenFlags(labels=("O", "B-x"))) == (
-        f"{path}:2: the tag 2 has no name, as there are 2, 0 to 1; check --labels"
-    )
+    check_message(error_of(read_columns, path, TokenFlags(labels=("O", "B-x"))), f"{path}:2: ")
     assert read_columns(path, TokenFlags(are_types=True)).tags == [("1", "2", "0")]
     assert not log.messages
     assert read_columns(path).tags == [("1", "2", "0")]

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
+from tests.snapshots import raises
 
 WORD_AND_TAG = TokenFlags("1", "2")
 
@@ -58,5 +59,5 @@ def test_gaps_in_a_file_with_ten_columns(tmp_path):
 
 @pytest.mark.parametrize("numbers", [["1-1", "1-2"], ["4.1", "4.2"], ["1", "2"]])
 def test_numbers_are_no_words(tmp_path, numbers):
-    with pytest.raises(InputError, match=rf"a\.tsv:1: the words .* are the numbers {numbers[0]}, {numbers[1]}, …"):
+    with raises(InputError, "a.tsv:1: "):
         read_words(tmp_path, [list(zip(numbers, "ab", strict=True))], DEFAULTS)

@@ -9,6 +9,7 @@ from bert_cli.examples.tagging import WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import has_token_records, read_json_records
 from tests.examples.token_files.files import error_of, sentences, write
+from tests.snapshots import check_message
 
 
 def test_json_lines(tmp_path):
@@ -25,27 +26,27 @@ FORM = 'expected {"words": [texts that are not empty]}, found '
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    "line",
     [
-        ("{", "is not JSON: Expecting property name enclosed in double quotes (column 2); correct the file"),
-        ("[]", FORM + "'[]'"),
-        ('{"words": "Anna"}', FORM + """'{"words": "Anna"}'"""),
-        ('{"words": [""]}', FORM + """'{"words": [""]}'"""),
-        ('{"words": [1]}', FORM + """'{"words": [1]}'"""),
-        ('{"words": ["\\ud800"]}', FORM + """'{"words": ["\\\\ud800"]}'"""),
-        ('{"words": ["Anna"]}', 'expected "tags": [one text for each word]; add them'),
-        ('{"words": ["Anna"], "tags": [""]}', 'expected "tags": [one text for each word]; add them'),
-        ('{"words": ["Anna"], "tags": []}', "1 words but 0 tags; give each word one tag"),
+        "{",
+        "[]",
+        '{"words": "Anna"}',
+        '{"words": [""]}',
+        '{"words": [1]}',
+        '{"words": ["\\ud800"]}',
+        '{"words": ["Anna"]}',
+        '{"words": ["Anna"], "tags": [""]}',
+        '{"words": ["Anna"], "tags": []}',
     ],
 )
-def test_invalid_json(tmp_path, line, expected):
+def test_invalid_json(tmp_path, line):
     path = write(tmp_path, '{"words": ["a"], "tags": ["O"]}\n' + line + "\n", "a.jsonl")
-    assert error_of(read_json_records, path) == f"{path}:2: {expected}"
+    check_message(error_of(read_json_records, path), f"{path}:2: ")
 
 
 def test_empty_json(tmp_path):
     path = write(tmp_path, "\n", "a.jsonl")
-    assert error_of(read_json_records, path).startswith(f"{path}: is empty; lines such as ")
+    check_message(error_of(read_json_records, path), f"{path}: ")
 
 
 def test_lines_keep_other_members(tmp_path):
@@ -95,40 +96,22 @@ def test_other_members_are_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, '{"tokens": ["Anna"], "ner_tags": ["O"]}', "a.jsonl")
     read_json_records(path)
-    assert caplog.messages == [f"{path}:1: took 'tokens' for the words and 'ner_tags' for the tags"]
+    check_message(caplog)
 
 
 @pytest.mark.parametrize(
-    ("line", "flags", "expected"),
+    ("line", "flags"),
     [
-        (
-            '{"tokens": ["Anna"], "ner_tags": [1]}',
-            TokenFlags(),
-            '"ner_tags" has numbers; give their names in order, such as --labels=O,B-PER,I-PER, or --tag_scheme=IO if '
-            "each number is a type of its own",
-        ),
-        (
-            '{"tokens": ["Anna"], "ner_tags": [9]}',
-            TokenFlags(labels=NAMES),
-            "the tag 9 has no name, as there are 3, 0 to 2; check --labels",
-        ),
-        (
-            '{"tokens": ["Anna"], "pos_tags": ["N"]}',
-            TokenFlags(),
-            "no column is the tag without doubt; give --tag_column by name or number, such as --tag_column=pos_tags: "
-            "0 'pos_tags'",
-        ),
-        ('{"tokens": ["Anna"], "ner_tags": ["O", "O"]}', TokenFlags(), "1 words but 2 tags; give each word one tag"),
-        (
-            '{"words": ["Anna"], "tags": [null]}',
-            TokenFlags(),
-            "a word has the tag null; give it one; --skip_unlabeled leaves sentences with a word without a tag out",
-        ),
+        ('{"tokens": ["Anna"], "ner_tags": [1]}', TokenFlags()),
+        ('{"tokens": ["Anna"], "ner_tags": [9]}', TokenFlags(labels=NAMES)),
+        ('{"tokens": ["Anna"], "pos_tags": ["N"]}', TokenFlags()),
+        ('{"tokens": ["Anna"], "ner_tags": ["O", "O"]}', TokenFlags()),
+        ('{"words": ["Anna"], "tags": [null]}', TokenFlags()),
     ],
 )
-def test_ambiguous_records(tmp_path, line, flags, expected):
+def test_ambiguous_records(tmp_path, line, flags):
     path = write(tmp_path, line, "a.jsonl")
-    assert error_of(read_json_records, path, flags) == f"{path}:1: {expected}"
+    check_message(error_of(read_json_records, path, flags), f"{path}:1: ")
 
 
 def test_sentences_without_tags_are_skipped(tmp_path):
@@ -139,7 +122,7 @@ def test_sentences_without_tags_are_skipped(tmp_path):
 
 def test_file_with_only_empty_sentences(tmp_path):
     path = write(tmp_path, '{"words": [], "tags": []}\n', "a.jsonl")
-    assert error_of(read_json_records, path, TokenFlags(flag="dev_file")) == f"{path}: holds no words; check --dev_file"
+    check_message(error_of(read_json_records, path, TokenFlags(flag="dev_file")), f"{path}: ")
 
 
 def test_flags_may_name_any_members():

@@ -6,6 +6,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, split_sentences
 from bert_cli.reading.rows import Row
 from tests.examples.token_files.files import error_of
+from tests.snapshots import check_message
 
 
 def parse_rows(text):
@@ -45,15 +46,9 @@ def test_headers(text, expected):
 def test_ambiguous_header_is_refused(caplog):
     first, *few = parse_rows("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
     assert not is_header("a.txt", first, few, TokenFlags())
-    assert caplog.messages == [
-        "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; it is read as a word; --header=yes "
-        "skips it"
-    ]
+    check_message(caplog)
     other_rows = few * 5
-    assert error_of(is_header, "a.txt", first, other_rows, TokenFlags()) == (
-        "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; give --header=yes if it is one, "
-        "else --header=no"
-    )
+    check_message(error_of(is_header, "a.txt", first, other_rows, TokenFlags()), "a.txt:1: ")
     assert not is_header("a.txt", first, other_rows, TokenFlags(types=frozenset({"Type", "PER"})))
     assert not is_header("a.txt", first, other_rows, TokenFlags(with_tags=False))
 
@@ -78,20 +73,16 @@ def test_columns(names, flags, expected):
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"),
+    "names",
     [
-        ("Sentence #,Word,POS", "no column is the tag without doubt; give --tag_column by name or number, such as "
-         "--tag_column=POS: 0 'Sentence #', 1 'Word', 2 'POS'"),
-        ("Word,POS", "no column is the tag without doubt; give --tag_column by name or number, such as "
-         "--tag_column=POS: 0 'Word', 1 'POS'"),
-        ("word,ner_tag,label", "no column is the tag without doubt; give --tag_column by name or number, such as "
-         "--tag_column=ner_tag: 0 'word', 1 'ner_tag', 2 'label'"),
-        ("a b,c,tag", "no column is the word without doubt; give --word_column by name or number, such as "
-         "--word_column='a b': 0 'a b', 1 'c', 2 'tag'"),
+        "Sentence #,Word,POS",
+        "Word,POS",
+        "word,ner_tag,label",
+        "a b,c,tag"
     ],
 )  # fmt: skip
-def test_ambiguous_columns(names, expected):
-    assert error_of(find_columns, "a.txt:1", names.split(","), 4, TokenFlags()) == f"a.txt:1: {expected}"
+def test_ambiguous_columns(names):
+    check_message(error_of(find_columns, "a.txt:1", names.split(","), 4, TokenFlags()), "a.txt:1: ")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from tests.examples.token_files.files import error_of, write
+from tests.snapshots import check_message
 
 KAGGLE = (
     "Sentence #,Word,POS,Tag\nSentence: 1,Anna,NNP,B-per\n,lives,VBZ,O\n"
@@ -32,11 +33,7 @@ def test_kaggle(tmp_path, name, caplog):
     assert [(example.words, example.tags) for example in file.examples] == WORDS_AND_TAGS
     assert file.format == TABLE
     assert file.location(file.examples[1], 1) == f"{path}:6"
-    assert caplog.messages == [
-        f"{path}: read as a table with a comma between cells",
-        f"{path}:1: took the first row for a header; --header=no reads it as a word",
-        f"{path}:1: took 'Word' for the words and 'Tag' for the tags, as the header names them",
-    ]
+    check_message(caplog)
 
 
 @pytest.mark.parametrize(
@@ -72,23 +69,20 @@ def test_columns_with_tabs_or_spaces_are_not_a_table(tmp_path, name, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text",
     [
-        ("", ": holds no words; a file with one word and its tag on each line is needed; check --dev_file"),
-        ("word,tag\n", ": holds no words; a table with a word and its tag in each row is needed; check --dev_file"),
-        ("sentence,word,tag\n1,Anna,O\n1,left\n", ":3: 2 columns where the first row has 3; complete the row"),
-        ('word,tag\nAnna,"O\n', ":2: a quote that opens in this row is not closed; double it, or close it"),
-        (
-            "sentence,word,tag\n1,Anna,O\n1,left,\n",
-            ":3: the tag in column 3 is empty; every row needs one; --skip_unlabeled",
-        ),
-        ("sent,word,pos\n1,Anna,N\n1,left,V\n", ":1: no column is the tag without doubt; give --tag_column"),
-        ("Sentence #,Sentence,Tag\n1,Anna left,O O\n", ":1: no column is the word without doubt; give --word_column"),
+        "",
+        "word,tag\n",
+        "sentence,word,tag\n1,Anna,O\n1,left\n",
+        'word,tag\nAnna,"O\n',
+        "sentence,word,tag\n1,Anna,O\n1,left,\n",
+        "sent,word,pos\n1,Anna,N\n1,left,V\n",
+        "Sentence #,Sentence,Tag\n1,Anna left,O O\n",
     ],
 )
-def test_invalid_tables(tmp_path, text, expected):
+def test_invalid_tables(tmp_path, text):
     path = write(tmp_path, text, "a.csv")
-    assert error_of(read_token_file, path, TokenFlags(flag="dev_file")).startswith(path + expected)
+    check_message(error_of(read_token_file, path, TokenFlags(flag="dev_file")), path)
 
 
 def test_sentences_without_tags_are_skipped(tmp_path):
@@ -104,7 +98,7 @@ def test_sentence_per_row_as_text(tmp_path):
 def test_numbers_in_lists_get_names(tmp_path):
     path = write(tmp_path, "tokens,ner_tags\n\"['Anna', 'left']\",\"[1, 0]\"\n", "a.csv")
     assert read(path, labels=("O", "B-per")) == [(("Anna", "left"), ("B-per", "O"))]
-    assert error_of(read_token_file, path).startswith(f'{path}:2: "ner_tags" has numbers; give their names in order')
+    check_message(error_of(read_token_file, path), f"{path}:2: ")
 
 
 FRAME = pd.DataFrame({"Sentence #": ["S1", None, "S2"], "Word": ["Anna", "left", "3"], "Tag": ["B-per", "O", "O"]})

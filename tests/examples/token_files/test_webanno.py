@@ -7,6 +7,7 @@ import pytest
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from tests.examples.token_files.files import error_of, sentences, write
+from tests.snapshots import check_message
 
 ENTITIES = "#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value"
 OTHERS = "#T_SP=webanno.custom.Mood|mood\n#T_RL=webanno.custom.Link|kind|BT_webanno.custom.Mood"
@@ -45,7 +46,7 @@ def test_texts_without_annotations(tmp_path):
     path = write(tmp_path, "#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Ann left\n1-1\t0-3\tAnn\t\n1-2\t4-8\tleft\t\n", "a.tsv")
     assert not has_tags(path, TokenFlags())
     assert sentences(read_token_file(path, TokenFlags(with_tags=False))) == [(("Ann", "left"), None, 5)]
-    assert "has no layer with spans" in error_of(read_token_file, path)
+    check_message(error_of(read_token_file, path))
 
 
 def test_other_layers(tmp_path):
@@ -58,35 +59,35 @@ def test_other_layers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("layers", "flags", "expected"),
+    ("layers", "flags", "flag"),
     [
-        ("#T_SP=a.B|c|d", TokenFlags(), "give --tag_column by number: 3 'c' (B), 4 'd' (B)"),
-        (ENTITIES, TokenFlags(tag_column="2"), "--tag_column=2 is none of the columns with annotations"),
-        ("#T_SP=a.B|c\n#T_SP=a.D|c", TokenFlags(tag_column="c"), "--tag_column=c is several of the columns"),
-        (ENTITIES, TokenFlags(word_column="3"), "--word_column=3: WebAnno TSV has the words in column 2"),
+        ("#T_SP=a.B|c|d", TokenFlags(), "--tag_column"),
+        (ENTITIES, TokenFlags(tag_column="2"), "--tag_column=2"),
+        ("#T_SP=a.B|c\n#T_SP=a.D|c", TokenFlags(tag_column="c"), "--tag_column=c"),
+        (ENTITIES, TokenFlags(word_column="3"), "--word_column=3: "),
     ],
 )
-def test_unclear_columns(tmp_path, layers, flags, expected):
-    assert expected in error_of(read, tmp_path, ROWS, layers, flags)
+def test_unclear_columns(tmp_path, layers, flags, flag):
+    check_message(error_of(read, tmp_path, ROWS, layers, flags), flag)
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "place"),
     [
-        ("1-1\t0-3\tAnn\t*|*[1]\tPER|ORG[1]\t\n", ":5: the word 'Ann' has several annotations (PER, ORG)"),
-        ("1-1\t0-3\tAnn\t*\n", ":5: expected 1-1, offsets, a word and its annotations"),
-        ("Ann\tO\n", ":5: expected 1-1, offsets, a word and its annotations"),
-        ("1-1.1\t0-3\tAnn\t*\tPER\n", ":5: is a part of a word, and its word is missing"),
-        ("", ": holds no words"),
+        ("1-1\t0-3\tAnn\t*|*[1]\tPER|ORG[1]\t\n", ":5: "),
+        ("1-1\t0-3\tAnn\t*\n", ":5: "),
+        ("Ann\tO\n", ":5: "),
+        ("1-1.1\t0-3\tAnn\t*\tPER\n", ":5: "),
+        ("", ""),
     ],
 )
-def test_invalid_rows(tmp_path, rows, expected):
-    assert expected in error_of(read, tmp_path, rows)
+def test_invalid_rows(tmp_path, rows, place):
+    check_message(error_of(read, tmp_path, rows), place)
 
 
 def test_another_version(tmp_path):
     path = write(tmp_path, webanno(ROWS, version="4.0"), "a.tsv")
-    assert f"{path}:1: is WebAnno TSV 4.0, which is not read; export" in error_of(read_token_file, path)
+    check_message(error_of(read_token_file, path), f"{path}:1: ")
 
 
 def test_parts_of_words_and_missing_values(tmp_path, caplog):
