@@ -13,12 +13,12 @@ import pytest
 from bert_cli.corpus.temporary import corpus_directory
 
 _PROGRAM = """
-import pathlib, sys, time
+import pathlib, sys
 from bert_cli.corpus.temporary import corpus_directory
 with corpus_directory() as folder:
     pathlib.Path(folder, "token_ids").write_bytes(b"secret")
     print(folder, flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -36,20 +36,21 @@ def start():
     processes = []
 
     def start_process():
-        process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         processes.append(process)
         return process, pathlib.Path(process.stdout.readline().strip())
 
     yield start_process
     for process in processes:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        process.communicate()
 
 
 def kill(process):
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.communicate()
 
 
 def test_next_start_removes_directories_of_killed_processes(temporary, start, caplog, monkeypatch):

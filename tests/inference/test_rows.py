@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -96,10 +95,14 @@ def test_average_windows_by_hand():
 
 def test_threads_call_at_the_same_time_and_results_keep_their_order():
     together = threading.Barrier(2, timeout=20)
+    second_ends = [threading.Event() for _ in range(3)]
 
     def wait(number: int) -> int:
         together.wait()
-        time.sleep(0.02 * (number % 2 == 0))  # the first of two calls ends last
+        if number % 2:
+            second_ends[number // 2].set()
+        else:  # the first of two calls ends last
+            assert second_ends[number // 2].wait(20)
         return 10 * number
 
     assert list(map_in_threads(wait, range(6), 2)) == [0, 10, 20, 30, 40, 50]
@@ -119,9 +122,14 @@ def test_results_that_nobody_reads_do_not_pile_up():
 
 
 def test_the_first_error_in_order_is_raised_and_ends_the_threads():
+    second_fails = threading.Event()
+
     def fail(number: int) -> int:
+        if number == 2:
+            assert second_fails.wait(20)
+        elif number == 3:
+            second_fails.set()
         if number in (2, 3):
-            time.sleep(0.02 * (number == 2))
             raise ValueError(str(number))
         return number
 

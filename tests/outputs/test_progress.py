@@ -5,10 +5,11 @@ import os
 import pty
 import re
 import sys
-import time
+import types
 
 import pytest
 
+from bert_cli.outputs import progress as progress_module
 from bert_cli.outputs.progress import Progress, fit_line
 
 
@@ -52,35 +53,48 @@ def test_a_file_gets_a_line_every_few_units_and_at_the_end(logged):
     assert logged[-1].endswith("  left 0:00")
 
 
-def test_the_first_step_does_not_count_for_the_rate():
+class Clock:
+    """The time, which only this test moves."""
+
+    seconds = 0.0
+
+    def update(self, progress: Progress, position: int, after: float) -> None:
+        self.seconds += after
+        progress.update(position)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(progress_module, "time", types.SimpleNamespace(monotonic=lambda: clock.seconds))
+    return clock
+
+
+def test_the_first_step_does_not_count_for_the_rate(clock):
     """The first step compiles; counting it would predict hours for a run of minutes."""
     progress = Progress("training", 100, unit_size=10)
-    time.sleep(0.5)
-    progress.update(1)
-    assert 0 < progress.rate() < 20  # no better estimate yet
+    clock.update(progress, 1, after=0.5)
+    assert progress.rate() == pytest.approx(20)  # no better estimate yet
     for step in (2, 3):
-        time.sleep(0.01)
-        progress.update(step)
-    assert 120 < progress.rate() < 2000  # 10 examples in 0.01 s give 1000/s; all three steps in 0.52 s would give 58/s
+        clock.update(progress, step, after=0.01)
+    assert progress.rate() == pytest.approx(1000)  # all three steps in 0.52 s would give 58/s
 
 
-def test_units_that_were_computed_with_the_first_ones_count_from_the_start():
+def test_units_that_were_computed_with_the_first_ones_count_from_the_start(clock):
     """Threads have computed all batches of a small file when the first one arrives."""
     progress = Progress("evaluating", 40, overlaps=True)
-    time.sleep(0.2)
-    for position in (10, 20, 30, 40):
-        progress.update(position)
-    assert progress.rate() < 200  # 40 examples in 0.2 s; from the first update on it would be more than 10,000
+    clock.update(progress, 10, after=0.2)
+    for position in (20, 30, 40):
+        clock.update(progress, position, after=0.001)
+    assert progress.rate() == pytest.approx(40 / 0.203)  # from the first update on it would be 10,000
 
 
-def test_a_long_evaluation_does_not_count_its_compilation():
+def test_a_long_evaluation_does_not_count_its_compilation(clock):
     progress = Progress("evaluating", 1000, overlaps=True)
-    time.sleep(0.2)
-    progress.update(1)
+    clock.update(progress, 1, after=0.2)
     for position in range(2, 32):
-        time.sleep(0.01)
-        progress.update(position)
-    assert 62 < progress.rate() < 110  # 1 in 0.01 s; all of them in 0.5 s would be 62
+        clock.update(progress, position, after=0.01)
+    assert progress.rate() == pytest.approx(100)  # all of them in 0.5 s would be 62
 
 
 def test_a_terminal_gets_a_bar_and_keeps_its_last_state(logged, monkeypatch):

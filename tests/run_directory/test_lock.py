@@ -22,11 +22,11 @@ from bert_cli.runtime.process import _start_of
 HERE = socket.gethostname()
 BOOT = _start_of(os.getpid()).rpartition("-")[0]
 HOLD = """
-import sys, time
+import sys
 from bert_cli.run_directory.lock import DirectoryLock
 with DirectoryLock(sys.argv[1], "auto").hold("bert-classify"):
     print("in", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -79,7 +79,8 @@ def test_a_refused_run_leaves_no_trace(tmp_path):
 
 
 def test_the_lock_of_a_killed_process_is_taken_over(tmp_path, ended_process, caplog):
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"in\n"
     with pytest.raises(InputError, match=rf"bert-classify, process {process.pid} on {HERE}, since 2"):
         DirectoryLock(str(tmp_path), "auto")
@@ -185,7 +186,7 @@ def test_a_restarted_container_takes_over_the_lock_immediately(tmp_path, caplog)
         pytest.skip("needs the right to make namespaces")
     caplog.set_level("INFO", "bert_cli")
     run = [*CONTAINER, "sh", "-c", 'hostname other; exec "$@"', "sh", sys.executable, "-c", HOLD, str(tmp_path)]
-    process = subprocess.Popen(run, stdout=subprocess.PIPE)
+    process = subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"in\n"
     assert json.loads((tmp_path / LOCK).read_text())["process"] == 1
     with pytest.raises(BusyError, match="bert-classify, process 1 on other, since"):

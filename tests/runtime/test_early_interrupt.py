@@ -3,20 +3,19 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from bert_cli.runtime.early_interrupt import answer_early_interrupts, command_name
 
 SLOW_IMPORT = """
-import signal, sys, time
+import os, signal, sys
 # A job that a shell started in the background ignores Ctrl-C, and so would this child of it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv[0] = {program!r}
 import bert_cli
 print("imported", flush=True)
-time.sleep(60)
+os.read(0, 1)
 """
 
 
@@ -40,11 +39,9 @@ def test_command_name(program, words, name):
 @pytest.mark.parametrize("program", ["bert-tag", "mine.py"])
 def test_a_command_ends_in_one_line_and_other_programs_as_before(program):
     script = SLOW_IMPORT.format(program=program)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", script], **pipes, text=True)
     assert process.stdout.readline() == "imported\n"
-    time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     if program == "bert-tag":
@@ -58,10 +55,9 @@ def test_the_line_cannot_be_written(stream):
     script = SLOW_IMPORT.format(program="bert-tag").replace(
         "import bert_cli", f"sys.stderr = {stream}\nimport bert_cli"
     )
-    script = script.replace("import bert_cli", "import os, bert_cli; os.close(2)")
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    script = script.replace("import bert_cli", "import bert_cli; os.close(2)")
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "imported\n"
-    time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

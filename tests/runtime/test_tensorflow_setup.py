@@ -41,10 +41,11 @@ def test_kernels_are_deterministic_on_a_gpu(is_there, value, expected, monkeypat
 
 SLOW_PACKAGES = {
     "tensorflow": """
-import time
+import __main__
 with open("imports", "a") as file:
     file.write("tensorflow ")
-time.sleep(0.5)
+__main__.is_importing.set()
+assert __main__.is_forking.wait(20)
 class config:
     def list_physical_devices():
         return []
@@ -61,15 +62,22 @@ THREADS = """
 import os, threading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-def use():
+is_importing, is_forking, begun = threading.Event(), threading.Event(), threading.Barrier(5)
+# The last registered function is called first, so the import ends when the fork waits for it.
+os.register_at_fork(before=is_forking.set)
+
+def use(begin=lambda: None):
+    begin()
     setup_tensorflow()
     import tensorflow
     os.write(1, b"imported\\n")
     assert tensorflow.config.list_physical_devices() == []
 
-threads = [threading.Thread(target=use) for _ in range(4)]
+threads = [threading.Thread(target=use, args=(begun.wait,)) for _ in range(4)]
 for thread in threads:
     thread.start()
+begun.wait(20)
+is_importing.wait(20)
 if os.fork() == 0:
     threading.Timer(20, os._exit, (1,)).start()
     use()

@@ -45,13 +45,14 @@ def test_invalid_ids_are_replaced(value):
 
 
 def test_concurrent_requests_have_separate_records():
-    async def answer(name):
+    async def answer(name, both_have_begun):
         access.begin_request(scope_with((b"x-request-id", name)))
-        await asyncio.sleep(0.01)
+        await both_have_begun.wait()
         return access.current_request_id()
 
     async def answer_two():
-        return await asyncio.gather(answer(b"one"), answer(b"two"))
+        both_have_begun = asyncio.Barrier(2)
+        return await asyncio.gather(answer(b"one", both_have_begun), answer(b"two", both_have_begun))
 
     assert asyncio.run(answer_two()) == ["one", "two"]
 

@@ -20,16 +20,23 @@ class SlowComputation:
 
     def __init__(self):
         self.batches = []
-        self.may_go = threading.Event()
+        self.has_begun, self.may_go = threading.Event(), threading.Event()
 
     def __call__(self, key, items):
         self.batches.append((key, [item.first for item in items]))
+        self.has_begun.set()
         assert self.may_go.wait(20)
         if any(item.first.startswith("bad") for item in items):
             raise InputError("a bad text")
         if any(item.first.startswith("bug") for item in items):
             raise KeyError("bug")
         return [item.first for item in items]
+
+    async def begin(self, batcher):
+        """Submit a request, and return its task when its computation has begun."""
+        task = asyncio.create_task(batcher.submit("key", items("first", 1)))
+        assert await asyncio.to_thread(self.has_begun.wait, 20)
+        return task
 
 
 @pytest.fixture
@@ -43,9 +50,7 @@ def run(computing, requests, max_queue=10_000):
     async def run_requests():
         batcher = Batcher(computing, max_queue)
         try:
-            tasks = [asyncio.create_task(batcher.submit("key", items("first", 1)))]
-            while not computing.batches:
-                await asyncio.sleep(0.001)
+            tasks = [await computing.begin(batcher)]
             for request in requests:
                 tasks.append(asyncio.create_task(batcher.submit(*request)))
                 await asyncio.sleep(0)
@@ -102,9 +107,7 @@ def test_an_abandoned_request_is_not_computed(computing):
     async def run_requests():
         batcher = Batcher(computing, 100)
         try:
-            first = asyncio.create_task(batcher.submit("key", items("first", 1)))
-            while not computing.batches:
-                await asyncio.sleep(0.001)
+            first = await computing.begin(batcher)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.02):
                     await batcher.submit("key", items("late", 3))
@@ -124,9 +127,7 @@ def test_an_abandoned_request_leaves_the_queue_immediately(computing):
     async def run_requests():
         batcher = Batcher(computing, 10)
         try:
-            first = asyncio.create_task(batcher.submit("key", items("first", 1)))
-            while not computing.batches:
-                await asyncio.sleep(0.001)
+            first = await computing.begin(batcher)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.02):
                     await batcher.submit("key", items("late", 10))
@@ -146,9 +147,7 @@ def test_an_abandoned_request_leaves_the_queue_immediately(computing):
 def test_close_does_not_wait_longer_than_asked(computing):
     async def run_requests():
         batcher = Batcher(computing, 10)
-        first = asyncio.create_task(batcher.submit("key", items("first", 1)))
-        while not computing.batches:
-            await asyncio.sleep(0.001)
+        first = await computing.begin(batcher)
         assert not batcher.close(0.01)
         computing.may_go.set()
         assert batcher.close(20)

@@ -29,8 +29,9 @@ def test_own_process():
 
 
 def test_time_of_a_dead_worker_stays_in_the_sum():
-    code = "import time\nwhile time.process_time() < 0.4: pass\nprint('done', flush=True); time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
+    code = "import sys, time\nwhile time.process_time() < 0.4: pass\nprint('done', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         worker.stdout.readline()
         before = values(os.getpid(), worker.pid)
         assert before["bert_server_processes"] == 1
@@ -45,7 +46,7 @@ def test_time_of_a_dead_worker_stays_in_the_sum():
 def test_command_names_with_spaces_and_parentheses(tmp_path):
     program = tmp_path / "a b) c (d"
     os.symlink(sys.executable, program)
-    with subprocess.Popen([program, "-c", "import time; time.sleep(60)"]) as process:
+    with subprocess.Popen([program, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as process:
         try:
             assert values(process.pid)["process_open_fds"] > 0
         finally:

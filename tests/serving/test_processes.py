@@ -6,13 +6,19 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WITH_AN_ORPHAN = """
-import os, signal, time
+import os, signal
 from bert_cli.serving.processes import run_workers
-os.posix_spawn("/bin/sh", ["sh", "-c", "exit 3"], os.environ)
+from tests.waiting import wait_until
+orphan = os.posix_spawn("/bin/sh", ["sh", "-c", "exit 3"], os.environ)
+def is_reaped():
+    try:
+        os.kill(orphan, 0)
+    except ProcessLookupError:
+        return True
 def work():
-    time.sleep(0.5)
+    wait_until(is_reaped)
     os.kill(os.getppid(), signal.SIGTERM)
-    time.sleep(30)
+    signal.pause()
 raise SystemExit(run_workers(1, work, lambda: None))
 """
 

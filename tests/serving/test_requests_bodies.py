@@ -18,7 +18,7 @@ def read(chunks: list[bytes], max_bytes: int, seconds: float = 5.0, headers=(), 
         if messages:
             return messages.pop(0)
         if seconds == 0:
-            await asyncio.sleep(1)
+            await asyncio.Event().wait()
         return last
 
     return asyncio.run(read_body(Request({"type": "http", "headers": headers}, receive), max_bytes, seconds))
