@@ -84,7 +84,7 @@ def pytest_runtest_makereport():
     return report
 
 
-# Fixtures of a session or a module, such as trained models, are made in places of their own, too.
+# Session and module fixtures, such as trained models, have separate places, too.
 @pytest.fixture(scope="session", autouse=True)
 def new_place(tmp_path_factory):
     """Work in an empty directory with another HOME, see `isolation.own_place`.
@@ -94,7 +94,7 @@ def new_place(tmp_path_factory):
     """
     base = tmp_path_factory.mktemp("places")
     snapshots.hide_directories(base.parent, OWN_FILES.name)
-    # Commands remove what killed commands left among temporary files, and report that. Do this only
+    # Commands remove and report temporary files that killed commands left. Do this only
     # after pytest has chosen its own directory, which outlives the process.
     os.environ["TMPDIR"] = tempfile.tempdir = OWN_FILES.name
     environment = dict(os.environ)

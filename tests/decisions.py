@@ -4,9 +4,9 @@
 `python -m tests.decisions shared` for the files in ../shared/cases. With `--update`, it writes
 tests/decisions.txt or tests/decisions_shared.txt instead, which tests/test_decisions.py compares.
 
-A section has the file's path, and a line per reader: what it decided, or the error, each followed
-by the reader's log. Rows are shown as their number and a checksum of their contents. For
-../shared/cases, the stored file has shorter lines, and a checksum of each log.
+A section has the file's path, and a line per reader: its decisions or its error, followed by its
+log. Rows are shown as their number and a checksum of their cells. For ../shared/cases, the stored
+file has shorter lines, and a checksum for each log.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ def find_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def checksum(rows: Iterable[Any]) -> str:
-    """Return the number of rows and a checksum of their contents."""
+    """Return the row count and a checksum of all cells."""
     texts = [repr(row) for row in rows]
     return f"{len(texts)} rows {zlib.crc32(chr(10).join(texts).encode('utf-8', 'surrogatepass')):08x}"
 
@@ -139,7 +139,7 @@ class _Lines(logging.Handler):
 
 @contextlib.contextmanager
 def log_messages() -> Iterator[list[str]]:
-    """Collect the messages of the package's log."""
+    """Collect messages from the package's log."""
     handler, level = _Lines(), LOG.level
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)

@@ -90,7 +90,7 @@ def imports(module: str, source: str) -> list[tuple[int, str, bool]]:
 
 
 def _last_name(function: ast.expr) -> str:
-    """Return the name of a function in a call, without what precedes it, or "" if there is no name."""
+    """Return the last name of a called function, such as "read" for `table.read`, or ""."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 

@@ -110,7 +110,7 @@ def slots_of(node: ast.AST, scope: str = "", lines: range = range(0), is_importe
 
 
 def changed_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what may replace a node, one change per replacement."""
+    """Yield replacements for a node, each with one change."""
     match node:
         case ast.Compare():
             for index, operator in enumerate(node.ops):
@@ -245,7 +245,7 @@ def run_tests(root: pathlib.Path, mutant: Mutant | None, tests: list[str], secon
         end = time.monotonic() + seconds
         while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
             time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError):  # it and what it started
+        with contextlib.suppress(ProcessLookupError):  # the child and its own processes
             os.killpg(child, signal.SIGKILL)
         if status == (0, 0):
             os.waitpid(child, 0)
