@@ -12,6 +12,7 @@ import tempfile
 import pytest
 
 from tests import isolation, snapshots
+from tests.built_once import BuiltOnce
 
 OWN_FILES = tempfile.TemporaryDirectory(prefix="bert_cli-tests-")
 # Do this before NumPy, TensorFlow and the package are imported, as they read the environment then.
@@ -114,6 +115,16 @@ def own_place(new_place, own_place_of_module):
     """Work in an empty directory with another HOME, see `isolation.own_place`."""
     with new_place() as working:
         yield working
+
+
+@pytest.fixture(scope="session")
+def built_once(request, tmp_path_factory):
+    """Return a function from a name and a recipe to a directory that all workers share, see `BuiltOnce`."""
+    base = tmp_path_factory.getbasetemp()
+    is_worker = hasattr(request.config, "workerinput")
+    directories = BuiltOnce((base.parent if is_worker else base) / "built_once")
+    yield directories
+    directories.assert_unchanged()
 
 
 @pytest.fixture(scope="session")

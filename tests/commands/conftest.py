@@ -9,6 +9,7 @@ import pytest
 
 from bert_cli import export_model
 from bert_cli.run_classifier import main
+from tests.built_once import snapshot as snapshot_of_files
 from tests.commands import helpers, squad_run, stopping, tag_run
 
 VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
@@ -117,7 +118,7 @@ def classify(capfd):
 
 @pytest.fixture
 def snapshot():
-    return helpers.snapshot
+    return snapshot_of_files
 
 
 @pytest.fixture
@@ -154,15 +155,15 @@ def flags_of(model: pathlib.Path) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory) -> pathlib.Path:
+def model(built_once) -> pathlib.Path:
     """A directory with vocab.txt and bert_config.json."""
-    return write_model(tmp_path_factory.mktemp("model"), CONFIG)
+    return built_once("model", lambda folder: write_model(folder, CONFIG))
 
 
 @pytest.fixture(scope="session")
-def two_layer_model(tmp_path_factory) -> pathlib.Path:
+def two_layer_model(built_once) -> pathlib.Path:
     """Like `model`, with two layers."""
-    return write_model(tmp_path_factory.mktemp("two_layer_model"), TWO_LAYERS)
+    return built_once("two_layer_model", lambda folder: write_model(folder, TWO_LAYERS))
 
 
 @pytest.fixture(scope="session")
@@ -196,35 +197,37 @@ def cola_with_labels(tmp_path):
     return lambda *labels: write_cola(tmp_path / "cola_labels", labels)
 
 
-def train(
-    folder: pathlib.Path, model_flags: tuple[str, ...], report: str = "--report"
-) -> tuple[pathlib.Path, list[str]]:
-    """Return an output_dir after 30 steps, evaluation and prediction, and the flags of the run."""
+def phases_of(model_flags: tuple[str, ...]) -> list[str]:
+    """Return the flags of a run on the task cola with all phases, without data and output."""
+    return ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
+
+
+def train(folder: pathlib.Path, model_flags: tuple[str, ...], report: str) -> None:
+    """Train 30 steps on folder / "cola", evaluate and predict, into folder / "out"."""
     write_cola(folder / "cola")
-    flags = ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
     with pytest.MonkeyPatch.context() as patch:
         # Use relative paths: the remembered paths must be valid from other directories.
         patch.chdir(folder)
-        assert main([*flags, report, "--data_dir=cola", "--output_dir=out"]) == 0
-    return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
+        assert main([*phases_of(model_flags), report, "--data_dir=cola", "--output_dir=out"]) == 0
 
 
 @pytest.fixture(scope="session")
-def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """A trained classifier, see `train`; do not change it."""
-    return train(tmp_path_factory.mktemp("trained"), model_flags)
+def trained_once(built_once, model_flags) -> tuple[pathlib.Path, list[str]]:
+    """A trained classifier, see `train`, and the flags of its run; do not change it."""
+    folder = built_once("trained", lambda folder: train(folder, model_flags, "--report"))
+    return folder / "out", [*phases_of(model_flags), f"--data_dir={folder / 'cola'}"]
 
 
 @pytest.fixture(scope="session")
-def trained_two_layers_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
+def trained_two_layers_once(built_once, two_layer_flags) -> pathlib.Path:
     """A trained classifier with two layers and without a page; do not change it."""
-    return train(tmp_path_factory.mktemp("trained_two_layers"), two_layer_flags, "--noreport")
+    return built_once("trained_two_layers", lambda folder: train(folder, two_layer_flags, "--noreport")) / "out"
 
 
 @pytest.fixture
 def trained_two_layers(trained_two_layers_once, tmp_path) -> pathlib.Path:
     """A copy of the two-layer classifier for one test."""
-    return pathlib.Path(shutil.copytree(trained_two_layers_once[0], tmp_path / "trained"))
+    return pathlib.Path(shutil.copytree(trained_two_layers_once, tmp_path / "trained"))
 
 
 @pytest.fixture
@@ -252,9 +255,10 @@ def tag(capfd):
 
 
 @pytest.fixture(scope="session")
-def tagger_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
-    """A tagger and the flags of its run, see tag_run.train; do not change it."""
-    return tag_run.train(tmp_path_factory.mktemp("tagger"), two_layer_flags)
+def tagger_once(built_once, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
+    """A tagger, see tag_run.train, and the flags of its run; do not change it."""
+    folder = built_once("tagger", lambda folder: tag_run.train(folder, two_layer_flags))
+    return folder / "out", [*tag_run.phases_of(two_layer_flags), f"--data_dir={folder / 'data'}"]
 
 
 @pytest.fixture(scope="session")
@@ -263,18 +267,20 @@ def tagger(tagger_once) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def answering(tmp_path_factory, model) -> pathlib.Path:
+def answering(built_once, model) -> pathlib.Path:
     """The output_dir of a question-answering model, see squad_run.train; do not change it."""
-    return squad_run.train(model, tmp_path_factory.mktemp("answering"))
+    return built_once("answering", lambda folder: squad_run.train(model, folder)) / "out"
 
 
 @pytest.fixture(scope="session")
-def exported(trained_two_layers_once, tmp_path_factory) -> pathlib.Path:
-    """Hub modules made from the trained classifier's encoder."""
-    folder = tmp_path_factory.mktemp("hub") / "modules"
-    flags = {"format": "hub", "init_checkpoint": trained_two_layers_once[0], "export_dir": folder, "max_seq_length": 24}
-    assert export_model.main(helpers.words(flags)) == 0
-    return folder
+def exported(built_once, trained_two_layers_once) -> pathlib.Path:
+    """Hub modules made from the trained classifier's encoder; do not change them."""
+
+    def export(folder: pathlib.Path) -> None:
+        flags = {"format": "hub", "init_checkpoint": trained_two_layers_once, "max_seq_length": 24}
+        assert export_model.main(helpers.words(flags | {"export_dir": folder / "modules"})) == 0
+
+    return built_once("exported", export) / "modules"
 
 
 @pytest.fixture(scope="module")

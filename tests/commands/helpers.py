@@ -9,6 +9,8 @@ import pathlib
 import numpy as np
 import pandas as pd
 
+from tests.built_once import snapshot
+
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
@@ -49,14 +51,6 @@ def call(capfd, command: str, main, *arguments: object) -> Outcome:
     capfd.readouterr()
     code = main([str(argument) for argument in arguments])
     return Outcome(command, code, *capfd.readouterr())
-
-
-def snapshot(folder: pathlib.Path) -> dict[str, tuple[int, int]] | None:
-    """Return size and time of change (ns) of everything in a directory, or None if it is missing."""
-    if not folder.is_dir():
-        return None
-    states = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
-    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in states.items()}
 
 
 def refused_in_any_folder(call_command, folder: pathlib.Path, result: str):

@@ -62,8 +62,8 @@ def base_flags(model: pathlib.Path) -> dict[str, object]:
     }
 
 
-def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """Return an output_dir after some training on both kinds of questions."""
+def train(model: pathlib.Path, folder: pathlib.Path) -> None:
+    """Train some steps on both kinds of questions, into folder / "out"."""
     data = write_data(folder / "data.json", impossible=True)
     flags = base_flags(model) | {
         "train_file": data,
@@ -72,7 +72,6 @@ def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
         "report": "true",
     }
     assert main(["--do_train", "--version_2_with_negative", *words(flags)]) == 0
-    return folder / "out"
 
 
 def call(capfd, tasks, flags: dict[str, object]) -> Outcome:

@@ -47,16 +47,19 @@ def write_data(folder: pathlib.Path, scheme: str = "BIO") -> pathlib.Path:
     return folder
 
 
-def train(folder: pathlib.Path, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """Return an output_dir after 60 steps, evaluation and prediction, and the flags of the run."""
-    write_data(folder / "data")
+def phases_of(model_flags: tuple[str, ...]) -> list[str]:
+    """Return the flags of a run with all phases, without data and output."""
     flags = [*model_flags, "--num_train_epochs=10", "--save_checkpoints_steps=30", "--learning_rate=0.01"]
-    flags += ["--do_train", "--do_eval", "--do_predict"]
+    return [*flags, "--do_train", "--do_eval", "--do_predict"]
+
+
+def train(folder: pathlib.Path, model_flags: tuple[str, ...]) -> None:
+    """Train 60 steps on folder / "data", evaluate and predict, into folder / "out"."""
+    write_data(folder / "data")
     with pytest.MonkeyPatch.context() as patch:
         # Use relative paths: the remembered paths must be valid from other directories.
         patch.chdir(folder)
-        assert main([*flags, "--report", "--data_dir=data", "--output_dir=out"]) == 0
-    return folder / "out", [*flags, f"--data_dir={folder / 'data'}"]
+        assert main([*phases_of(model_flags), "--report", "--data_dir=data", "--output_dir=out"]) == 0
 
 
 def predicted(path: pathlib.Path) -> list[list[str]]:

@@ -185,12 +185,13 @@ def test_refusals(refused, flags, cola, two_layer_flags, fragments):
 
 @pytest.mark.slow
 def test_a_tagger_with_weights_and_a_frozen_layer(two_layer_flags, tmp_path, run_folder):
-    out, flags = tag_run.train(
-        tmp_path, [*two_layer_flags, "--class_weights=balanced", "--freeze_layers=1", "--loss=focal"]
-    )
+    model_flags = (*two_layer_flags, "--class_weights=balanced", "--freeze_layers=1", "--loss=focal")
+    tag_run.train(tmp_path, model_flags)
+    out = tmp_path / "out"
     tensors = run_folder(out).tensors(run_folder(out).checkpoints()[-1])
     with_moments = {name.removesuffix("/adam_m") for name in tensors if name.endswith("/adam_m")}
     assert not any(name.startswith(("bert/embeddings", "bert/encoder/layer_0/")) for name in with_moments)
     assert any(name.startswith("bert/encoder/layer_1/") for name in with_moments)
-    bad = [*flags, "--do_train", "--overwrite_output_dir", "--class_weights=Q=2"]
+    bad = [*tag_run.phases_of(model_flags), f"--data_dir={tmp_path / 'data'}", "--overwrite_output_dir"]
+    bad.append("--class_weights=Q=2")
     assert run_tagging.main([*bad, f"--output_dir={out}"]) == 1

@@ -158,7 +158,8 @@ def test_tags_and_answers(two_layer_flags, two_layer_model, tmp_path):
     assert [labels[best] for best in outputs[0, 1:4].argmax(axis=-1)] == list(tagger.tag(["the old dog"])[0].tags)
 
     (tmp_path / "squad").mkdir()
-    squad = squad_run.train(two_layer_model, tmp_path / "squad")
+    squad_run.train(two_layer_model, tmp_path / "squad")
+    squad = tmp_path / "squad" / "out"
     assert export("--format=onnx", f"--init_checkpoint={squad}", f"--export_dir={tmp_path / 'spans'}") == 0
     outputs = run(tmp_path / "spans" / "model.onnx", inputs_of(tmp_path / "spans", ["the old dog sees", "a cat"]))
     assert {name: values.shape for name, values in outputs.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}

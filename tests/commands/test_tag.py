@@ -55,7 +55,8 @@ def test_tagger_without_predictions_causes_a_warning(tagger, two_layer_flags, ta
     outcome = tag(*flags, "--do_train", "--do_eval", "--noreport", f"--class_weights={only_outside}",
                   f"--output_dir={tmp_path / 'out'}")  # fmt: skip
     assert "warning: every word gets the tag O; try another --learning_rate" in outcome.err
-    evaluation = tag("--do_eval", f"--data_dir={tmp_path / 'data'}", f"--output_dir={tagger}", "--engine=onnxruntime")
+    flags = [f"--data_dir={tmp_path / 'data'}", f"--init_checkpoint={tagger}", f"--output_dir={tmp_path / 'learned'}"]
+    evaluation = tag("--do_eval", *flags, "--engine=onnxruntime")
     assert evaluation.code == 0, evaluation.err
     assert "warning:" not in evaluation.err
 
