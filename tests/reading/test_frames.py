@@ -2,6 +2,7 @@
 
 import datetime
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -134,7 +135,8 @@ def test_an_empty_workbook_has_no_rows(rows, tmp_path):
 def test_contents_in_another_format_are_reported(refused, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert refused(name).startswith(f"{tmp_path / name}: ")
-    check_message(refused(name))
+    # The text of a library behind "as Parquet" or "as a workbook" changes with its version.
+    check_message(re.sub(r"(cannot be read as [\w ]+): .*", r"\1", refused(name)))
 
 
 def test_only_workbooks_have_sheets(refused, tmp_path):
