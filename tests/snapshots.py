@@ -20,9 +20,20 @@ MESSAGES = TESTS / "messages"
 # Pattern -> name in the stored text, for values that differ between runs and machines.
 HIDDEN = {
     re.escape(str(TESTS.parent)): "CHECKOUT",
+    r"\bprocess \d+ on [\w.-]+": "process PID on HOST",
     r"\bprocess \d+": "process PID",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [+-]\d{4})?": "TIME",
+    r"\b(127\.0\.0\.1|localhost):\d+": r"\1:PORT",
+    r"\b0x[0-9a-f]{6,}": "0xADDRESS",
+    r"this machine has [\d.]+ GB, [\d.]+ GB of them free": "this machine has N GB, N GB of them free",
     r"[\d.]+ [GT]B are free": "N GB are free",
-    r"\b(TensorFlow|Python) \d[\w.]*": r"\1 VERSION",
+    r"\b(TensorFlow|tensorflow-tpu|Python) \d[\w.]*": r"\1 VERSION",
+    r"\.py:\d+": ".py:LINE",
+    # Reasons from HDF5, safetensors and zlib, which other versions word differently.
+    r"Unable to (synchronously )?open file \(.*\)": "REASON",
+    r"(?<=Error while deserializing header: )[\w ,]+": "REASON",
+    r"(?<=Error -3 while decompressing data: )[\w ]+": "REASON",
+    r"(?<=heap at byte )\d+": "N",
 }
 # Indented lines per call of `check_message`.
 _recorded: list[str] = []

@@ -7,6 +7,7 @@ import pytest
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.settings.classification import ClassifySettings
+from tests.snapshots import raises
 
 
 def test_values_are_parsed_like_a_command_line():
@@ -34,16 +35,9 @@ def test_class_weights_may_be_a_dict():
         parse_arguments(ClassifySettings, {"class_weights": {"x": -1}})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"do_train": True}, "do_train"),
-        ({"max_seq_lenght": 8}, "did you mean --max_seq_length"),
-        ({"train_batch_size": 0}, "is not a positive integer"),
-    ],
-)
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("options", [{"do_train": True}, {"max_seq_lenght": 8}, {"train_batch_size": 0}])
+def test_wrong_options_are_refused(options):
+    with raises(InputError):
         parse_arguments(ClassifySettings, options)
 
 

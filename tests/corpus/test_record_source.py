@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
+from tests.snapshots import check_message
 
 COLUMNS = {
     "input_ids": [[2, 5, 3, 0]] * 3,
@@ -45,8 +46,7 @@ def test_model_garden_names_are_read_and_logged(tmp_path, caplog):
     for name, values in COLUMNS.items():
         assert columns[name].tolist() == values * 2
     (line,) = [record.getMessage() for record in caplog.records]
-    renamed = "input_type_ids as segment_ids, input_word_ids as input_ids"
-    assert line == f"{garden}: read the TensorFlow Model Garden's {renamed}"
+    check_message(line, f"{garden}: ")
 
 
 @pytest.mark.parametrize("name", ["input_word_ids", "input_type_ids"])
@@ -65,8 +65,7 @@ def test_other_records_are_refused_with_their_feature_names(tmp_path):
     path = write(tmp_path / "data", masked_lm_ids=None, masked_lm_positions="label_ids")
     with pytest.raises(InputError) as caught:
         open_source(path)
-    names = "input_ids, input_mask, label_ids, masked_lm_weights, next_sentence_labels, segment_ids"
-    assert f"{path}: record 0 has no masked_lm_positions (it has {names})" in str(caught.value)
+    check_message(caught, f"{path}: ")
 
 
 def test_empty_files_are_ignored(tmp_path):

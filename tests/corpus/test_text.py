@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.corpus.store import Corpus, StoredArray, store_corpus
 from bert_cli.corpus.text import find_inputs, read_blocks, token_typecode, tokenize_block, total_size
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "three", "four", "five", "##s"]
 TOKENIZER = FullTokenizer({token: index for index, token in enumerate(VOCABULARY)})
@@ -119,21 +120,19 @@ def test_standard_input(tmp_path, monkeypatch, packed):
 @pytest.mark.parametrize("block_size", [3, 9, 1 << 19])
 def test_file_that_is_not_utf_8_is_refused(tmp_path, block_size):
     path = write(tmp_path, b"one\ntwo\nthr\xe9e\nfour\n")
-    with pytest.raises(
-        InputError, match=r"text\.txt:3: is not UTF-8 \(byte 0xe9\); give its encoding, as in --encoding=latin-1"
-    ):
+    with raises(InputError, "text.txt:3: "):
         read_documents(tmp_path, [path], block_size=block_size)
 
 
 def test_utf_16_is_recognized_and_refused(tmp_path):
-    with pytest.raises(InputError, match=r"text\.txt:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8$"):
+    with raises(InputError, "text.txt:1: "):
         read_documents(tmp_path, [write(tmp_path, "one\n".encode("utf-16"))])
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:30] + b"xx" + data[32:]])
 def test_damaged_gzip_is_refused(tmp_path, damage):
     path = write(tmp_path, damage(gzip.compress(b"".join(b"one %d\n" % number for number in range(99)))))
-    with pytest.raises(InputError, match=r"text\.txt: is a damaged gzip file \(.+\); pack it again$"):
+    with raises(InputError, "text.txt: "):
         read_documents(tmp_path, [path])
 
 
@@ -152,22 +151,21 @@ def test_matches_are_sorted_within_each_pattern(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "place"),
     [
-        ("none*.txt", "'none*.txt': no file matches; check --input_file"),
-        ("text.txt,none.txt", "'none.txt': no file matches; check --input_file"),
-        ("text.txt,", "'': no file matches; check --input_file"),
-        ("folder", "folder: is a directory, a file is needed; check --input_file"),
-        ("-,-", "--input_file=-,-: standard input can be read only once"),
+        ("none*.txt", "'none*.txt': "),
+        ("text.txt,none.txt", "'none.txt': "),
+        ("text.txt,", ""),
+        ("folder", "folder: "),
+        ("-,-", "--input_file=-,-: "),
     ],
 )
-def test_missing_or_repeated_inputs_are_refused(tmp_path, monkeypatch, value, message):
+def test_missing_or_repeated_inputs_are_refused(tmp_path, monkeypatch, value, place):
     write(tmp_path, "one")
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, place):
         find_inputs(value)
-    assert str(caught.value) == message
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -14,6 +14,7 @@ from bert_cli.corpus.vocabulary import (
     search_threshold,
 )
 from bert_cli.text.tokenization import BasicTokenizer
+from tests.snapshots import raises
 
 COUNTS = [("ab", 5), ("ba", 3), (",", 2), ("abc", 1)]
 WORDS = st.dictionaries(st.text("abcdé中,", min_size=1, max_size=6), st.integers(1, 9), min_size=1)
@@ -64,7 +65,7 @@ def test_whole_words_replace_characters_in_a_small_vocabulary():
     counts = [("abcdef", 2), ("fedcba", 1)]
     characters = character_pieces(counts, BasicTokenizer())
     assert learn_vocabulary(counts, SPECIAL, characters, 7, 1, None) == [*SPECIAL, "abcdef", "fedcba"]
-    with pytest.raises(InputError, match="its characters need 17, its whole words 7; give at least 7"):
+    with raises(InputError):
         learn_vocabulary(counts, SPECIAL, characters, 6, 1, None)
 
 

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.text.tokenization import BasicTokenizer
+from tests.snapshots import raises
 
 TEXT = "The cat, the dog.\n\nA cat\u2028naïve\x0bté\r\nlast line"
 
@@ -47,5 +48,5 @@ def test_positions_are_reported(tmp_path):
 
 
 def test_error_for_invalid_utf8_has_the_line_number(tmp_path):
-    with pytest.raises(InputError, match=r"text.txt:3: is not UTF-8 \(byte 0xff\)"):
+    with raises(InputError, "text.txt:3: "):
         count_words(tmp_path, b"a\nb\nc\xff\n", 2)

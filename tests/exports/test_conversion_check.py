@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.text.tokenizer_settings import TokenizerSettings
 from tests.commands import convert_run
 from tests.commands.convert_run import convert
+from tests.snapshots import check_message, raises
 from tests.tokenizer_folders import E1, USER, VOCABULARY, bert, decoder, write
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
@@ -42,7 +43,7 @@ def test_texts_have_the_same_ids_and_outputs(source, tmp_path, to_format, caplog
     assert sorted(differences) == sorted(["token_ids", "sequence_output", *pooled, "masked_lm_logits"])
     assert set(differences.values()) == {0.0}
     lines = caplog.messages
-    assert "check: both tokenizers give the same ids for 41 texts" in lines
+    check_message(lines, "check: ")
     assert sum("the tokenizer has" in line for line in lines) == 1
 
 
@@ -68,7 +69,7 @@ def test_a_lost_setting_is_found(source, tmp_path, monkeypatch, key, shown):
 
     monkeypatch.setattr(hugging_face_files, "tokenizer_json", without_setting)
     monkeypatch.setattr(hugging_face_files, "tokenizer_config", lambda *_: {"do_lower_case": True})
-    with pytest.raises(InputError, match="the converted tokenizer gives other ids") as error:
+    with raises(InputError) as error:
         convert(source, tmp_path / "out", check=True)
     assert shown in str(error.value)
     assert not (tmp_path / "out").exists()
@@ -91,7 +92,7 @@ def test_without_a_vocabulary_the_models_are_compared(tmp_path, caplog):
     folder = make_source(tmp_path, ("masked_lm",))
     (folder / "vocab.txt").unlink()
     assert "token_ids" not in convert(folder, tmp_path / "hf", check=True)["differences"]
-    assert "check: there is no vocabulary, so no texts are compared" in caplog.text
+    check_message(caplog, "check: ")
 
 
 def test_another_casing_than_the_run_had(tmp_path):

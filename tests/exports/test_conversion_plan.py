@@ -9,6 +9,7 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
 from bert_cli.exports.conversion_plan import check_dtype, choose_head_type
 from bert_cli.exports.target import Target
 from bert_cli.model.networks import NETWORKS
+from tests.snapshots import raises
 
 HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
@@ -30,13 +31,13 @@ def test_auto_selects_the_head_type_in_the_checkpoint():
 def test_several_heads_are_kept_if_the_format_supports_it():
     heads = ("masked_lm", "spans")
     assert choose("auto", heads, TF1) is None
-    with pytest.raises(InputError, match="Hugging Face has no class for all: choose with --head"):
+    with raises(InputError, "--head"):
         choose("auto", heads, HF)
     assert choose("spans", heads, HF) == "spans"
 
 
 def test_a_missing_head():
-    with pytest.raises(InputError, match="--head=spans: the checkpoint has no spans; it has no head"):
+    with raises(InputError, "--head=spans: "):
         choose("spans", (), HF)
 
 
@@ -49,5 +50,5 @@ def test_a_module_only_has_the_encoder():
 def test_other_dtypes_need_hugging_face():
     check_dtype("float16", HF)
     check_dtype("float32", TF1)
-    with pytest.raises(InputError, match="--float16: a TF1 checkpoint holds float32"):
+    with raises(InputError, "--float16: "):
         check_dtype("float16", TF1)

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.exports.exported import check_target, exporting
+from tests.snapshots import raises
 
 
 def test_an_export_replaces_an_older_one(tmp_path):
@@ -38,5 +39,5 @@ def test_directories_for_an_export(tmp_path):
     with pytest.raises(InputError, match="is not empty"):
         check_target(str(tmp_path), overwrite=False)
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match=r"holds notes\.txt, which no export put there"):
+    with raises(InputError):
         check_target(str(tmp_path), overwrite=True)

@@ -7,6 +7,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
 from bert_cli.text.tokenizer_settings import AddedToken, TokenizerSettings
+from tests.snapshots import raises
 from tests.tokenizer_folders import CONFIGURATIONS, SIZE, TEXTS, added_token, bert, tokenizer_json, write
 
 ALL_AT_ONCE = {
@@ -65,17 +66,14 @@ def test_the_graph_of_each_configuration(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    "settings",
     [
-        (TokenizerSettings(never_split=("a", "b")), r"never_split \(a, b\), which no TensorFlow graph computes"),
-        (
-            TokenizerSettings(added_tokens=(AddedToken("<x>", 5, single_word=True),)),
-            r"added tokens with single_word \(<x>\), which no TensorFlow graph computes",
-        ),
+        TokenizerSettings(never_split=("a", "b")),
+        TokenizerSettings(added_tokens=(AddedToken("<x>", 5, single_word=True),)),
     ],
 )
-def test_unsupported_settings_are_refused(settings, message):
+def test_unsupported_settings_are_refused(settings):
     from bert_cli.exports.text_graph import check_settings
 
-    with pytest.raises(InputError, match=message):
+    with raises(InputError):
         check_settings(settings)

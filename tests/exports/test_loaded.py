@@ -12,6 +12,7 @@ from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.registry import problem_type
 from tests.configs import small_config
+from tests.snapshots import raises
 
 CONFIG = small_config()
 SINGLE = problem_type("single_label")
@@ -56,16 +57,14 @@ def test_the_model_has_the_stored_weights(stored):
 
 def test_missing_weights_are_an_error_unless_they_are_optional(stored):
     no_pooler = without(stored, POOLER)
-    with pytest.raises(InputError, match=r"^memory: lacks bert/pooler/dense/"):
+    with raises(InputError, "memory: "):
         load_head_model(no_pooler, CONFIG, HeadSpec(ENCODER))
     assert not load_head_model(no_pooler, CONFIG, HeadSpec(ENCODER), optional=POOLER).has_pooler
 
 
 def test_classifiers_must_fit_the_encoder(stored):
     wide = StoredWeights(stored.tensors | {"output_weights": np.zeros((3, 9), np.float32)})
-    with pytest.raises(
-        InputError, match=r"^memory: output_weights has the shape \[3, 9\], a classifier needs \[labels, 8\]"
-    ):
+    with raises(InputError, "memory: "):
         load(wide, CONFIG, (CLASSIFIER,), of_tokens=False)
     assert load(stored, CONFIG, (CLASSIFIER,), of_tokens=False).model.head.output_weights.shape == (3, 8)
 

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.exports.target import Target, check_free, find_target, publish
+from tests.snapshots import raises
 
 CONFIG = '{"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}'
 
@@ -26,16 +27,16 @@ def test_names(path, to_format, expected, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "to_format", "message"),
+    ("path", "to_format"),
     [
-        ("a.ckpt", "hf", "a name for --to_format=tf1"),
-        ("a.h5", "auto", r"ends in \.weights\.h5"),
-        ("a.safetensors", "auto", "give the folder"),
-        ("a.ckpt.index", "auto", r"give the prefix, a\.ckpt"),
+        ("a.ckpt", "hf"),
+        ("a.h5", "auto"),
+        ("a.safetensors", "auto"),
+        ("a.ckpt.index", "auto"),
     ],
 )
-def test_names_that_are_refused(path, to_format, message):
-    with pytest.raises(InputError, match=message):
+def test_names_that_are_refused(path, to_format):
+    with raises(InputError):
         find_target(path, to_format)
 
 
@@ -66,17 +67,17 @@ def test_companions_and_weights_are_published(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("existing", "message"),
+    ("existing", "place"),
     [
-        ({"vocab_txt": "b\n"}, "vocab.txt: exists already and differs"),
-        ({"labels_txt": "x\n"}, "labels.txt: belongs to another model"),
-        ({"config_json": CONFIG.replace("9", "8")}, "config.json: describes another model"),
+        ({"vocab_txt": "b\n"}, "vocab.txt: "),
+        ({"labels_txt": "x\n"}, "labels.txt: "),
+        ({"config_json": CONFIG.replace("9", "8")}, "config.json: "),
     ],
 )
-def test_companions_of_another_model(tmp_path, existing, message):
+def test_companions_of_another_model(tmp_path, existing, place):
     staged = written(tmp_path / "staged", bert_config_json=CONFIG, vocab_txt="a\n", **{"m.weights.h5": "w"})
     target = Target("h5", written(tmp_path / "out", **existing), "m.weights.h5")
     before = os.listdir(target.folder)
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, place):
         publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
     assert os.listdir(target.folder) == before

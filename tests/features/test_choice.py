@@ -10,6 +10,7 @@ from bert_cli.features.choice import choice_features, format_choices
 from bert_cli.features.packing import Cuts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.snapshots import raises
 
 
 class Example(NamedTuple):
@@ -74,14 +75,14 @@ def test_log_lines(tokenizer):
 
 
 @pytest.mark.parametrize(
-    ("examples", "length", "message"),
+    ("examples", "length", "place"),
     [
-        (EXAMPLES, 4, "--max_seq_length: 4 is too short for pairs of texts"),
-        ([Example("x-1", "a", ("b",), 0)], 8, "x-1: has 1 endings; a choice needs two or more"),
-        ([*EXAMPLES, Example("x-2", "a", ("b", "c", "d"), 0)], 8, "x-2: has 3 endings where the first example has 2"),
-        ([*EXAMPLES, Example("x-3", "a", ("b", "c"), 2)], 8, "x-3: the label 2 is none of the endings 0 to 1"),
+        (EXAMPLES, 4, "--max_seq_length: "),
+        ([Example("x-1", "a", ("b",), 0)], 8, "x-1: "),
+        ([*EXAMPLES, Example("x-2", "a", ("b", "c", "d"), 0)], 8, "x-2: "),
+        ([*EXAMPLES, Example("x-3", "a", ("b", "c"), 2)], 8, "x-3: "),
     ],
 )
-def test_invalid_examples(tokenizer, examples, length, message):
-    with pytest.raises(InputError, match=message):
+def test_invalid_examples(tokenizer, examples, length, place):
+    with raises(InputError, place):
         choice_features(examples, tokenizer, length)

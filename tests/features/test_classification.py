@@ -13,6 +13,7 @@ from bert_cli.features.packing import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.snapshots import raises
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_examples_without_labels(tokenizer):
 
 @pytest.mark.parametrize(("text_b", "length"), [(None, 2), ("", 4)])
 def test_max_seq_length_without_room(tokenizer, text_b, length):
-    with pytest.raises(InputError, match=f"--max_seq_length: {length} is too short"):
+    with raises(InputError, "--max_seq_length: "):
         classification_features([ClassificationExample("x", "a", text_b, "a")], ("a",), tokenizer, length)
 
 

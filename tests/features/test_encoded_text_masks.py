@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.features.encoded_text import masked_text
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 TOKENIZER = FullTokenizer({"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "the": 5, "dog": 6, "##s": 7})
 
@@ -29,14 +30,7 @@ def test_a_pair_needs_no_mask():
     assert masked_text("the ||| dog", TOKENIZER, 16, "line 1").positions == []
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("the dog", r"^line 1: has no \[MASK\], nor two texts with ' \|\|\| ' between: 'the dog'$"),
-        ("the ||| ", r"^line 1: a text is empty: "),
-        ("[MASK] the dog the dog", r"^line 1: is too long for the model, which has 6 positions: "),
-    ],
-)
-def test_errors_name_the_line(text, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("text", ["the dog", "the ||| ", "[MASK] the dog the dog"])
+def test_errors_name_the_line(text):
+    with raises(InputError):
         masked_text(text, TOKENIZER, 6, "line 1")

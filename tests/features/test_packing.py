@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length, pack, truncated_lengths
+from tests.snapshots import raises
 
 CLS, SEP = 101, 102
 
@@ -95,13 +96,12 @@ def test_long_enough(length, pairs):
 
 
 @pytest.mark.parametrize(
-    ("length", "pairs", "expected"),
+    ("length", "pairs"),
     [
-        (2, False, "--max_seq_length: 2 is too short for single texts; give 3 or more"),
-        (4, True, "--max_seq_length: 4 is too short for pairs of texts; give 5 or more"),
+        (2, False),
+        (4, True),
     ],
 )
-def test_too_short(length, pairs, expected):
-    with pytest.raises(InputError) as caught:
+def test_too_short(length, pairs):
+    with raises(InputError, "--max_seq_length: "):
         check_max_seq_length(length, pairs)
-    assert str(caught.value) == expected

@@ -18,6 +18,7 @@ from bert_cli.features.row_batches import (
     steps_and_batch,
     training_rows,
 )
+from tests.snapshots import check_message, raises
 
 
 def take(count: int, *arguments) -> list[list[int]]:
@@ -44,13 +45,13 @@ def test_training_without_steps_is_refused(examples, epochs):
     with pytest.raises(InputError) as caught:
         steps_and_batch(examples, 32, epochs)
     message = str(caught.value)
-    assert message.startswith(f"{examples} examples for {epochs} epochs make no training step")
+    check_message(message, f"{examples} examples")
     assert "--num_train_epochs" in message
     assert "\n" not in message
 
 
 def test_too_many_steps_are_refused():
-    with pytest.raises(InputError, match=r"--num_train_epochs=1e\+30 makes .* training steps; give a smaller number"):
+    with raises(InputError, "--num_train_epochs=1e+30"):
         steps_and_batch(100, 1, 1e30)
 
 

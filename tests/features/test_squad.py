@@ -17,6 +17,7 @@ from bert_cli.features.packing import Cuts, doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.snapshots import raises
 
 TOKENS = [
     "[PAD]",
@@ -150,15 +151,15 @@ def test_answer_without_pieces():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "expected"),
+    ("lengths", "place"),
     [
-        ((8, 4, 5), "--max_seq_length: 8 has no room for a context after a question of 5 tokens"),
-        ((20, 0, 5), "--doc_stride: 0 is too small"),
-        ((20, 4, -1), "--max_query_length: -1 is negative"),
+        ((8, 4, 5), "--max_seq_length: "),
+        ((20, 0, 5), "--doc_stride: "),
+        ((20, 4, -1), "--max_query_length: "),
     ],
 )
-def test_lengths_without_room(lengths, expected):
-    with pytest.raises(InputError, match=expected):
+def test_lengths_without_room(lengths, place):
+    with raises(InputError, place):
         squad_features([example()], TOKENIZER, *lengths, is_training=False)
 
 

@@ -13,6 +13,7 @@ from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.features.tagging import format_features, tagging_features
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "anna", "left", "una", "##ffa", "##ble", "."]
 TOKENIZER = FullTokenizer({token: number for number, token in enumerate(TOKENS)})
@@ -109,20 +110,15 @@ def test_unknown_words_are_one_piece():
 
 
 @pytest.mark.parametrize(
-    ("length", "stride", "expected"),
+    ("length", "stride", "place"),
     [
-        (2, 1, "--max_seq_length: 2 is too short for single texts; give 3 or more"),
-        (
-            8,
-            0,
-            "--doc_stride: 0 is too small: windows start this many tokens apart; give 1 or more",
-        ),
+        (2, 1, "--max_seq_length: "),
+        (8, 0, "--doc_stride: "),
     ],
 )
-def test_invalid_settings(length, stride, expected):
-    with pytest.raises(InputError) as caught:
+def test_invalid_settings(length, stride, place):
+    with raises(InputError, place):
         tagging_features([SENTENCE], LABELS, TOKENIZER, length, stride)
-    assert str(caught.value) == expected
 
 
 def test_log_lines():

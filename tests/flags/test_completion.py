@@ -17,6 +17,7 @@ from bert_cli.flags.completion import SHELLS, completion, requested_shell
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import TASK_NAMES
+from tests.snapshots import check_message
 
 COMMAND = "bert-something"
 
@@ -231,7 +232,7 @@ def test_an_unknown_shell_is_refused(capsys):
     assert main(["--completion=tcsh"]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "bert-classify: error: --completion=tcsh: one of bash, zsh, fish is needed\n"
+    check_message(captured.err, "bert-classify: error: --completion=tcsh: ")
     assert requested_shell(["--text=--completion=bash"]) is None
     with pytest.raises(InputError, match="--completion=: one of"):
         requested_shell(["--completion"])

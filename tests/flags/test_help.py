@@ -5,11 +5,10 @@ import subprocess
 import sys
 from typing import ClassVar
 
-import pytest
-
 from bert_cli.flags.help import WIDTH, full_help_text, help_text, split_examples
 from bert_cli.flags.option import FlagGroup, group, option
 from tests.flags.samples import Settings
+from tests.snapshots import raises
 
 CLOSING_LINES = [
     "--flagfile=FILE reads flags from a file, one --name=value a line.",
@@ -187,7 +186,7 @@ def test_essential_names_flags():
 
         named: Named = group(Named)
 
-    with pytest.raises(TypeError, match=r"Wrong.essential names no flag: tempo"):
+    with raises(TypeError):
         help_text(Wrong, "bert-something", "Do something.")
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
+from tests.snapshots import raises
 
 RATES = NumberOrList(Number(float, 0.0, None))
 BATCHES = NumberOrList(Number(int, 1, None))
@@ -17,21 +18,21 @@ def test_numbers_and_lists_are_parsed():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text", "message"),
+    ("numbers", "text"),
     [
-        (RATES, "2,5e-5", r"2,5e-5 looks like one number; numbers have a decimal point, as 2\.5e-5"),
-        (RATES, "0,00003", "0,00003 looks like one number"),
-        (RATES, "0,1", "0,1 looks like one number"),
-        (RATES, "1e-5,2,5e-5", "2,5e-5 looks like one number"),
-        (BATCHES, "1,024", "1,024 looks like one number"),
-        (RATES, "1,1", "a list needs different numbers"),
-        (Number(float, 0.0, None), "0,1", "a number is needed; numbers have a decimal point, not a comma: 0.1"),
-        (Number(int, 1, None), "100,000", "a whole number is needed; numbers have a decimal point, and no sign"),
-        (Number(float, 0.0, 1.0), "fast", "could not convert"),
+        (RATES, "2,5e-5"),
+        (RATES, "0,00003"),
+        (RATES, "0,1"),
+        (RATES, "1e-5,2,5e-5"),
+        (BATCHES, "1,024"),
+        (RATES, "1,1"),
+        (Number(float, 0.0, None), "0,1"),
+        (Number(int, 1, None), "100,000"),
+        (Number(float, 0.0, 1.0), "fast"),
     ],
 )
-def test_commas_in_numbers_are_refused(numbers, text, message):
-    with pytest.raises(ValueError, match=message):
+def test_commas_in_numbers_are_refused(numbers, text):
+    with raises(ValueError):
         numbers.parse(text)
 
 

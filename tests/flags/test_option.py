@@ -10,6 +10,7 @@ import pytest
 from bert_cli import settings
 from bert_cli.flags.option import FlagGroup, build, deciding_values, every_flag, flag_values, group, option
 from tests.docs_pages import COMMANDS, settings_of
+from tests.snapshots import raises
 
 SETTINGS = [settings_of(command) for command in COMMANDS]
 
@@ -81,10 +82,10 @@ def test_build_and_flag_values():
 
 
 def test_wrong_declarations_are_refused():
-    with pytest.raises(TypeError, match="Rates has no field speed"):
+    with raises(TypeError):
         group(Rates, {"speed": "how fast"})
     for fields in ({"only": ("speed",)}, {"without": ("speed",)}):
-        with pytest.raises(TypeError, match="Rates has no field speed"):
+        with raises(TypeError):
             group(Rates, **fields)
     with pytest.raises(KeyError, match="path"):
         build(Settings, {"path": "a.txt"})

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.parser import format_value, parse
 from tests.flags.samples import Settings
+from tests.snapshots import raises
 
 
 class Words(FlagGroup, heading="Texts"):
@@ -58,47 +59,42 @@ def test_values_and_names_of_given_flags():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "fragment"),
     [
         (["--steps=0"], "--steps=0: "),
         (["--rate=1.5"], "--rate=1.5: "),
-        (["--rate=nan"], "--rate=nan: a finite number is needed"),
+        (["--rate=nan"], "--rate=nan: "),
         (["--rate=inf"], "--rate=inf: "),
-        (["--steps=ten"], "a whole number is needed"),
-        (["--steps=2.0"], "a whole number is needed"),
-        (["--rate=fast"], "a number is needed"),
-        (["--fast=perhaps"], "true or false is needed"),
-        (["--gelu=exact"], "--gelu=exact: value should be one of <auto|erf>"),
-        (["--labels=x"], "--labels=x: two or more different names with commas between are needed"),
-        (["--labels=x,x"], "--labels=x,x: two or more different names"),
-        (["--step=3"], "unknown flag --step; did you mean --steps?"),
-        (["--input-file=x"], "unknown flag --input-file; did you mean --input_file?"),
-        (["--nofsat"], "unknown flag --nofsat; did you mean --fast?"),
-        (["--xyzzy"], "unknown flag --xyzzy; --helpfull lists all flags"),
-        (["--seed=1"], "unknown flag --seed: the flag is --random_seed"),
-        (
-            ["--lr=1", "--bert_model", "-1", "--ster=2"],
-            "unknown flags --lr (this command has no flag for it; leave it out),",
-        ),
-        (["--stpes=1", "--xyzzy", "a"], "unknown flags --stpes (did you mean --steps?), --xyzzy; --helpfull lists all"),
-        (["--rate=0,5"], "--rate=0,5: a number is needed; numbers have a decimal point, not a comma: 0.5"),
-        (["--steps=1,000"], "--steps=1,000: a whole number is needed; numbers have a decimal point, and no sign"),
-        (["--input_file=~no-such-user/a.txt"], "--input_file=~no-such-user/a.txt: ~no-such-user is no home directory"),
-        (["--input_file="], "--input_file= has no value (a variable that is not set?); leave the flag out"),
-        (["--labels="], "--labels= has no value"),
-        (["word"], "stray word 'word': every argument is a flag such as --name=value"),
-        (["--input_file=my", "text.txt"], "stray word 'text.txt': every argument is a flag"),
-        (["--fast", "false"], "stray word 'false': --fast is true by itself"),
-        (["--flagfile=no/such.txt"], "no/such.txt: no such file; check --flagfile"),
-        (["--flagfile"], "--flagfile= has no value"),
-        (["--steps"], "Missing value for flag --steps"),
+        (["--steps=ten"], ""),
+        (["--steps=2.0"], ""),
+        (["--rate=fast"], ""),
+        (["--fast=perhaps"], ""),
+        (["--gelu=exact"], "--gelu=exact: "),
+        (["--labels=x"], "--labels=x: "),
+        (["--labels=x,x"], "--labels=x,x: "),
+        (["--step=3"], "--step"),
+        (["--input-file=x"], "--input"),
+        (["--nofsat"], "--nofsat"),
+        (["--xyzzy"], "--xyzzy"),
+        (["--seed=1"], "--seed"),
+        (["--lr=1", "--bert_model", "-1", "--ster=2"], "--lr"),
+        (["--stpes=1", "--xyzzy", "a"], "--stpes"),
+        (["--rate=0,5"], "--rate=0,5: "),
+        (["--steps=1,000"], "--steps=1,000: "),
+        (["--input_file=~no-such-user/a.txt"], "--input_file=~no-such-user/a.txt: "),
+        (["--input_file="], "--input_file="),
+        (["--labels="], "--labels="),
+        (["word"], "--name=value"),
+        (["--input_file=my", "text.txt"], "'text.txt'"),
+        (["--fast", "false"], "--fast"),
+        (["--flagfile=no/such.txt"], "no/such.txt: "),
+        (["--flagfile"], "--flagfile="),
+        (["--steps"], "--steps"),
     ],
 )
-def test_errors_are_one_line(arguments, message):
-    with pytest.raises(InputError) as error:
+def test_errors_are_one_line(arguments, fragment):
+    with raises(InputError, fragment):
         parse(Settings, arguments)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_a_flag_file(tmp_path):
@@ -111,7 +107,7 @@ def test_a_flag_file(tmp_path):
     after = parse(Settings, ["--steps", "4", "--fast", f"--flagfile={path}"])[0]
     assert after == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": True}
     path.write_bytes(b"--input_file=\xff\n")
-    with pytest.raises(InputError, match=r"flags\.txt:1: is not UTF-8"):
+    with raises(InputError, "flags.txt:1: "):
         parse(Settings, [f"--flagfile={path}"])
 
 
@@ -160,7 +156,7 @@ def test_a_text_flag_may_have_no_value(arguments, text, explain, fast):
 
 
 def test_a_flag_that_may_be_given_once():
-    with pytest.raises(InputError, match=r"^--text is given 2 times; several texts are lines of a file$"):
+    with raises(InputError, "--text"):
         parse(QuestionSettings, ["--text", "a", "--text=b"])
     # For other flags the last value counts, as in Google's scripts.
     assert parse(QuestionSettings, ["--fast", "--nofast"])[0]["fast"] is False
@@ -178,5 +174,5 @@ def test_texts_from_a_plain_c_locale_are_decoded():
     assert parse(QuestionSettings, [f"--text={undecoded}"])[0]["text"] == "möchte"
     latin = "möchte".encode("latin-1").decode("ascii", "surrogateescape")
     for text in (latin, "half \ud800"):
-        with pytest.raises(InputError, match=r"^--text: is not UTF-8; give it in UTF-8, or in a file of another"):
+        with raises(InputError, "--text: "):
             parse(QuestionSettings, [f"--text={text}"])

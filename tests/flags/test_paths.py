@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.paths import expand_home, file_list_reader, path_text
+from tests.snapshots import raises
 
 
 def test_home_directories(monkeypatch, tmp_path):
@@ -14,9 +15,7 @@ def test_home_directories(monkeypatch, tmp_path):
     assert expand_home("~/a,b/~c,~", "--x") == "/home/someone/a,b/~c,/home/someone"
     assert expand_home("gs://bucket/~a", "--x") == "gs://bucket/~a"
     assert path_text(pathlib.Path("~/a")) == "/home/someone/a"
-    with pytest.raises(
-        InputError, match=r"^--x=~backup\.csv: ~backup\.csv is no home directory; write \./~backup\.csv"
-    ):
+    with raises(InputError, "--x=~backup.csv: "):
         expand_home("~backup.csv", "--x=~backup.csv")
     (tmp_path / "~backup.csv").touch()
     assert expand_home("~backup.csv", "--x") == "~backup.csv"
@@ -48,6 +47,5 @@ def test_a_file_name_may_end_in_a_comma(tmp_path):
 
 @pytest.mark.parametrize("text", [",", " ,,"])
 def test_commas_alone_name_no_file(text):
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"--eval_file={text}: "):
         file_list_reader("eval_file")(text)
-    assert str(caught.value) == f"--eval_file={text}: names no file"

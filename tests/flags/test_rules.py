@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.flags.rules import Condition, alternatives_of, describe_rules, make_rules
+from tests.snapshots import raises
 
 NAMES = ("format", "pooling", "words", "layers", "rate", "train")
 
@@ -26,7 +27,7 @@ def test_conditions(text, condition, shown):
 
 
 def test_a_wrong_condition_is_refused():
-    with pytest.raises(TypeError, match="'do train' is no condition on a flag"):
+    with raises(TypeError):
         Condition.parse("do train")
 
 

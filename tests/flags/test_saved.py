@@ -2,13 +2,12 @@
 
 import dataclasses
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
 from bert_cli.flags.run_flags import first_difference, read_flags, read_guesses
 from bert_cli.flags.saved import flags_to_save, read_remembered, write_flags
+from tests.snapshots import raises
 
 
 class Run(FlagGroup, heading="Run"):
@@ -95,13 +94,13 @@ def test_later_runs_take_remembered_flags(tmp_path):
 
 def test_a_bad_value_names_the_file(tmp_path):
     write_flags(str(tmp_path / "flags.txt"), {"length": "long"})
-    with pytest.raises(InputError, match=r"flags\.txt: --?length=long: a whole number is needed"):
+    with raises(InputError, "flags.txt: "):
         read_remembered(Settings, str(tmp_path), frozenset())
 
 
 def test_a_file_without_line_ends(tmp_path):
     (tmp_path / "flags.txt").write_bytes(b"--data_dir=" + b"x" * 10_000_001)
-    with pytest.raises(InputError, match=r"flags.txt:1: is a line of more than 10 MB"):
+    with raises(InputError, "flags.txt:1: "):
         read_flags(str(tmp_path / "flags.txt"))
 
 
@@ -113,5 +112,5 @@ def test_first_difference():
 
 def test_an_undecodable_path_is_refused():
     settings = build(Settings, {"data_dir": "m\udcc3\udcbc"})
-    with pytest.raises(InputError, match=r"^--data_dir=.*m\udcc3\udcbc: is no text in this locale; set LC_ALL=C.UTF-8"):
+    with raises(InputError, "--data_dir="):
         flags_to_save(settings, {})

@@ -15,6 +15,7 @@ from bert_cli.flags.parser import parse
 from bert_cli.flags.sources import name_variable
 from bert_cli.settings.serving import ServeSettings
 from tests.flags import samples
+from tests.snapshots import raises
 
 
 class Names(FlagGroup, heading="Names"):
@@ -50,22 +51,21 @@ def test_switches(value, expected, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "message"),
+    ("variable", "value", "fragment"),
     [
-        ("STEPS", "many", "SAMPLE_STEPS: --steps=many: a whole number is needed"),
-        ("STEPS", "0", "SAMPLE_STEPS: --steps=0: "),
-        ("RATE", "nan", "SAMPLE_RATE: --rate=nan: "),
-        ("GELU", "none", "SAMPLE_GELU: --gelu=none: "),
-        ("FAST", "perhaps", "SAMPLE_FAST: --fast=perhaps: true or false is needed"),
-        ("LABELS", "a", "SAMPLE_LABELS: --labels=a: "),
-        ("INPUT_FILE", "", "SAMPLE_INPUT_FILE is empty; unset it for the default of --input_file"),
+        ("STEPS", "many", "SAMPLE_STEPS: "),
+        ("STEPS", "0", "SAMPLE_STEPS: "),
+        ("RATE", "nan", "SAMPLE_RATE: "),
+        ("GELU", "none", "SAMPLE_GELU: "),
+        ("FAST", "perhaps", "SAMPLE_FAST: "),
+        ("LABELS", "a", "SAMPLE_LABELS: "),
+        ("INPUT_FILE", "", "--input_file"),
     ],
 )
-def test_errors_name_the_variable(variable, value, message, monkeypatch):
+def test_errors_name_the_variable(variable, value, fragment, monkeypatch):
     monkeypatch.setenv(f"SAMPLE_{variable}", value)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, fragment):
         parse(Settings, [])
-    assert str(caught.value).startswith(message)
 
 
 def test_later_errors_name_the_variable(monkeypatch):

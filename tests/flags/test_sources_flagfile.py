@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.sources import Argument, read_flagfiles
 from bert_cli.settings.classification import ClassifySettings
+from tests.snapshots import check_message, raises
 
 FLAGS = {flag.name: flag for flag in every_flag(ClassifySettings)}
 
@@ -42,22 +43,22 @@ def test_accepted_forms(tmp_path, text, arguments):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("--train_file=t.csv --do_train --output_dir=out", "has several flags; write each into a line without others"),
-        ("--do_train --nodo_eval", "has several flags"),
-        ("--text=a dog --do_eval", "has several flags"),
-        ("--max_seq_length=8 --foo=3", "has several flags"),
-        ("--learning_rate=2e-5  # the rate", "has a comment after a flag; give the comment a line without a flag"),
-        ("--output_dir=out # of today", "has a comment after a flag"),
-        ('--train_file="t.csv', '--train_file="t.csv: write the value without quotes'),
-        ('"--do_train', "a quote is open"),
+        "--train_file=t.csv --do_train --output_dir=out",
+        "--do_train --nodo_eval",
+        "--text=a dog --do_eval",
+        "--max_seq_length=8 --foo=3",
+        "--learning_rate=2e-5  # the rate",
+        "--output_dir=out # of today",
+        '--train_file="t.csv',
+        '"--do_train',
     ],
 )
-def test_refused_forms_are_reported_with_their_line(tmp_path, line, message):
+def test_refused_forms_are_reported_with_their_line(tmp_path, line):
     with pytest.raises(InputError, match=r"f\.txt:2: ") as caught:
         read(tmp_path, f"--do_eval\n{line}\n")
-    assert message in str(caught.value)
+    check_message(caught)
 
 
 def test_the_log_reports_removed_characters(tmp_path, caplog):
@@ -81,12 +82,12 @@ def test_flag_files_may_be_nested(tmp_path, monkeypatch):
         Argument("--flagfile=x"),
     ]
     (tmp_path / "inner.txt").write_text("\n--flagfile=~/outer.txt\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"inner\.txt:2: --flagfile=.*outer\.txt: this file is being read already"):
+    with raises(InputError, "inner.txt:2: "):
         read_flagfiles(["--flagfile=~/outer.txt"], FLAGS)
 
 
 def test_a_file_that_is_a_directory_or_no_text(tmp_path):
-    with pytest.raises(InputError, match="is a directory, a file is needed; check --flagfile"):
+    with raises(InputError, "--flagfile"):
         read_flagfiles([f"--flagfile={tmp_path}"], FLAGS)
-    with pytest.raises(InputError, match=r"f\.txt:1: is UTF-16, UTF-8 is needed"):
+    with raises(InputError, "f.txt:1: "):
         read(tmp_path, "--do_train".encode("utf-16"))

@@ -22,6 +22,7 @@ from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
 from bert_cli.settings.devices import Inference
 from bert_cli.weights.path import TF1, CheckpointPath
 from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
+from tests.snapshots import raises
 
 pytest.importorskip("openvino")
 OPENERS = {"openvino": open_openvino, "onnxruntime": open_onnxruntime}
@@ -130,7 +131,7 @@ def test_waiting_raises_errors_of_a_thread_that_loads():
     engine = open_openvino(Layers((3,)), config, Inference("openvino", "float32", "--engine=openvino"))
     del weights["bert/embeddings/word_embeddings"]
     engine.start_loading(checkpoint_with(weights))
-    with pytest.raises(InputError, match="lacks bert/embeddings/word_embeddings"):
+    with raises(InputError):
         engine.compilation.wait()
 
 

@@ -15,6 +15,7 @@ from bert_cli.features.classification import classification_features
 from bert_cli.keras import Encoder, Preprocessor
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.snapshots import raises
 
 # Keras 3.15 itself causes this warning when it writes variables to a file.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -63,20 +64,20 @@ def test_two_columns_of_a_data_frame_are_pairs(preprocessor):
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    ("texts", "place"),
     [
-        (pd.DataFrame({"a": TEXTS, "b": SECOND_TEXTS}), r'^texts: a list of texts is needed, found a DataFrame; pass one of'),
-        ({"a": TEXTS}, "^texts: a list of texts is needed, found a dict"),
-        ({"a", "b"}, "^texts: a list of texts is needed, found a set"),
-        (["a", None], r"^texts\[1\]: a text is needed, found None"),
-        ([["a", "b"], ["c", None]], r"^texts\[1\]\[1\]: a text is needed, found None"),
-        ([("a", "b")] * 3, r"^texts\[0\]: a text is needed, found \('a', 'b'\); pairs are two lists"),
-        (np.array([["a", "b"], ["c", "d"], ["e", "f"]]), r"^texts: texts of shape \[B\] are needed, found \(3, 2\)"),
-        (keras.KerasTensor((None, 2), "string"), r"^texts: texts of shape \[B\] are needed, found \(None, 2\)"),
+        (pd.DataFrame({"a": TEXTS, "b": SECOND_TEXTS}), "texts: "),
+        ({"a": TEXTS}, "texts: "),
+        ({"a", "b"}, "texts: "),
+        (["a", None], "texts[1]: "),
+        ([["a", "b"], ["c", None]], "texts[1][1]: "),
+        ([("a", "b")] * 3, "texts[0]: "),
+        (np.array([["a", "b"], ["c", "d"], ["e", "f"]]), "texts: "),
+        (keras.KerasTensor((None, 2), "string"), "texts: "),
     ],
 )  # fmt: skip
-def test_anything_but_one_column_of_texts_is_refused(preprocessor, texts, message):
-    with pytest.raises(InputTypeError, match=message):
+def test_anything_but_one_column_of_texts_is_refused(preprocessor, texts, place):
+    with raises(InputTypeError, place):
         preprocessor(texts)
 
 
@@ -103,9 +104,9 @@ def test_model_that_reads_texts_is_trained_saved_and_loaded(preprocessor, one_la
 
 
 def test_refusals(one_layer):
-    with pytest.raises(InputError, match="max_seq_length=65: the model has 64 positions; give at most 64"):
+    with raises(InputError, "max_seq_length=65: "):
         Preprocessor.load(one_layer, max_seq_length=65)
     with pytest.raises(InputError, match="max_seq_length"):
         Preprocessor.load(one_layer, max_seq_length=2)
-    with pytest.raises(InputError, match=r"vocabulary: has no \[CLS\], \[SEP\], \[MASK\]"):
+    with raises(InputError, "vocabulary: "):
         Preprocessor(["[PAD]", "[UNK]", "a"])

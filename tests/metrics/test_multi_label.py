@@ -17,6 +17,7 @@ from bert_cli.metrics.multi_label import (
     undefined_scores,
     write_thresholds,
 )
+from tests.snapshots import check_message
 
 NAMES = ["a", "b", "never"]
 # Label a is right, missed, right. Label b is right, right, a false positive.
@@ -184,19 +185,19 @@ def test_thresholds_are_read_as_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('{"x": 0.5}', "is not an object with a threshold for each of x, y; evaluate with --threshold=tuned"),
-        ("[0.5, 0.5]", "is not an object with a threshold for each of x, y"),
-        ('{"x": 0.5, "y": "0.5"}', 'the threshold of y is "0.5"; give a number from 0 to 1'),
-        ('{"x": 1.5, "y": 0.5}', "the threshold of x is 1.5; give a number from 0 to 1"),
-        ('{"x": true, "y": 0.5}', "the threshold of x is true; give a number from 0 to 1"),
-        ('{"x": 0.5, "y"', "thresholds.json:1"),
+        '{"x": 0.5}',
+        "[0.5, 0.5]",
+        '{"x": 0.5, "y": "0.5"}',
+        '{"x": 1.5, "y": 0.5}',
+        '{"x": true, "y": 0.5}',
+        '{"x": 0.5, "y"',
     ],
 )
-def test_invalid_threshold_file_is_refused(tmp_path, text, message):
+def test_invalid_threshold_file_is_refused(tmp_path, text):
     path = tmp_path / "thresholds.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"thresholds\.json") as raised:
         read_thresholds(str(path), ["x", "y"])
-    assert message in str(raised.value)
+    check_message(raised)

@@ -17,6 +17,7 @@ from bert_cli.metrics.squad import (
     scores_v1,
     scores_v2,
 )
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_scores_v1_by_hand():
         "total": 4,
         "missing": 1,
     }
-    with pytest.raises(InputError, match="question 'q1' has no right answer"):
+    with raises(InputError, "'q1'"):
         scores_v1({"q1": ()}, predictions)
 
 
@@ -133,7 +134,7 @@ def test_answers_that_normalize_to_nothing():
 
 
 def test_missing_null_odds_are_refused():
-    with pytest.raises(InputError, match="question 'n1' has a prediction but no null odds"):
+    with raises(InputError, "'n1'"):
         scores_v2(GOLD, PREDICTIONS, {"h1": 0.0, "h2": 0.0})
 
 
@@ -158,22 +159,21 @@ def test_best_exact_is_the_maximum_over_thresholds(right, predicted, odds):
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "expected"),
+    ("read", "text"),
     [
-        (read_predictions, "[]", ": is an array, an object is needed; predictions are"),
-        (read_predictions, '{"q": 1}', ": 'q': is a number, a string is needed; predictions are"),
-        (read_predictions, '{"q":\n1', ":2: is not JSON: "),
-        (read_null_odds, '"a"', ": is a string, an object is needed; null odds are"),
-        (read_null_odds, '{"q": "a"}', ": 'q': is a string, a number is needed; null odds are"),
-        (read_null_odds, '{"q": NaN}', ": 'q': nan is not a finite number"),
+        (read_predictions, "[]"),
+        (read_predictions, '{"q": 1}'),
+        (read_predictions, '{"q":\n1'),
+        (read_null_odds, '"a"'),
+        (read_null_odds, '{"q": "a"}'),
+        (read_null_odds, '{"q": NaN}'),
     ],
 )
-def test_malformed_files_are_refused(tmp_path, read, text, expected):
+def test_malformed_files_are_refused(tmp_path, read, text):
     path = tmp_path / "bad.json"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, path):
         read(str(path))
-    assert str(caught.value).startswith(f"{path}{expected}")
 
 
 def test_read_predictions_and_null_odds(tmp_path):

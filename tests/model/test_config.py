@@ -5,10 +5,11 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
 from bert_cli.runtime.machine import machine_memory
+from tests.snapshots import raises
 
 
 def test_invalid_head_count_is_refused_without_a_file():
-    with pytest.raises(InputError, match="hidden_size 10 is not a multiple of num_attention_heads 3"):
+    with raises(InputError):
         BertConfig(vocab_size=5, hidden_size=10, num_attention_heads=3)
 
 

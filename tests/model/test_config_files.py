@@ -8,6 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config, read_module_config, write_config
+from tests.snapshots import raises
 
 GOOGLE = {
     "attention_probs_dropout_prob": 0.2,
@@ -227,60 +228,45 @@ def test_invalid_value_is_reported_with_file_and_key(save, change, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"vocab_size": 9,\n "hidden_size": }', ":2: is not JSON: Expecting value"),
-        ("", ":1: is not JSON: Expecting value"),
-        ("[9]", ": holds no JSON object; a bert_config.json is needed"),
-        ('{"hidden_size": 24}', ": has no vocab_size; is this a bert_config.json?"),
-        ('{"vocab_size": "\udcff"}', ":1: is not UTF-8 (byte 0xff); save the file as UTF-8"),
-    ],
+    "text",
+    ['{"vocab_size": 9,\n "hidden_size": }', "", "[9]", '{"hidden_size": 24}', '{"vocab_size": "\udcff"}'],
 )
-def test_invalid_file_is_reported(tmp_path, text, message):
+def test_invalid_file_is_reported(tmp_path, text):
     path = tmp_path / "bert_config.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, path):
         read_config(str(path))
-    assert str(caught.value) == f"{path}{message}"
 
 
 def test_missing_file_is_reported(tmp_path):
     path = str(tmp_path / "none.json")
-    with pytest.raises(InputError, match=r"none\.json: no such file"):
+    with raises(InputError, "none.json: "):
         read_config(path)
 
 
 @pytest.mark.parametrize(
-    ("change", "key"),
+    "change",
     [
-        ({"hidden_size": 10**9, "num_attention_heads": 1}, "hidden_size 1000000000"),
-        ({"vocab_size": 10**9}, "vocab_size 1000000000"),
-        ({"num_hidden_layers": 10**7}, "num_hidden_layers 10000000"),
-        ({"max_position_embeddings": 2**31 - 1}, "max_position_embeddings 2147483647"),
-        ({"intermediate_size": 10**9}, "intermediate_size 1000000000"),
-        ({"type_vocab_size": 10**9}, "type_vocab_size 1000000000"),
-        ({"hidden_size": int("9" * 4300)}, "hidden_size must be at most 2147483647, found 99999999999999999999"),
+        {"hidden_size": 10**9, "num_attention_heads": 1},
+        {"vocab_size": 10**9},
+        {"num_hidden_layers": 10**7},
+        {"max_position_embeddings": 2**31 - 1},
+        {"intermediate_size": 10**9},
+        {"type_vocab_size": 10**9},
+        {"hidden_size": int("9" * 4300)},
     ],
 )
 @pytest.mark.parametrize("name", ["bert_config.json", "config.json"])
-def test_sizes_that_exceed_any_memory_are_refused_immediately(tmp_path, change, key, name):
+def test_sizes_that_exceed_any_memory_are_refused_immediately(tmp_path, change, name):
     path = tmp_path / name
     path.write_text(json.dumps({"vocab_size": 30522} | change))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: ") as caught:
         read_config(str(path))
-    assert str(caught.value).startswith(f"{path}: {key}")
     assert len(str(caught.value)) < len(str(path)) + 200
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"hidden_size": "16"}, "hidden_size must be a whole number above 0, found '16'"),
-        ({"num_hidden_layers": True}, "num_hidden_layers must be a whole number above 0, found True"),
-        ({"hub_module": ["m"]}, "hub_module must be a text, found ['m']"),
-    ],
-)
-def test_invalid_values_in_a_module_are_reported(tmp_path, change, message):
+@pytest.mark.parametrize("change", [{"hidden_size": "16"}, {"num_hidden_layers": True}, {"hub_module": ["m"]}])
+def test_invalid_values_in_a_module_are_reported(tmp_path, change):
     sound = {
         "hub_module": "m",
         "vocab_size": 9,
@@ -290,6 +276,5 @@ def test_invalid_values_in_a_module_are_reported(tmp_path, change, message):
     }
     path = tmp_path / "bert_config.json"
     path.write_text(json.dumps(sound | change))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         read_module_config(str(path))
-    assert str(caught.value) == f"{path}: {message}"

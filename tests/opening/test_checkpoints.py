@@ -10,6 +10,7 @@ from bert_cli.opening import paths
 from bert_cli.opening.checkpoints import folder_to_use, to_start_from, to_use
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights import training_folder
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ def test_training_starts_from_random_weights(values):
 
 
 def test_training_starts_from_a_module(tmp_path):
-    with pytest.raises(InputError, match=r"module: no such module; --hub_module takes"):
+    with raises(InputError, "module: "):
         to_start_from(model("random"), Hub(hub_module=str(tmp_path / "module")))
 
 
@@ -64,7 +65,7 @@ def test_the_best_checkpoint_of_a_run_is_used(run, caplog):
     best = make_run(run / "best", 2)
     (run / "best.json").write_text(json.dumps({"folder": "best"}))
     assert to_use(model(), output_dir=str(run)).location == str(best / "model.ckpt-2")
-    assert caplog.messages == [f"{best}/model.ckpt-2: the best checkpoint of {run} is taken"]
+    check_message(caplog)
     assert folder_to_use(model(), str(run)) == str(best)
 
 
@@ -90,11 +91,11 @@ def test_a_named_checkpoint_is_used_without_a_trained_one(run, tmp_path):
 
 
 def test_without_a_checkpoint_the_flags_are_named(run, tmp_path):
-    with pytest.raises(InputError, match="empty: holds no trained model; check --output_dir, add --do_train, or give"):
+    with raises(InputError, "empty: "):
         to_use(model("random"), output_dir=str(tmp_path / "empty"))
-    with pytest.raises(InputError, match=r"^--init_checkpoint=random is a start for training; here a pre-trained"):
+    with raises(InputError, "--init_checkpoint=random"):
         to_use(model("random"))
-    with pytest.raises(InputError, match=r"^--init_checkpoint is needed: give a pre-trained model"):
+    with raises(InputError, "--init_checkpoint"):
         to_use(model())
     assert to_use(model(), default=str(run)).location == str(run / "model.ckpt-4")
 

@@ -1,7 +1,6 @@
 """Checks for suspicious flags and files."""
 
 import numpy as np
-import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
@@ -9,6 +8,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.checks import PairCheck, check_sizes, check_unknown
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import vocabulary_of
+from tests.snapshots import check_message, raises
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
 
@@ -22,22 +22,20 @@ def test_sizes(caplog):
     check_sizes(BertConfig(7, 8, 2, 2, max_position_embeddings=16), VOCABULARY, 16, "bert_config.json")
     assert not caplog.messages
     check_sizes(BertConfig(8, 8, 2, 2), VOCABULARY, 16, "bert_config.json")
-    assert caplog.messages[0].startswith("warning: vocab.txt has 7 entries, fewer than vocab_size 8")
-    with pytest.raises(InputError, match=r"^vocab\.txt has 7 entries, but the model has 6 words \(a\.json\); .* --res"):
+    check_message(caplog.messages[0], "7 entries")
+    with raises(InputError, "7 entries"):
         check_sizes(BertConfig(6, 8, 2, 2), VOCABULARY, 16, "a.json")
-    with pytest.raises(InputError, match=r"or set its vocab_size to 7$"):
+    with raises(InputError):
         check_sizes(BertConfig(6, 8, 2, 2), VOCABULARY, 16, "a.json", has_weights=False)
-    with pytest.raises(InputError, match=r"^--max_seq_length=17 is above the model's 16 positions \(a\.json\)"):
+    with raises(InputError, "--max_seq_length=17"):
         check_sizes(BertConfig(7, 8, 2, 2, max_position_embeddings=16), None, 17, "a.json")
 
 
 def test_unknown_words(caplog):
     # Continuations, [CLS] and [SEP] are no words: one word of two is unknown, which is not more than half.
     check_unknown("train", sequences([2, 1, 5, 6, 3]), VOCABULARY, ModelFiles())
-    assert caplog.messages[0].startswith("warning: train: 1 of 2 words (50%) are [UNK]")
-    with pytest.raises(
-        InputError, match=r"^dev: 2 of 3 words \(67%\) are \[UNK\]: the vocabulary vocab\.txt does not fit"
-    ):
+    check_message(caplog.messages[0], "2 words")
+    with raises(InputError, "dev: "):
         check_unknown("dev", sequences([2, 1, 1, 5, 3]), VOCABULARY, ModelFiles())
     check_unknown("dev", sequences([2, 1, 1, 5, 3]), VOCABULARY, ModelFiles(allow_unknown=True))
 

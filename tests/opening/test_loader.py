@@ -19,6 +19,7 @@ from bert_cli.weights import checkpoint as checkpoint_files
 from bert_cli.weights.formats import checkpoint_writer
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 from tests.commands.convert_run import TOKENS, make_source
+from tests.snapshots import check_message, raises
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
 SIZES = {
@@ -119,29 +120,28 @@ def test_weights_give_a_vocab_size_that_the_config_lacks(tmp_path):
     model = load_model(flags, checkpoint, None, to_convert=True)
     assert model.config.vocab_size == len(TOKENS)
     size = len(TOKENS) + 2
-    with pytest.raises(InputError, match=rf"extended.txt has {size} entries, .* --resize_vocab={size}"):
+    with raises(InputError, f"{size} entries"):
         load_model(flags, checkpoint, 8)
     (folder / "vocab.txt").write_text("\n".join(TOKENS[:-1]) + "\n")
     assert load_model(FLAGS, checkpoint, 8).config.vocab_size == len(TOKENS)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "length", "message"),
+    ("name", "content", "length", "flag"),
     [
-        ("vocab.txt", None, 16, "--vocab_file is needed ("),
-        ("bert_config.json", None, 16, "--bert_config_file is needed ("),
-        ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "vocab.txt --resize_vocab="),
-        ("unrelated", "", 17, "--max_seq_length=17 is above the model's 16 positions"),
+        ("vocab.txt", None, 16, "--vocab_file"),
+        ("bert_config.json", None, 16, "--bert_config_file"),
+        ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "--resize_vocab="),
+        ("unrelated", "", 17, "--max_seq_length=17"),
     ],
 )
-def test_missing_or_unsuitable_files_are_refused(checkpoint, name, content, length, message):
+def test_missing_or_unsuitable_files_are_refused(checkpoint, name, content, length, flag):
     path = folder_of(checkpoint) / name
     path.unlink(missing_ok=True)
     if content is not None:
         path.write_text(content)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, flag):
         load_model(FLAGS, checkpoint, length)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("end", "line"), [("\n", "line is"), ("\n\n", "2 lines are"), (" \n\t\n\r\n", "3 lines are")])
@@ -151,7 +151,7 @@ def test_blank_lines_at_the_end_of_a_vocabulary_are_ignored(checkpoint, end, lin
     for length in (16, None):
         with caplog.at_level("INFO", "bert_cli"):
             assert load_model(FLAGS, checkpoint, length).vocabulary.size == 7
-        assert f"{path}: the last {line} blank and no token" in caplog.text
+        check_message(caplog, f"{path}: ", line)
 
 
 def test_strict_refuses_a_vocabulary_that_is_too_small(checkpoint):
@@ -185,7 +185,7 @@ def test_another_network_is_refused_before_a_missing_vocabulary(tmp_path):
     """RoBERTa has a vocab.json and merges.txt, and no vocab.txt."""
     (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "roberta"}))
     checkpoint = CheckpointPath(HUGGING_FACE, str(tmp_path))
-    with pytest.raises(InputError, match="model_type is 'roberta', which is another network than BERT"):
+    with raises(InputError, "'roberta'"):
         load_model(FLAGS, checkpoint, 16)
     (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "bert"}))
     with pytest.raises(InputError, match="--vocab_file is needed"):

@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.opening.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+from tests.snapshots import check_message, raises
 from tests.tokenizer_folders import CONFIGURATIONS, E1, SIZE, USER, VOCABULARY, bert, tokenizer_json, write
 
 FLAGS = ModelFiles()
@@ -62,11 +63,11 @@ def test_a_conflict_is_a_warning_and_an_error_with_strict(model, caplog):
     files = CONFIGURATIONS["tokenizer_config.json against tokenizer.json"]
     assert model(files).do_lower_case
     assert "warning: " in caplog.text
-    assert "do_lower_case is true, but in" in caplog.text
+    check_message(caplog)
     caplog.clear()
     assert model(files, dataclasses.replace(FLAGS, do_lower_case=True)).do_lower_case
     assert "do_lower_case is true, but in" not in caplog.text
-    with pytest.raises(InputError, match="do_lower_case is true, but in"):
+    with raises(InputError):
         model(files, dataclasses.replace(FLAGS, strict=True), vocab_size=SIZE)
 
 
@@ -95,14 +96,14 @@ def test_the_flag_decides_the_casing(model):
 
 
 def test_more_tokens_than_rows_are_refused(model):
-    with pytest.raises(InputError, match=f"tokenizer.json has {SIZE + 2} entries, but the model has {SIZE} words"):
+    with raises(InputError):
         model(SAVED, vocab_size=SIZE)
 
 
 def test_another_network_is_refused_before_its_tokenizer_json(model):
-    with pytest.raises(InputError, match="model_type is 'roberta', which is another network than BERT"):
+    with raises(InputError, "'roberta'"):
         model({"tokenizer": {"model": {"type": "BPE"}}}, model_type="roberta")
-    with pytest.raises(InputError, match=r"tokenizer.json: model.type is BPE, so it holds no WordPiece vocabulary"):
+    with raises(InputError, "tokenizer.json: "):
         model({"tokenizer": {"model": {"type": "BPE"}}})
 
 

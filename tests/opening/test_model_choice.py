@@ -10,6 +10,7 @@ from bert_cli.flags.option import build
 from bert_cli.opening.model_choice import choose_model
 from bert_cli.settings.classification import ClassifySettings
 from tests.opening.test_checkpoints import make_run
+from tests.snapshots import check_message, raises
 
 MODULE = {"hub_module": "/modules/words", "hidden_size": 4, "num_hidden_layers": 1, "max_position_embeddings": 8}
 
@@ -49,21 +50,16 @@ def test_a_named_model_is_used_although_the_default_directory_holds_a_run(run, n
 
 @pytest.mark.parametrize("phase", ["do_predict", "do_eval"])
 def test_results_of_a_named_model_are_not_mixed_with_another_run(phase, run, named_run, tmp_path):
-    with pytest.raises(
-        InputError, match=f"^--init_checkpoint={named_run}: its results would .*{run}.* give another --output"
-    ):
+    with raises(InputError, f"--init_checkpoint={named_run}: "):
         choose_with_default_dir(run, init_checkpoint=str(named_run), **{phase: True})
     free = choose_with_default_dir(tmp_path / "free", init_checkpoint=str(named_run), **{phase: True})
     assert free.model.init_checkpoint == str(named_run)
 
 
 def test_two_models_are_refused(run, named_run):
-    with pytest.raises(InputError) as raised:
+    with raises(InputError, f"--init_checkpoint={named_run}", "--init_checkpoint", "--output_dir"):
         choose(output_dir=run, init_checkpoint=named_run, text="a film")
-    assert f"--init_checkpoint={named_run} and --output_dir={run} name two models" in str(raised.value)
-    assert "started from random weights; leave --init_checkpoint out" in str(raised.value)
-    assert "or leave --output_dir out" in str(raised.value)
-    with pytest.raises(InputError, match="give another --output_dir to use"):
+    with raises(InputError, "--output_dir"):
         choose(output_dir=run, init_checkpoint=named_run, do_predict=True)
 
 
@@ -73,7 +69,7 @@ def test_the_run_is_used_if_it_started_from_the_named_model(run, named_run, tmp_
     (tmp_path / "link").symlink_to(run)
     for folder in (run, tmp_path / "link"):
         assert choose(output_dir=folder, init_checkpoint=named_run, do_predict=True).model.init_checkpoint == ""
-    assert caplog.messages[0] == f"{named_run}: the run in {run} started from it, and is used"
+    check_message(caplog.messages[0], f"{named_run}: ")
 
 
 def test_a_checkpoint_of_the_run_is_used_as_given(run, tmp_path):
@@ -100,15 +96,13 @@ def test_a_named_model_is_used_without_a_run(named_run, tmp_path):
 def test_random_weights_are_no_model_to_use(run, named_run):
     assert choose(output_dir=run, init_checkpoint="random").model.init_checkpoint == ""
     started_from(run, named_run / "model.ckpt-9")
-    with pytest.raises(
-        InputError, match=f"random is a start for training, and the run in {run} started from {named_run}"
-    ):
+    with raises(InputError, f"{run} started"):
         choose(output_dir=run, init_checkpoint="random")
 
 
 def test_a_run_without_run_json_is_another_model(run, named_run):
     (run / "run.json").unlink()
-    with pytest.raises(InputError, match="a run that started from an unknown model; leave --init_checkpoint out"):
+    with raises(InputError, "--init_checkpoint"):
         choose(output_dir=run, init_checkpoint=named_run)
 
 
@@ -116,11 +110,9 @@ def test_a_module_that_the_run_started_from(run, tmp_path):
     module = tmp_path / "module"
     started_from(run, module)
     assert choose(output_dir=run, hub_module=module).hub.hub_module is None
-    with pytest.raises(InputError, match=f"^--hub_module={tmp_path}/x: the model in {run} started from {module} and "):
+    with raises(InputError, f"--hub_module={tmp_path}/x: "):
         choose(output_dir=run, hub_module=tmp_path / "x")
-    with pytest.raises(
-        InputError, match=f"is no trained model; {run}, the default of --output_dir, .* and leave --hub"
-    ):
+    with raises(InputError, "--output_dir"):
         choose_with_default_dir(run, hub_module=str(module))
 
 
@@ -131,7 +123,7 @@ def test_a_module_that_the_model_needs(run):
         choose_with_default_dir(run, hub_module="/modules/words"),
     ):
         assert settings.hub.hub_module in ("/moved", "/modules/words")
-    with pytest.raises(InputError, match=f"is no trained model; {run}, .* give --output_dir={run}$"):
+    with raises(InputError, run):
         choose_with_default_dir(run, hub_module="/others/words")
 
 

@@ -12,27 +12,23 @@ from bert_cli.opening.network import check_large_model, load_bert
 from bert_cli.opening.paths import pretrained_model
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import TF1, CheckpointPath
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "variable"),
+    ("key", "value"),
     [
-        (
-            "intermediate_size",
-            1_200_000,
-            "layer_0/intermediate/dense/kernel has the shape [256, 1024], this model needs",
-        ),
-        ("vocab_size", 1_000_000, "word_embeddings has the shape [10000, 256], this model needs [1000000, 256]"),
-        ("max_position_embeddings", 1_000_000, "position_embeddings has the shape [512, 256], this model needs"),
+        ("intermediate_size", 1_200_000),
+        ("vocab_size", 1_000_000),
+        ("max_position_embeddings", 1_000_000),
     ],
 )
-def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value, variable):
+def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value):
     """The weights would fit into memory on many machines, but training would not."""
     checkpoint = pretrained_model()
     config = dataclasses.replace(load_bert(checkpoint, 10_000), **{key: value})
-    with pytest.raises(InputError) as caught:
+    with raises(InputError) as caught:
         check_large_model(config, checkpoint)
-    assert variable in str(caught.value)
     advice = "vocab_size in its config to 10000" if key == "vocab_size" else "does --bert_config_file belong to this"
     assert advice in str(caught.value)
 
@@ -58,5 +54,5 @@ def test_a_file_without_a_vocabulary_size_gets_it_from_the_weights_or_the_caller
 
 
 def test_a_missing_config_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="--bert_config_file is needed"):
+    with raises(InputError, "--bert_config_file"):
         load_bert(CheckpointPath(TF1, str(tmp_path / "bert_model.ckpt")))

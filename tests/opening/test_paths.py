@@ -7,6 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.opening.paths import find_paths, read_vocab_size, refuse_other_network
 from bert_cli.weights.path import TF1, CheckpointPath
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_without_flags_the_small_network_is_built_in():
 
 
 def test_a_missing_vocabulary_is_an_error(checkpoint, tmp_path):
-    with pytest.raises(InputError, match=r"--vocab_file is needed \(.*bert_model\.ckpt has none\)"):
+    with raises(InputError, "--vocab_file"):
         find_paths(None, None, checkpoint, True)
     assert find_paths(None, None, checkpoint, False).vocab_file is None
 

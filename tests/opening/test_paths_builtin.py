@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.opening import paths
 from bert_cli.opening.paths import named_or_builtin, pretrained_model
+from tests.snapshots import raises
 
 
 def test_a_named_model_comes_first():
@@ -13,15 +14,15 @@ def test_a_named_model_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("init_checkpoint", "has_other_files", "message"),
+    ("init_checkpoint", "has_other_files", "fragment"),
     [
-        ("random", False, r"^--init_checkpoint=random is a start for training; here a pre-trained model is needed$"),
-        ("", True, r"^--init_checkpoint is needed: give a pre-trained model$"),
-        ("missing", False, r"^missing: no checkpoint there"),
+        ("random", False, "--init_checkpoint=random"),
+        ("", True, "--init_checkpoint"),
+        ("missing", False, "missing: "),
     ],
 )
-def test_refusals(init_checkpoint, has_other_files, message):
-    with pytest.raises(InputError, match=message):
+def test_refusals(init_checkpoint, has_other_files, fragment):
+    with raises(InputError, fragment):
         named_or_builtin(init_checkpoint, has_other_files)
 
 

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.opening.tokenizer import module_lower_cases
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize("is_lower", [True, False, None])
@@ -21,5 +22,5 @@ def test_casing(tmp_path, is_lower):
 def test_a_damaged_module_is_refused(tmp_path):
     (tmp_path / "variables").mkdir()
     (tmp_path / "variables" / "variables.index").write_bytes(b"x")
-    with pytest.raises(InputError, match=r"^m: this module is damaged: the index is not a table$"):
+    with raises(InputError, "m: "):
         module_lower_cases(str(tmp_path), "m")

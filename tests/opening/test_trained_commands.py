@@ -7,6 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.opening.trained import check_command, command_of
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def test_run_json_names_the_command(checkpoint, tmp_path):
     (tmp_path / "flags.txt").write_text("--n_best_size=20\n")
     assert command_of(checkpoint) == "bert-tag"
     check_command(checkpoint, "bert-tag")
-    with pytest.raises(InputError, match=r": holds a model of bert-tag, and one of bert-squad is needed; use bert-tag"):
+    with raises(InputError):
         check_command(checkpoint, "bert-squad")
 
 

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.opening.vocab_file import check_casing
 from bert_cli.text.tokenizer_settings import TokenizerSettings
 from bert_cli.text.vocabulary import vocabulary_of
+from tests.snapshots import check_message, raises
 
 VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##s"], "vocab.txt")
 
@@ -13,7 +14,7 @@ VOCABULARY = vocabulary_of(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog",
 def test_directories_of_google_have_one_casing():
     folder = "/models/uncased_L-12_H-768_A-12"
     check_casing(True, VOCABULARY, folder)
-    with pytest.raises(InputError, match=r"^--do_lower_case=false, but uncased_L-12_H-768_A-12 is a lower-cased model"):
+    with raises(InputError, "--do_lower_case=false"):
         check_casing(False, VOCABULARY, folder)
 
 
@@ -38,6 +39,6 @@ def test_vowel_marks_in_a_vocabulary_with_stripped_accents(caplog):
     check_casing(True, vocabulary, None, settings=TokenizerSettings(strip_accents=False))
     assert caplog.messages == []
     check_casing(True, vocabulary, None)
-    assert "words with vowel marks, but accents are stripped; --do_lower_case=false" in caplog.text
+    check_message(caplog, "--do_lower_case=false")
     with pytest.raises(InputError, match="vowel marks"):
         check_casing(True, vocabulary, None, strict=True)

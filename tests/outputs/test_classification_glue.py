@@ -5,6 +5,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.classification import write_glue_submission
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -27,15 +28,8 @@ def test_scores_are_clipped_to_their_range(tmp_path):
     assert (tmp_path / "STS-B.tsv").read_bytes() == b"index\tprediction\n0\t3.142\n1\t0.000\n2\t5.000\n30\t5.000\n"
 
 
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [
-        (["0", "test-1"], "--glue_submission: the id 'test-1' of row 2 is not a whole number"),
-        (["0", ""], "--glue_submission: the id '' of row 2 is not a whole number"),
-        (["7", "7"], "--glue_submission: the id 7 of row 2 is used before"),
-    ],
-)
-def test_ids_that_the_leaderboard_refuses(tmp_path, ids, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("ids", [["0", "test-1"], ["0", ""], ["7", "7"]])
+def test_ids_that_the_leaderboard_refuses(tmp_path, ids):
+    with raises(InputError, "--glue_submission: "):
         write_glue_submission(str(tmp_path / "CoLA.tsv"), ids, ["0", "1"])
     assert not list(tmp_path.iterdir())

@@ -22,6 +22,7 @@ from bert_cli.outputs.eval_examples import (
 )
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -179,10 +180,10 @@ def test_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
     assert read_eval_examples(str(path)) is None
     path.write_text('{"kind": "squad"}\n{"row": \n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"rows\.jsonl:2: is not JSON"):
+    with raises(InputError, "rows.jsonl:2: "):
         read_eval_examples(str(path))
     path.write_text("[1]\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is not a list of the rows of an evaluation"):
+    with raises(InputError):
         read_eval_examples(str(path))
 
 

@@ -11,6 +11,7 @@ from bert_cli.problem_types.calibration import Abstention, Calibration, find_cal
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
+from tests.snapshots import raises
 
 LABELS = LabelSet(("no", "yes"))
 SEVERAL = LabelSet(("x", "y"), np.array([0.5, 0.5]))
@@ -36,26 +37,26 @@ def test_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("[]", "holds no JSON object; evaluate with --calibrate"),
-        ("{}", "needs a temperature above 0; evaluate with --calibrate"),
-        ('{"temperature": 0}', "needs a temperature above 0"),
-        ('{"temperature": true}', "needs a temperature above 0"),
-        ('{"temperature": {"x": 1}}', "needs a temperature above 0"),
-        ('{"temperature": 1, "abstain": {"error": 2}}', "abstain is .*; evaluate with --calibrate --abstain_error"),
-        ('{"temperature": 1, "abstain": []}', "evaluate with --calibrate --abstain_error"),
+        "[]",
+        "{}",
+        '{"temperature": 0}',
+        '{"temperature": true}',
+        '{"temperature": {"x": 1}}',
+        '{"temperature": 1, "abstain": {"error": 2}}',
+        '{"temperature": 1, "abstain": []}',
     ],
 )
-def test_damaged_files(tmp_path, text, message):
+def test_damaged_files(tmp_path, text):
     (tmp_path / "calibration.json").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=message):
+    with raises(InputError):
         find_calibration([tmp_path], ())
 
 
 def test_files_of_other_labels(tmp_path):
     write_calibration(tmp_path, Calibration((1.5,), 100), ())
-    with pytest.raises(InputError, match="needs a temperature above 0 for each of x, y"):
+    with raises(InputError):
         find_calibration([tmp_path], ("x", "y"))
 
 

@@ -1,9 +1,8 @@
 """Label cells in a table: names in a cell, and refused cells."""
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells
+from tests.snapshots import raises
 
 
 def test_names_in_a_cell():
@@ -18,12 +17,10 @@ def test_names_without_a_separator():
 
 def test_check_known_reports_the_first_row_and_counts_others():
     cells = LabelCells("f.tsv", (2, 5, 6), [("a",), ("q",), ("r",)], ("label",), True)
-    with pytest.raises(
-        InputError, match=r"^f.tsv:5: label 'q' is not among .*, a, b \(and 1 more such row\); correct it"
-    ):
+    with raises(InputError, "f.tsv:5: "):
         cells.check_known([("a",), ("q",), ("r",)], ("a", "b"))
 
 
 def test_check_one_column():
-    with pytest.raises(InputError, match=r"^--problem_type=regression: f.tsv has several labels a row"):
+    with raises(InputError, "--problem_type=regression: "):
         LabelCells("f.tsv", (2,), [("1", "2")], ("x", "y"), True).check_one_column("regression")

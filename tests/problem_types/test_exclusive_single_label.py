@@ -7,6 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.parts import LabelSet
+from tests.snapshots import raises
 
 LABELS = LabelSet(("no", "yes"))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
@@ -19,9 +20,9 @@ def cells(*labels, columns=("label",)):
 
 def test_parse():
     assert SINGLE_LABEL.reader.parse(cells("yes", "no", ("yes",)), LABELS.names) == ["yes", "no", "yes"]
-    with pytest.raises(InputError, match=r"^f.tsv:3: the label is empty; every row needs one"):
+    with raises(InputError, "f.tsv:3: "):
         SINGLE_LABEL.reader.parse(cells("yes", ""), LABELS.names)
-    with pytest.raises(InputError, match=r"^f.tsv:2: label 'maybe' is not among"):
+    with raises(InputError, "f.tsv:2: "):
         SINGLE_LABEL.reader.parse(cells("maybe"), LABELS.names)
     with pytest.raises(InputError, match="several labels a row"):
         SINGLE_LABEL.reader.parse(cells("yes", columns=("a", "b")), LABELS.names)

@@ -1,12 +1,12 @@
 """Multi-label classification, with values checked by hand."""
 
 import numpy as np
-import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
+from tests.snapshots import raises
 
 LABELS = LabelSet(("p", "q"), np.array([0.5, 0.5]))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
@@ -23,9 +23,9 @@ def test_parse_columns_in_another_order():
     cells = LabelCells("f.tsv", (2, 3), [("1", "0"), ("0", "0")], ("q", "p"), True)
     assert MULTI_LABEL.reader.labels_from_columns(cells) == ("q", "p")
     assert MULTI_LABEL.reader.parse(cells, LABELS.names) == [(0, 1), (0, 0)]
-    with pytest.raises(InputError, match=r"^f.tsv:2: column p is '2', 0 or 1 is needed"):
+    with raises(InputError, "f.tsv:2: "):
         MULTI_LABEL.reader.parse(LabelCells("f.tsv", (2,), [("1", "2")], ("q", "p"), True), LABELS.names)
-    with pytest.raises(InputError, match=r"^f.tsv:1: label columns a, b, c, but the model's labels are p, q"):
+    with raises(InputError, "f.tsv:1: "):
         MULTI_LABEL.reader.parse(LabelCells("f.tsv", (2,), [("1", "2", "0")], ("a", "b", "c"), True), LABELS.names)
 
 

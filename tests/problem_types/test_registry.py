@@ -1,9 +1,8 @@
 """Table of problem types, and attributes that other rooms read."""
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.registry import PROBLEM_TYPES, SINGLE_LABEL, problem_type
+from tests.snapshots import raises
 
 
 def test_problem_types_have_their_names():
@@ -16,7 +15,7 @@ def test_none_is_single_label():
 
 
 def test_unknown_name_is_refused():
-    with pytest.raises(InputError, match="--problem_type=several: is none of single_label, multi_label"):
+    with raises(InputError, "--problem_type=several: "):
         problem_type("several")
 
 

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
 from bert_cli.problem_types.registry import TASK_FACTS, find_facts
 from bert_cli.settings.classification import TASK_NAMES
+from tests.snapshots import raises
 
 
 def test_all_tasks_have_facts():
@@ -20,7 +21,5 @@ def test_pairs_are_those_of_the_files(name):
 
 
 def test_an_unknown_task_is_refused():
-    with pytest.raises(
-        InputError, match=r"^--task_name: 'cool' is not a task; did you mean cola\? The tasks are cola, "
-    ):
+    with raises(InputError, "--task_name: "):
         find_facts("cool")

@@ -7,6 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
+from tests.snapshots import raises
 
 NO_LABELS = LabelSet()
 PREDICTIONS = {"values": np.array([1.5, 2, 5, 2.5], np.float32)}
@@ -16,7 +17,7 @@ TARGETS = np.array([1, 2, 3, 4], np.float32)
 @pytest.mark.parametrize("cell", ["high", "nan", "inf", ""])
 def test_parse_refuses_texts_that_are_not_numbers(cell):
     cells = LabelCells("f.tsv", (2, 3), [("1",), (cell,)], ("score",), True)
-    with pytest.raises(InputError, match=f"^f.tsv:3: the label is '{cell}', a number is needed"):
+    with raises(InputError, "f.tsv:3: "):
         REGRESSION.reader.parse(cells, ())
 
 
@@ -55,5 +56,5 @@ def test_numbers_have_no_class_weights_and_no_teacher():
     reader = REGRESSION.reader
     assert reader.loss_refusal == reader.class_weights_refusal == "is about labels, and a number is predicted here"
     for call in (lambda: reader.label_counts(TARGETS, 0), lambda: REGRESSION.decoder.logits(TARGETS)):
-        with pytest.raises(NotImplementedError, match="this problem type has no"):
+        with raises(NotImplementedError):
             call()

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.regression import has_comma, read_numbers
+from tests.snapshots import check_message
 
 
 def read(*texts):
@@ -44,34 +45,29 @@ def test_decimal_commas(texts, numbers, caplog):
 def test_the_line_of_the_log(caplog):
     caplog.set_level("INFO")
     read("4", "3,5")
-    assert caplog.messages == ["t.csv:3: decimal commas in the labels: 3,5 is read as 3.5"]
+    check_message(caplog)
 
 
 def test_a_comma_that_may_separate_thousands():
-    assert error_of("1,234", "999", "2,500") == (
-        "t.csv:2: the label is '1,234', which may be 1.234 or 1234 (and 1 more such row); write a decimal point, or leave "
-        "the comma out"
-    )
+    check_message(error_of("1,234", "999", "2,500"), "t.csv:2: ")
 
 
 def test_points_and_commas_in_one_file():
-    assert error_of("3.5", "4,5") == (
-        "t.csv:3: the label is '4,5', and line 2 has '3.5'; write all numbers with a decimal point"
-    )
+    check_message(error_of("3.5", "4,5"), "t.csv:3: ")
 
 
 @pytest.mark.parametrize("text", ["1.234,5", "1,234.5", "1,234,567.8", "1 234,5", "1'234,5", "1\u00a0234,50"])
 def test_thousands_separators_are_refused(text):
-    assert error_of("3", text).endswith("; write the number without separators of thousands and with a decimal point")
+    check_message(error_of("3", text))
 
 
 @pytest.mark.parametrize(
-    ("text", "advice"),
-    [("high", ""), ("1,2,3", ""), ("3,", ""), ("inf", ""), ("nan", "; --skip_unlabeled leaves such rows out"),
-     ("", "; --skip_unlabeled leaves such rows out")],
+    "text",
+    ["high", "1,2,3", "3,", "inf", "nan",
+     ""],
 )  # fmt: skip
-def test_texts_that_are_not_numbers(text, advice):
-    assert error_of("1", text) == f"t.csv:3: the label is {text!r}, a number is needed{advice}"
+def test_texts_that_are_not_numbers(text):
+    check_message(error_of("1", text), "t.csv:3: ")
 
 
 def test_texts_with_a_comma():

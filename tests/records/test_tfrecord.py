@@ -6,6 +6,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.records.example_proto import decode_example, encode_examples
 from bert_cli.records.tfrecord import masked_crc32c, pack_records, read_records
+from tests.snapshots import raises
 
 RANDOM = np.random.default_rng(3)
 COLUMNS = {
@@ -108,7 +109,7 @@ def test_no_records():
 def test_damaged_files_are_refused(tmp_path, damage):
     path = tmp_path / "data.tfrecord"
     path.write_bytes(damage(pack_records([b"some data that is long enough"])))
-    with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is not a TFRecord file"):
+    with raises(InputError, "data.tfrecord: "):
         list(read_records(str(path)))
 
 
@@ -117,7 +118,7 @@ def test_file_cut_after_a_record_header_is_refused(tmp_path, size):
     path = tmp_path / "cut"
     first = pack_records([b"one"])
     path.write_bytes(first + pack_records([b"two"])[:size])
-    with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is not a TFRecord file; make it again$"):
+    with raises(InputError, "cut: "):
         list(read_records(str(path)))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.records.tfrecord import RecordIndex, is_record_file, pack_records
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_is_record_file(two_files, tmp_path):
         assert not is_record_file(str(tmp_path / name))
     with open(paths[0], "rb") as file:
         (tmp_path / "packed").write_bytes(gzip.compress(file.read()))
-    with pytest.raises(InputError, match=r"packed: is a compressed TFRecord file; unpack it"):
+    with raises(InputError, "packed: "):
         is_record_file(str(tmp_path / "packed"))
 
 

@@ -2,14 +2,13 @@
 
 import json
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.report.page import compare, comparison_page, is_our_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import read_sweep
 from tests.report import folders
 from tests.report.reader import Reader
+from tests.snapshots import raises
 
 
 def test_several_runs_side_by_side(tmp_path):
@@ -124,5 +123,5 @@ def test_counts_have_no_decimals(tmp_path):
 
 def test_runs_of_two_commands_are_not_compared(tmp_path):
     run_folders = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
-    with pytest.raises(InputError, match="runs of bert-classify and bert-tag cannot be compared"):
+    with raises(InputError):
         comparison_page(compare([read_run(str(folder)) for folder in run_folders]))

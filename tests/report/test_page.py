@@ -10,6 +10,7 @@ from bert_cli.report.page import run_page, write_page
 from bert_cli.report.run_files import read_run
 from tests.report import folders
 from tests.report.reader import Reader
+from tests.snapshots import raises
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +107,12 @@ def test_a_run_with_few_files_has_a_small_page(tmp_path):
 
 
 def test_a_missing_run_is_an_error(tmp_path):
-    with pytest.raises(InputError, match=r"there is no run\.json"):
+    with raises(InputError):
         read_run(str(tmp_path))
     with pytest.raises(InputError, match="no such folder"):
         read_run(str(tmp_path / "none"))
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"is not the run\.json of a training run"):
+    with raises(InputError):
         read_run(str(tmp_path))
 
 
@@ -119,7 +120,7 @@ def test_a_damaged_file_is_reported_with_its_line(tmp_path):
     folder = folders.one_label(tmp_path / "run")
     path = folder / "history.jsonl"
     path.write_text(path.read_text("utf-8") + '{"step": 1\n{"step": 2', encoding="utf-8")
-    with pytest.raises(InputError, match=r"history\.jsonl:13: is not JSON"):
+    with raises(InputError, "history.jsonl:13: "):
         read_run(str(folder))
 
 

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.report.run_files import read_run
 from tests.report import folders
+from tests.snapshots import raises
 
 
 def test_a_finished_run(tmp_path):
@@ -71,10 +72,10 @@ def test_the_positive_label_and_the_best_step(tmp_path):
 
 
 def test_other_directories_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"/missing: no such folder; give the --output_dir of a training run$"):
+    with raises(InputError, "/missing: "):
         read_run(str(tmp_path / "missing"))
-    with pytest.raises(InputError, match=r": holds no run: there is no run\.json; "):
+    with raises(InputError):
         read_run(str(tmp_path))
     folders.write(tmp_path, "run.json", {"config": None})
-    with pytest.raises(InputError, match=r"run\.json: is not the run\.json of a training run"):
+    with raises(InputError, "run.json: "):
         read_run(str(tmp_path))

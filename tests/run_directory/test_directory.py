@@ -11,6 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.resuming import find_state
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
+from tests.snapshots import raises
 
 FOREIGN = "mine"
 TASK_FILES = ("test_results.tsv", "predictions.tsv")
@@ -123,7 +124,7 @@ def test_a_new_run_removes_the_files_in_the_manifest(start, tmp_path):
 def test_files_of_another_task_are_not_owned(start):
     folder = start(*TASK_FILES)
     (folder / "predictions.json").write_text(FOREIGN)
-    with pytest.raises(InputError, match=r"predictions\.json: would be written over, but no run of ours"):
+    with raises(InputError, "predictions.json: "):
         start("predictions.json", overwrite=True)
     assert read_files(folder)["predictions.json"] == FOREIGN
 
@@ -143,7 +144,7 @@ def test_a_manifest_of_another_program_is_refused(start, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "run.json").write_text('{"job": 7}')
-    with pytest.raises(InputError, match=r"run\.json: would be written over"):
+    with raises(InputError, "run.json: "):
         start(*TASK_FILES, overwrite=True)
 
 
@@ -174,9 +175,7 @@ def test_deep_and_long_manifests_are_one_line(start, manifest):
     write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     for text in ("[" * 200_000, '{"config": ' + "1" * 5000 + "}"):
         (folder / "run.json").write_text(text)
-        with pytest.raises(
-            InputError, match=r"run\.json:1: cannot be read as JSON: .*; --overwrite_output_dir starts over"
-        ):
+        with raises(InputError, "run.json:1: "):
             find_state(RunDirectory(str(folder)), manifest, False, None)
 
 
@@ -189,7 +188,7 @@ def test_a_run_without_training_replaces_only_its_own_files(tmp_path):
     assert json.loads((tmp_path / "run_report.json").read_text())["files"] == ["test_results.tsv"]
     directory.owned.check_results(TASK_FILES)
     (tmp_path / "predictions.tsv").write_text(FOREIGN)
-    with pytest.raises(InputError, match=r"predictions\.tsv: would be written over"):
+    with raises(InputError, "predictions.tsv: "):
         directory.owned.check_results(TASK_FILES)
     directory.owned.check_results(("test_results.tsv",))
     directory.write_report({"total_seconds": 2.0}, ("test_results.tsv",))
@@ -207,14 +206,14 @@ def test_the_report_does_not_list_files_in_the_manifest(start):
 @pytest.mark.parametrize("report", ["mine", "[]", '{"a": 1}'])
 def test_a_report_of_another_program_is_refused(tmp_path, report):
     (tmp_path / "run_report.json").write_text(report)
-    with pytest.raises(InputError, match=r"run_report\.json: would be written over"):
+    with raises(InputError, "run_report.json: "):
         RunDirectory(str(tmp_path)).owned.check_results(())
 
 
 def test_a_directory_with_the_name_of_a_file_is_refused(start):
     folder = start(*TASK_FILES)
     (folder / "eval_results.txt").mkdir()
-    with pytest.raises(InputError, match=r"eval_results\.txt: would be written over"):
+    with raises(InputError, "eval_results.txt: "):
         RunDirectory(str(folder)).owned.check_results(("eval_results.txt",))
 
 
@@ -232,7 +231,7 @@ def test_a_failed_removal_is_one_line(start, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "remove", refuse)
-    with pytest.raises(InputError, match=r": cannot be removed: Permission denied$"):
+    with raises(InputError):
         start(*TASK_FILES, overwrite=True)
 
 
@@ -241,11 +240,10 @@ def test_a_run_of_another_command_is_refused_in_one_clause(start, manifest, tmp_
     write_tf1(str(folder / "model.ckpt-7"), {"x": np.zeros(1, np.float32)})
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{folder}: "):
         find_state(
             RunDirectory(str(folder)), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK_FILES
         )
-    assert str(caught.value).startswith(f"{folder}: holds a run of bert-tag; use another --output_dir to keep both")
 
 
 def test_tokenizer_settings_are_written_and_owned(tmp_path, manifest, tiny_config):

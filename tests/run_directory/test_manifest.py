@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
 from bert_cli.run_directory.manifest import check_config, check_labels, check_vocabulary, vocabulary_digest
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_a_changed_vocabulary_is_refused(run):
     path = str(folder / "vocab.txt")
     check_vocabulary(path, checkpoint)
     (folder / "vocab.txt").write_text("b\na\n")
-    with pytest.raises(InputError, match="is not the vocabulary that the model was trained with"):
+    with raises(InputError):
         check_vocabulary(path, checkpoint)
     other_path = folder / "other.txt"
     other_path.write_text("c\n")
@@ -40,7 +41,7 @@ def test_a_changed_vocabulary_is_refused(run):
 
 def test_changed_labels_are_refused(run):
     check_labels(("x", "y"), run[1])
-    with pytest.raises(InputError, match=r"labels\.txt: is not the list of labels .* \(x, y\)"):
+    with raises(InputError, "labels.txt: "):
         check_labels(("y", "x"), run[1])
 
 
@@ -49,6 +50,6 @@ def test_a_changed_config_is_refused(run, tiny_config):
     path = str(folder / "bert_config.json")
     check_config(tiny_config(), path, checkpoint)
     changed: BertConfig = tiny_config(hidden_dropout_prob=0.5)
-    with pytest.raises(InputError, match=r"hidden_dropout_prob is 0\.5, but was 0\.0"):
+    with raises(InputError):
         check_config(changed, path, checkpoint)
     check_config(changed, path, checkpoint, ignored_keys=("hidden_dropout_prob",))

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.run_directory.owned_files import OwnedFiles, written_names
+from tests.snapshots import raises
 
 
 def write(folder, name, values) -> None:
@@ -51,7 +52,7 @@ def test_files_of_other_programs_are_not_replaced(tmp_path):
     for name in ("flags.txt", "predictions.tsv"):
         write(tmp_path, name, "x")
     OwnedFiles(str(tmp_path)).check(["flags.txt", "eval_results.txt"])
-    with pytest.raises(InputError, match=r"predictions\.tsv: would be written over, but no run of ours"):
+    with raises(InputError, "predictions.tsv: "):
         OwnedFiles(str(tmp_path)).check(["flags.txt", "predictions.tsv"])
 
 
@@ -60,7 +61,7 @@ def test_a_directory_with_the_name_of_a_file_is_not_owned(tmp_path):
     (tmp_path / "best").mkdir()
     OwnedFiles(str(tmp_path)).check(["best"])
     (tmp_path / "flags.txt").mkdir()
-    with pytest.raises(InputError, match=r"flags\.txt: would be written over"):
+    with raises(InputError, "flags.txt: "):
         OwnedFiles(str(tmp_path)).check(["flags.txt"])
 
 
@@ -70,10 +71,10 @@ def test_files_in_a_subdirectory_can_be_owned(tmp_path):
     for name in ("a.ann", "b.ann"):
         write(tmp_path / "found", name, "x")
     OwnedFiles(str(tmp_path)).check(["found/a.ann", "found/c.ann"])
-    with pytest.raises(InputError, match=r"found/b\.ann: would be written over"):
+    with raises(InputError, "found/b.ann: "):
         OwnedFiles(str(tmp_path)).check(["found/b.ann"])
     write(tmp_path, "other", "x")
-    with pytest.raises(InputError, match=r"other: is a file, a directory is needed; use another --output_dir"):
+    with raises(InputError, "other: "):
         OwnedFiles(str(tmp_path)).check(["other/a.ann"])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.runs.learning_checks import log_comparison, loss_warning
 from bert_cli.runs.tasks.interface import Comparison
+from tests.snapshots import check_message
 
 GUESS = math.log(2)
 
@@ -63,7 +64,7 @@ def test_a_model_that_did_not_learn_gets_one_warning(caplog):
 
 def test_the_warning_has_the_advice_of_the_problem_type(caplog):
     lines = log_messages(caplog, 0.0, Comparison({}, True, "no row gets a label", "--threshold=tuned helps"))
-    assert lines == ["warning: no row gets a label; --threshold=tuned helps"]
+    check_message(lines, "--threshold=tuned")
 
 
 def test_rows_with_one_label_get_no_warning(caplog):
@@ -83,7 +84,7 @@ def test_a_correlation_is_compared_with_zero(caplog, value, warns):
     comparison = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
     lines = log_messages(caplog, value, comparison, "eval_pearson")
     assert any("not better than the mean" in line for line in lines) == warns
-    assert lines[0] == f"Pearson's correlation: the model {value:.4f}, TF-IDF with ridge regression 0.9000"
+    check_message(lines[0], f"{value:.4f}")
 
 
 @pytest.mark.parametrize(("rmse", "warns"), [(1.539, True), (1.532, True), (1.52, False)])
@@ -107,7 +108,7 @@ def test_the_f1_of_two_labels_names_its_label(caplog):
     caplog.set_level(logging.INFO)
     comparison = Comparison({"majority": {"f1": 0.0}}, True, "", "")
     log_comparison("bert-classify", "eval_f1", {"eval_f1": 0.5}, comparison, "fake")
-    assert caplog.messages == ["F1 of fake: the model 0.5000, the majority class 0.0000"]
+    check_message(caplog)
 
 
 def test_loss_warning_can_have_advice_about_the_labels():

@@ -11,6 +11,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
 from bert_cli.settings.training import Page
 from tests.report import folders
+from tests.snapshots import check_message
 
 EXAMPLES = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])
 
@@ -34,17 +35,17 @@ def test_examples_are_written(tmp_path, warnings):
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
-    [(InputError("no memory left"), "no memory left;"), (KeyError("row"), "KeyError: 'row' (test_reporting.py:")],
+    ("error", "place"),
+    [(InputError("no memory left"), ""), (KeyError("row"), "KeyError: ")],
 )
-def test_an_error_in_the_examples_is_one_warning(tmp_path, warnings, error, cause):
+def test_an_error_in_the_examples_is_one_warning(tmp_path, warnings, error, place):
     def compute():
         raise error
 
     (tmp_path / "eval_examples.jsonl").write_text('{"kind": "old"}\n', encoding="utf-8")
     keep_examples(RunDirectory(str(tmp_path)), compute, writes=True)
     (line,) = warnings()
-    assert f"eval_examples.jsonl was not written: {cause}" in line
+    check_message(line, place)
     assert not (tmp_path / "eval_examples.jsonl").exists()  # it belonged to an earlier evaluation
 
 
@@ -81,11 +82,7 @@ def test_a_sweep_has_one_page(tmp_path):
 
 def test_the_summary_has_the_metric_and_the_next_command(tmp_path):
     lines = summary(read_run(str(folders.one_label(tmp_path / "run"))), "wrote it")
-    assert lines == [
-        "done in 1 min 20 s: accuracy 0.7500 at step 90 (best 0.9000 at step 60)",
-        "wrote it",
-        f"next: bert-classify --output_dir={tmp_path / 'run'} --text 'a text' --text_b 'another text'",
-    ]
+    check_message(lines)
     # The best checkpoint was chosen by another metric than the main one.
     folders.write(tmp_path / "run", "best.json", {"folder": "best", "step": 90, "metric": "eval_loss", "value": 0.6})
     line = "done in 1 min 20 s: accuracy 0.7500, loss 0.6000 at step 90"

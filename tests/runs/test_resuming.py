@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 
 import pytest
@@ -14,6 +13,7 @@ from bert_cli.runs.resuming import advising_to_resume, check_inputs, same_comman
 from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings
+from tests.snapshots import check_message, raises
 
 FILES = ("model.ckpt-2.index", "vocab.txt", "predictions.tsv")
 
@@ -55,7 +55,7 @@ def check(folder, settings_class=ClassifySettings, **flags):
 def test_an_input_that_would_be_removed_is_refused(folder, flag, value):
     if "," in value:
         value = f"other.tsv,{folder}/predictions.tsv"
-    with pytest.raises(InputError, match=f"^--{flag}=.* lies in --output_dir, which training writes to; use another$"):
+    with raises(InputError, flag):
         check(folder, **{flag: value})
     assert all((folder / name).exists() for name in FILES)
 
@@ -80,20 +80,17 @@ def test_models_in_a_sweep_are_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("error", "rerun", "text"),
+    ("error", "rerun"),
     [
-        (KeyboardInterrupt(), same_command(False), "interrupted; the same command goes on from model.ckpt-2"),
-        (
-            Stopped(signal.SIGTERM), same_command(True),
-            "stopped by SIGTERM; the same command without --overwrite_output_dir goes on from model.ckpt-2",
-        ),
-        (Stopped(signal.SIGTERM, "saved"), same_command(False), "saved"),
-        (Stopped(signal.SIGTERM), "", ""),
+        (KeyboardInterrupt(), same_command(False)),
+        (Stopped(signal.SIGTERM), same_command(True)),
+        (Stopped(signal.SIGTERM, "saved"), same_command(False)),
+        (Stopped(signal.SIGTERM), ""),
     ],
 )  # fmt: skip
-def test_an_interruption_names_the_command_that_resumes(folder, error, rerun, text):
+def test_an_interruption_names_the_command_that_resumes(folder, error, rerun):
     with (
-        pytest.raises(BaseException, match=f"^{re.escape(text)}$") as caught,
+        raises(BaseException) as caught,
         advising_to_resume(RunDirectory(str(folder)), rerun),
     ):
         raise error
@@ -108,10 +105,8 @@ def test_an_interruption_before_the_first_checkpoint_stays(tmp_path):
 def test_a_dry_run_logs_a_refusal(folder, caplog):
     values = {"output_dir": str(folder), "data_dir": "d", "do_train": True}
     settings = build(TagSettings, values)
-    with pytest.raises(InputError, match=r"m: holds another run: .*; use another --output_dir to keep both"):
+    with raises(InputError, "m: "):
         to_resume(settings, {"random_seed": 7}, None, ())
     settings = build(TagSettings, values | {"dry_run": True})
     assert to_resume(settings, {"random_seed": 7}, None, ()) is None
-    assert caplog.messages[0].startswith(
-        f"warning: without --dry_run this would be refused: {folder}: holds another run"
-    )
+    check_message(caplog.messages[0], "--dry_run")

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runtime.cluster import is_multi_worker, is_writer, read_cluster
+from tests.snapshots import check_message, raises
 
 TWO = ["a:1", "b:2"]
 
@@ -61,29 +62,29 @@ def task(role: str, index: object = 0) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "task", "message"),
+    ("cluster", "task", "place"),
     [
-        ({"ps": ["a:1"], "worker": TWO}, task("worker"), r"\.cluster\.ps: bert_cli has no use for parameter servers"),
-        ({"ps": ["a:1"], "chief": ["b:2"]}, task("ps"), r"\.cluster\.ps: "),
-        ({"worker": TWO}, task("ps", 1), r"\.task: ps 1 does not train: give the command to worker 0, worker 1 alone"),
-        ({"chief": ["a:1"], "worker": ["b:2"]}, task("evaluator"), r"evaluator 0 does not train: .* chief 0, worker 0"),
-        ({"worker_hosts": TWO}, task("worker"), r"\.cluster\.worker_hosts: is not a role; chief and worker train"),
-        ({"Worker": TWO}, task("worker"), r"\.cluster\.Worker: is not a role"),
-        ({"worker": TWO}, task("Worker"), r"\.task\.type: 'Worker' is not a role"),
-        ({"worker": TWO}, task("worker", 5), r"\.task: worker 5 is not in the cluster, which has worker 0, worker 1"),
-        ({"worker": TWO}, task("worker", "2"), r"\.task: worker 2 is not in the cluster"),
-        ({"worker": TWO}, task("worker", -1), r"\.task: worker -1 is not in the cluster"),
-        ({"worker": TWO}, task("chief"), r"\.task: chief 0 is not in the cluster"),
-        ({}, task("worker", 3), r"\.task: worker 3 is not in the cluster, which has no process"),
-        ({"worker": TWO}, task("worker", True), r"\.task\.index: is true or false, a whole number"),
-        ({"worker": TWO}, {}, r'\.task: has no "type"; name this process, one of worker 0, worker 1'),
-        ({"chief": ["a:1", "b:2"]}, task("chief"), r"\.cluster: has chief 0 and chief 1; at most one chief"),
-        ({"master": ["a:1"], "worker": ["b:2"]}, task("master"), r"\.cluster\.master: .*rename it to chief"),
+        ({"ps": ["a:1"], "worker": TWO}, task("worker"), ".cluster.ps: "),
+        ({"ps": ["a:1"], "chief": ["b:2"]}, task("ps"), ".cluster.ps: "),
+        ({"worker": TWO}, task("ps", 1), ".task: "),
+        ({"chief": ["a:1"], "worker": ["b:2"]}, task("evaluator"), ""),
+        ({"worker_hosts": TWO}, task("worker"), ".cluster.worker_hosts: "),
+        ({"Worker": TWO}, task("worker"), ".cluster.Worker: "),
+        ({"worker": TWO}, task("Worker"), ".task.type: "),
+        ({"worker": TWO}, task("worker", 5), ".task: "),
+        ({"worker": TWO}, task("worker", "2"), ".task: "),
+        ({"worker": TWO}, task("worker", -1), ".task: "),
+        ({"worker": TWO}, task("chief"), ".task: "),
+        ({}, task("worker", 3), ".task: "),
+        ({"worker": TWO}, task("worker", True), ".task.index: "),
+        ({"worker": TWO}, {}, ".task: "),
+        ({"chief": ["a:1", "b:2"]}, task("chief"), ".cluster: "),
+        ({"master": ["a:1"], "worker": ["b:2"]}, task("master"), ".cluster.master: "),
     ],
 )
-def test_roles_that_cannot_train_are_refused(monkeypatch, cluster, task, message):
+def test_roles_that_cannot_train_are_refused(monkeypatch, cluster, task, place):
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster} | task))
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, place):
         is_writer("auto")
 
 
@@ -98,18 +99,18 @@ def test_malformed_addresses_are_refused(monkeypatch, address):
     with pytest.raises(InputError) as caught:
         read_cluster()
     place = "the environment variable TF_CONFIG.cluster.worker[1]"
-    assert str(caught.value) == f"{place}: {address!r} is not HOST:PORT; correct the address of worker 1"
+    check_message(caught, f"{place}: ")
 
 
 @pytest.mark.parametrize(
-    ("cluster", "names"),
+    ("cluster", "fragment"),
     [
-        ({"worker": ["a:1", "a:1"]}, "worker 0 and worker 1 have the same address, a:1"),
-        ({"chief": ["a:1"], "worker": ["b:1", "A:1"]}, "chief 0 and worker 1 have the same address, A:1"),
-        ({"worker": ["c:1", "a:1", "b:1", "b:1"]}, "worker 2 and worker 3 have the same address, b:1"),
+        ({"worker": ["a:1", "a:1"]}, "1 have"),
+        ({"chief": ["a:1"], "worker": ["b:1", "A:1"]}, "1 have"),
+        ({"worker": ["c:1", "a:1", "b:1", "b:1"]}, "3 have"),
     ],
 )
-def test_equal_addresses_are_refused(monkeypatch, cluster, names):
+def test_equal_addresses_are_refused(monkeypatch, cluster, fragment):
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster} | task("worker")))
-    with pytest.raises(InputError, match=names):
+    with raises(InputError, fragment):
         read_cluster()

@@ -19,6 +19,7 @@ from bert_cli.serving.requests import (
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item
 from bert_cli.settings.serving import Limits
+from tests.snapshots import raises
 
 LIMITS = Limits(max_texts=3, max_text_chars=10)
 TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"), takes_pairs=True)
@@ -41,23 +42,23 @@ def test_items(value, item):
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "message"),
+    ("value", "status", "fragment"),
     [
-        (7, 400, "a text, a pair of texts or an object"),
-        (["a"], 400, "a pair of two texts"),
-        (["a", 1], 400, "a pair of two texts"),
-        ({}, 400, "'text' is missing"),
-        ({"text": 1}, 400, "'text' is not a text"),
-        ({"text": "a", "id": [1]}, 400, "'id' is neither"),
-        ({"text": "a", "txet_b": "b"}, 400, "'txet_b' is unknown"),
-        ("x" * 11, 413, "11 characters; 10 are allowed"),
+        (7, 400, ""),
+        (["a"], 400, ""),
+        (["a", 1], 400, ""),
+        ({}, 400, "'text'"),
+        ({"text": 1}, 400, "'text'"),
+        ({"text": "a", "id": [1]}, 400, "'id'"),
+        ({"text": "a", "txet_b": "b"}, 400, "'txet_b'"),
+        ("x" * 11, 413, "11 characters"),
         (["a", "x" * 11], 413, "11 characters"),
-        ("a\x00b", 400, "NUL"),
-        ("a\ud800b", 400, "surrogate"),
+        ("a\x00b", 400, ""),
+        ("a\ud800b", 400, ""),
     ],
 )
-def test_invalid_items(value, status, message):
-    with pytest.raises(RequestError, match=message) as caught:
+def test_invalid_items(value, status, fragment):
+    with raises(RequestError, fragment) as caught:
         parse_item(value, TEXTS, LIMITS, "here")
     assert caught.value.status == status
     assert str(caught.value).startswith("here: ")
@@ -65,7 +66,7 @@ def test_invalid_items(value, status, message):
 
 @pytest.mark.parametrize("value", [["a", "b"], ["a", ""], {"text": "a", "text_b": "b"}])
 def test_a_pair_for_a_model_of_single_texts(value):
-    with pytest.raises(RequestError, match=r"^here: has a second text, and the model single takes single texts$"):
+    with raises(RequestError, "here: "):
         parse_item(value, SINGLE_TEXTS, LIMITS, "here")
     assert parse_item({"text": "a", "text_b": None}, SINGLE_TEXTS, LIMITS, "here") == Item("a")
 

@@ -7,6 +7,7 @@ from bert_cli.features.packing import Cuts
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, Options, ServedModel, check_served
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+from tests.snapshots import raises
 
 OPTIONS = Options("auto", "auto")
 
@@ -50,9 +51,9 @@ def test_description():
 
 def test_missing_abilities_are_answered_with_400():
     model = length_model()
-    with pytest.raises(RequestError, match=r"^the model lengths is a length; classifiers are explained$"):
+    with raises(RequestError):
         model.explain(Item("a"))
-    with pytest.raises(RequestError, match=r"^the model lengths gives no vectors: not loaded$"):
+    with raises(RequestError):
         model.embed([Item("a")])
 
 
@@ -70,5 +71,5 @@ def test_models_must_give_finite_numbers():
         def answer(self, items):
             return [{"length": float("nan")}]
 
-    with pytest.raises(InputError, match=r": gives NaN or infinite numbers; use another checkpoint$"):
+    with raises(InputError):
         check_served(BrokenModel("broken", CheckpointPath(TF1, "/a/model.ckpt-30"), OPTIONS))

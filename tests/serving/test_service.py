@@ -8,6 +8,7 @@ from bert_cli.serving.responses import RequestError
 from bert_cli.serving.service import Service
 from bert_cli.settings.serving import Limits
 from tests.serving.test_served_model import length_model
+from tests.snapshots import raises
 
 
 def ask(method: str, *arguments, limits: Limits = Limits()) -> dict:  # noqa: B008
@@ -34,12 +35,12 @@ def test_instances():
     assert ask("predict_instances", "lengths", {"instances": ["a"]}) == {"predictions": [{"index": 0, "length": 1}]}
     with pytest.raises(RequestError, match=r"^'instances' is missing$"):
         ask("predict_instances", "lengths", {})
-    with pytest.raises(RequestError, match=r"^no model 'other'; there is lengths$"):
+    with raises(RequestError, "'other'"):
         ask("predict_instances", "other", {"instances": ["a"]})
 
 
 def test_late_answers_are_errors():
-    with pytest.raises(RequestError, match=r"^no answer within 0 s \(--request_timeout\)$") as caught:
+    with raises(RequestError, "--request_timeout") as caught:
         ask("predict", {"text": "abc"}, limits=Limits(request_timeout=0))
     assert caught.value.status == 504
 
@@ -56,7 +57,7 @@ def test_models_are_listed(service):
 
 def test_every_model_has_version_1(service):
     service.check_version("lengths", "1")
-    with pytest.raises(RequestError, match=r"^no version '2' of the model lengths; there is 1$"):
+    with raises(RequestError, "'2'"):
         service.check_version("lengths", "2")
     assert service.get_model_status("lengths")["model_version_status"][0]["version"] == "1"
 

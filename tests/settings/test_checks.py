@@ -13,6 +13,7 @@ from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.texts import ExtractSettings
+from tests.snapshots import raises
 
 
 def settings_of(*arguments, settings_class=ClassifySettings):
@@ -33,24 +34,23 @@ def test_a_single_value_is_not_a_list(settings_class):
 
 
 @pytest.mark.parametrize(
-    ("argument", "message"),
+    ("argument", "place"),
     [
-        ("--learning_rate=fast", "--learning_rate=fast: a number is needed"),
-        ("--learning_rate=1e-4,fast", "a number is needed"),
-        ("--learning_rate=1e-4,", "a number is needed"),
-        ("--learning_rate=-1", "--learning_rate=-1: -1.0 is not a non-negative number"),
-        ("--learning_rate=1,-1", "--learning_rate=1,-1: -1.0 is not a non-negative number"),
-        ("--train_batch_size=2.5", "--train_batch_size=2.5: a whole number is needed"),
-        ("--train_batch_size=16,0", "0 is not a positive integer"),
-        ("--train_batch_size=16,16", "--train_batch_size=16,16: a list needs different numbers"),
-        ("--num_train_epochs=2,inf", "--num_train_epochs=inf: a finite number is needed"),
-        ("--max_seq_length=64,128", "--max_seq_length=64,128: a whole number is needed"),
+        ("--learning_rate=fast", "--learning_rate=fast: "),
+        ("--learning_rate=1e-4,fast", ""),
+        ("--learning_rate=1e-4,", ""),
+        ("--learning_rate=-1", "--learning_rate=-1: "),
+        ("--learning_rate=1,-1", "--learning_rate=1,-1: "),
+        ("--train_batch_size=2.5", "--train_batch_size=2.5: "),
+        ("--train_batch_size=16,0", ""),
+        ("--train_batch_size=16,16", "--train_batch_size=16,16: "),
+        ("--num_train_epochs=2,inf", "--num_train_epochs=inf: "),
+        ("--max_seq_length=64,128", "--max_seq_length=64,128: "),
     ],
 )
-def test_wrong_numbers_are_refused(argument, message):
-    with pytest.raises(InputError) as caught:
+def test_wrong_numbers_are_refused(argument, place):
+    with raises(InputError, place):
         settings_of(argument)
-    assert message in str(caught.value)
 
 
 def test_a_grid_has_a_folder_for_each_combination():
@@ -102,16 +102,14 @@ def test_check_shards(tmp_path):
     assert check(input_file=pattern)
     assert check(input_file="a.txt,b.txt")
     assert not check(input_file=single_file)
-    with pytest.raises(
-        InputError, match=r"^--shard needs several files: give --input_file or --predict_file a pattern"
-    ):
+    with raises(InputError, "--shard"):
         check(("shard",), input_file=single_file)
-    with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
+    with raises(InputError, "--output_file: "):
         check(input_file=pattern, output_file="-")
     settings = build(ExtractSettings, {"input_file": pattern, "output_file": "x", "resume": True})
-    with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
+    with raises(InputError, "--resume"):
         check_shards(settings, (), {"input_file": "output_file"})
-    with pytest.raises(InputError, match=r"^--do_eval takes one file, but --predict_file names several"):
+    with raises(InputError, "--do_eval"):
         check(predict_file=pattern, do_eval=True)
     odd_path = tmp_path / "what?.txt"  # a file with a wildcard in its name is a single file
     odd_path.write_text("")

@@ -2,10 +2,9 @@
 
 import math
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.settings.classification import CalibrationFlags, parse_share, read_abstain_error
+from tests.snapshots import raises
 
 
 def test_shares():
@@ -16,7 +15,7 @@ def test_shares():
 def test_the_largest_error_is_a_share():
     assert read_abstain_error("2%") == "2%"
     for text in ("0", "100%", "1", "two"):
-        with pytest.raises(InputError, match=rf"^--abstain_error={text}: a share of wrong answers is needed"):
+        with raises(InputError, f"--abstain_error={text}: "):
             read_abstain_error(text)
     assert CalibrationFlags(abstain_error="5%").max_error_rate == 0.05
     assert CalibrationFlags().max_error_rate is None

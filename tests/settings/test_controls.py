@@ -13,6 +13,7 @@ from bert_cli.settings.controls import (
     non_default_flags,
     parse_class_weights,
 )
+from tests.snapshots import raises
 
 
 def test_weights_by_label():
@@ -21,9 +22,7 @@ def test_weights_by_label():
     for text in ("0", "=1", "0=1,0=2", "0=-1", "0=inf", "0=x"):
         with pytest.raises(ValueError, match=r".*"):
             parse_class_weights(text)
-        with pytest.raises(
-            InputError, match=rf"^--class_weights={text}: balanced, or a number from 0 on for each label"
-        ):
+        with raises(InputError, f"--class_weights={text}: "):
             check_class_weights(text)
     assert [check_class_weights(text) for text in ("balanced", "none", "0=1")] == ["balanced", "none", "0=1"]
 

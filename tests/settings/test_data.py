@@ -7,6 +7,7 @@ from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import format_flag_value
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import HeldOut, read_held_out
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(
@@ -29,5 +30,5 @@ def test_held_out_rows_are_read_and_written(text, value):
 
 @pytest.mark.parametrize("text", ["0.95", "1.0", "-1", "nan", "first:0.1", "first:0", "first:", "ten", "9" * 30, "²"])
 def test_held_out_rows_that_are_refused(text):
-    with pytest.raises(InputError, match=f"^--dev_split={text}: a fraction up to 0.9 such as 0.1, a count of rows"):
+    with raises(InputError, f"--dev_split={text}: "):
         read_held_out(text)

@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.settings.serving import read_models, read_origins, read_root_path
+from tests.snapshots import raises
 
 
 def test_home_directories_of_served_models(monkeypatch):
@@ -24,7 +25,7 @@ def test_origins():
     "origin", ["a.example", "https://a.example/", "ftp://a", "https://", "https://*.a.example", "null"]
 )
 def test_wrong_origins_are_refused(origin):
-    with pytest.raises(InputError, match="an origin has a scheme and a host and ends there"):
+    with raises(InputError):
         read_origins(f"http://b,{origin}")
 
 
@@ -34,5 +35,5 @@ def test_root_paths():
 
 @pytest.mark.parametrize("text", ["bert", "//bert", "https://a/bert", "/a b", "/a?b", "/a//b"])
 def test_wrong_root_paths_are_refused(text):
-    with pytest.raises(InputError, match="a path such as /bert is needed"):
+    with raises(InputError):
         read_root_path(text)

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.settings.tagging import TagSettings, read_tag_form, window_stride, with_stride
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(("doc_stride", "length", "expected"), [(None, 128, 64), (None, 1, 1), (16, 128, 16)])
@@ -18,5 +19,5 @@ def test_forms_for_tags():
     for text in ("auto", "B-PER", "b_PER", "BPER", "PER-B", "PER|b"):
         assert read_tag_form(text) == text
     for text in ("I-PER", "PERB", "B-LOC", ""):
-        with pytest.raises(InputError, match=r"the tag of the first word of a PER is needed"):
+        with raises(InputError):
             read_tag_form(text)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from bert_cli import Callback
 from bert_cli.api import watching
 from bert_cli.sklearn import BertClassifier, BertRegressor
+from tests.snapshots import raises
 
 WORDS = [f"w{number}" for number in range(60)]
 NUM_COLUMNS, NUM_LEVELS = 10, 6  # a text has a word per column, with a number's level
@@ -93,30 +94,21 @@ def test_labels_of_pandas_types(parameters, fitted, dtype):
     assert list(map(int, estimator.predict(TEXTS))) == fitted.predict(TEXTS).tolist()
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ([1] * 20, "BertClassifier needs texts of 2 classes or more, and y has one class: 1"),
-        (np.linspace(0, 1, 20), "Unknown label type: continuous"),
-        ([None, *LABELS[1:]], r"Input y contains NaN: y\[0\] is missing"),
-        (None, "requires y to be passed, but the target y is None"),
-        (LABELS[1:], "inconsistent numbers of samples"),
-    ],
-)
-def test_wrong_labels_are_refused(parameters, labels, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("labels", [[1] * 20, np.linspace(0, 1, 20), [None, *LABELS[1:]], None, LABELS[1:]])
+def test_wrong_labels_are_refused(parameters, labels):
+    with raises(ValueError):
         BertClassifier(**parameters).fit(TEXTS, labels)
 
 
 def test_wrong_texts_and_parameters_are_refused(parameters, fitted):
-    with pytest.raises(ValueError, match=r"^texts\[1\]: a text, or a pair of texts, is needed, found nan"):
+    with raises(ValueError, "texts[1]: "):
         fitted.predict(["w0", float("nan")])
     with pytest.raises(ValueError, match="learning_rate"):
         BertClassifier(**parameters | {"learning_rate": -1}).fit(TEXTS, LABELS)
-    with pytest.raises(ValueError, match=r"class_weight: 4 is not in y; the classes are \[3, 7\]"):
+    with raises(ValueError, "class_weight: "):
         BertClassifier(**parameters, class_weight={4: 2}).fit(TEXTS, LABELS)
     for weights in ([-1.0] * 20, [0.0] * 20, [float("nan")] * 20):
-        with pytest.raises(ValueError, match="sample_weight: finite weights of 0 or more are needed"):
+        with raises(ValueError, "sample_weight: "):
             BertClassifier(**parameters).fit(TEXTS, LABELS, sample_weight=weights)
     with pytest.raises(NotFittedError):
         BertClassifier(**parameters).predict(TEXTS)

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.text.hugging_face_files import TokenizerPaths, read_added_tokens, with_added_tokens
 from bert_cli.text.tokenizer_settings import AddedToken
+from tests.snapshots import raises
 from tests.tokenizer_folders import write
 
 TOKENS = ["[PAD]", "[UNK]", "a", "", "b c"]
@@ -38,13 +39,13 @@ def test_special_token_may_be_in_the_vocabulary(tmp_path):
 
 def test_token_with_two_ids_is_refused(tmp_path):
     config = {"added_tokens_decoder": {"5": {"content": "[E1]"}}}
-    with pytest.raises(InputError, match=r"added_tokens.json: \[E1\] has the id 6, but 5 in tokenizer_config.json"):
+    with raises(InputError, "added_tokens.json: "):
         read(tmp_path, config, added_tokens={"[E1]": 6})
 
 
 @pytest.mark.parametrize("index", ["7", 7.0, None, True, -1])
 def test_id_must_be_a_whole_number(tmp_path, index):
-    with pytest.raises(InputError, match=r"added_tokens.json: \[E1\].id: is "):
+    with raises(InputError, "added_tokens.json: "):
         read(tmp_path, added_tokens={"[E1]": index})
 
 
@@ -62,14 +63,13 @@ def test_added_tokens_are_inserted_at_their_ids(added, tokens):
 
 
 @pytest.mark.parametrize(
-    ("content", "index", "message"),
+    ("content", "index"),
     [
-        ("a", 5, "vocab.txt: a has the id 2, but 5 as an added token; they belong to different models"),
-        ("x", 2, "vocab.txt: has a for the id 2, but it is the added token x; they belong to different models"),
-        ("x", 9, "vocab.txt: ends with the id 4, but the added token x has the id 9: the ids between have no token"),
+        ("a", 5),
+        ("x", 2),
+        ("x", 9),
     ],
 )
-def test_ids_that_do_not_fit_are_refused(content, index, message):
-    with pytest.raises(InputError) as raised:
+def test_ids_that_do_not_fit_are_refused(content, index):
+    with raises(InputError, "vocab.txt: "):
         with_added_tokens(TOKENS, [AddedToken(content, index)], "vocab.txt")
-    assert str(raised.value).startswith(message)

@@ -7,6 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import find_tokenizer_files, read_casing, read_tokenizer
+from tests.snapshots import raises
 from tests.tokenizer_folders import CONFIGURATIONS, E1, SIZE, USER, VOCABULARY, bert, decoder, tokenizer_json, write
 
 
@@ -136,14 +137,14 @@ def test_unsupported_settings_are_named(tmp_path, config, message):
 
 def test_class_in_config_json_is_the_fallback(tmp_path):
     folder = write(tmp_path, VOCABULARY, config={"tokenizer_class": "BertJapaneseTokenizer"}, tokenizer_config={})
-    with pytest.raises(InputError, match=r"[/\\]config.json: tokenizer_class is BertJapaneseTokenizer"):
+    with raises(InputError):
         read(folder)
     write(tmp_path, VOCABULARY, tokenizer_config={"tokenizer_class": "BertTokenizer"})
     assert read(folder).conflicts == {}
 
 
 def test_vocabulary_without_special_tokens_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"tokenizer.json: has no token \[SEP\]; give the tokenizer of a BERT"):
+    with raises(InputError, "tokenizer.json: "):
         read(write(tmp_path, tokenizer=tokenizer_json(standard=[], vocabulary=[t for t in VOCABULARY if t != "[SEP]"])))
 
 
@@ -155,7 +156,7 @@ def test_read_casing(tmp_path):
     assert read_casing(str(path)) is None
     assert read_casing(None) is None
     path.write_text('{"do_lower_case": "no"}')
-    with pytest.raises(InputError, match="do_lower_case: is a string"):
+    with raises(InputError, "do_lower_case: "):
         read_casing(str(path))
 
 

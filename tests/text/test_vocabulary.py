@@ -8,6 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
 from bert_cli.text.vocabulary import has_marked_words, looks_cased, read_vocabulary, without_blank_end
+from tests.snapshots import raises
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -68,16 +69,12 @@ def test_pad_is_not_needed(tmp_path):
 @pytest.mark.parametrize("token", ["[UNK]", "[CLS]", "[SEP]", "[MASK]"])
 def test_missing_special_token_is_named(tmp_path, token):
     path = write(tmp_path, "\n".join(special for special in SPECIAL if special != token))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         read_vocabulary(path)
-    assert str(caught.value) == (
-        f"{path}: has no line {token}; give a BERT vocabulary, one token a line, or add what is missing: "
-        f"bert-build-vocab --extend={path} --add_special_tokens"
-    )
 
 
 def test_all_missing_special_tokens_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"has no line \[CLS\] and no line \[SEP\];"):
+    with raises(InputError):
         read_vocabulary(write(tmp_path, "[PAD]\n[UNK]\n[MASK]\n"))
 
 
@@ -90,9 +87,8 @@ def test_empty_file(tmp_path):
 def test_bad_utf8_names_the_line(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes(b"[PAD]\n[UNK]\ncaf\xe9\n")
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}:3: "):
         read_vocabulary(str(path))
-    assert str(caught.value).startswith(f"{path}:3: is not UTF-8 (byte 0xe9)")
 
 
 def test_no_such_file(tmp_path):

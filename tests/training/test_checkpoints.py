@@ -12,6 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.training_folder import latest_checkpoint
+from tests.snapshots import check_message, raises
 
 resource = pytest.importorskip("resource")  # not on Windows
 
@@ -112,16 +113,13 @@ def test_full_disk_keeps_the_old_state(folder):
 def test_full_disk_is_reported_in_one_line(folder):
     with pytest.raises(InputError) as caught, full_disk():
         save_checkpoint(folder, 2, LARGE, keep=1)
-    assert str(caught.value).startswith(f"{folder}/model.ckpt-2: cannot be written: ")
+    check_message(caught, f"{folder}/model.ckpt-2: ")
     assert "\n" not in str(caught.value)
 
 
 def test_missing_directory_is_reported_in_one_line(folder):
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{folder}/gone/model.ckpt-2: "):
         save_checkpoint(f"{folder}/gone", 2, tensors_of(2), keep=1)
-    assert str(caught.value) == (
-        f"{folder}/gone/model.ckpt-2: cannot be written: No such file or directory; the older checkpoints are whole"
-    )
 
 
 def test_interrupted_save_is_ignored(folder):

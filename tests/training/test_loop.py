@@ -10,6 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.training import loop
 from bert_cli.training.loop import Callback, CallbackError, final_loss, raising_original, run_steps
+from tests.snapshots import raises
 from tests.train_rows import Called
 
 
@@ -135,15 +136,13 @@ def test_slow_steps_have_additional_reports(monkeypatch):
 def test_loss_that_is_not_finite_is_reported_and_not_saved(bad, bad_step):
     """The error counts updates from 1, like `save`."""
     record = Record(losses={bad_step: bad})
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, bad_step + 1):
         record.run(10, save_every=2)
-    assert str(caught.value).startswith(f"the loss of step {bad_step + 1} is {bad}, or its gradient: training stopped")
-    assert "\n" not in str(caught.value)
     assert record.saved == [step for step in (2, 4, 6, 8) if step <= bad_step]
 
 
 def test_step_is_counted_from_the_start_of_training():
-    with pytest.raises(InputError, match="the loss of step 13 is nan"):
+    with raises(InputError):
         Record(start=10, losses={12: math.nan}).run(20, save_every=5)
 
 
@@ -207,7 +206,7 @@ def test_last_step_is_not_saved_twice(ends_after, steps):
 
 def test_state_that_is_not_finite_is_not_saved_at_the_end():
     record = Record(losses={2: math.nan})
-    with pytest.raises(InputError, match="the loss of step 3 is nan"):
+    with raises(InputError):
         record.run(10, ends_after=3)
     assert record.saved == []
 

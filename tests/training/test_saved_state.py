@@ -12,6 +12,7 @@ from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.saved_state import restore_training
+from tests.snapshots import raises
 from tests.training_states import state_of
 
 DATA = ".data-00000-of-00001"
@@ -59,20 +60,16 @@ def test_everything_is_restored(run, folder):
 def test_incomplete_checkpoint(run, folder, name):
     tensors = state_of(*run, None)
     prefix = save_checkpoint(folder, 1, {key: tensors[key] for key in tensors if key != name}, keep=1)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{prefix}: "):
         restore_training(prefix, *run, None)
-    assert str(caught.value) == (
-        f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
-    )
 
 
 def test_checkpoint_with_another_shape_changes_nothing(run, folder):
     variables, optimizer = run
     before = state_of(variables, optimizer, None)
     prefix = save_checkpoint(folder, 1, before | {"bert/w": np.zeros((2, 2), np.float32)}, keep=1)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{prefix}: "):
         restore_training(prefix, variables, optimizer, None)
-    assert f"{prefix}: bert/w has the shape [2, 2], this run needs [1, 2]" in str(caught.value)
     after = state_of(variables, optimizer, None)
     assert all(np.array_equal(after[key], value) for key, value in before.items())
 

@@ -19,6 +19,7 @@ from bert_cli.training.strategy import (
     make_strategy,
     use_exact_float32,
 )
+from tests.snapshots import check_message, raises
 
 WITH_GPU = bool(tf.config.list_physical_devices("GPU"))
 on_cpu = pytest.mark.skipif(WITH_GPU, reason="a GPU is chosen where there is one")
@@ -59,45 +60,41 @@ def test_mirrored_strategy_on_one_cpu(config):
 @pytest.mark.parametrize("text", [None, "", '{"task": {"type": "worker", "index": 0}}'])
 def test_several_machines_need_tf_config(config, text):
     config(text)
-    with pytest.raises(
-        InputError, match="--distribution_strategy=multi_worker needs the environment variable TF_CONFIG"
-    ):
+    with raises(InputError, "--distribution_strategy=multi_worker"):
         make_strategy("multi_worker", use_tpu=False)
 
 
 def test_parameter_servers_are_refused(config):
     config('{"cluster": {"ps": ["a:1"]}}')
-    with pytest.raises(
-        InputError, match=r"TF_CONFIG\.cluster\.ps: bert_cli has no use for parameter servers: remove ps"
-    ):
+    with raises(InputError, "TF_CONFIG.cluster.ps: "):
         make_strategy("multi_worker", use_tpu=False)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("{bad", "TF_CONFIG:1: is not JSON: "),
-        ("worker-0:2222", "TF_CONFIG:1: is not JSON: "),
-        ("[" * 10**6, "TF_CONFIG:1: cannot be read as JSON: "),
-        ("[]", "TF_CONFIG: is an array, an object is needed; "),
-        ('{"cluster": null}', "TF_CONFIG.cluster: is null, an object is needed; "),
-        ('{"cluster": {"worker": "a:1"}}', "TF_CONFIG.cluster.worker: is a string, an array is needed; "),
-        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker[1]: is a number, a string is needed; "),
+        ("{bad", "TF_CONFIG:1: "),
+        ("worker-0:2222", "TF_CONFIG:1: "),
+        ("[" * 10**6, "TF_CONFIG:1: "),
+        ("[]", "TF_CONFIG: "),
+        ('{"cluster": null}', "TF_CONFIG.cluster: "),
+        ('{"cluster": {"worker": "a:1"}}', "TF_CONFIG.cluster.worker: "),
+        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker[1]: "),
     ],
 )
-def test_invalid_tf_config_is_reported_in_one_line(config, text, message):
+def test_invalid_tf_config_is_reported_in_one_line(config, text, place):
     config(text)
-    with pytest.raises(InputError, match=r'has to be as \{"cluster"') as error:
+    with raises(InputError) as error:
         make_strategy("auto", use_tpu=False)
-    assert str(error.value).startswith(f"the environment variable {message}")
+    check_message(error, place)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
 def test_unreachable_tpu_is_reported_in_one_line(config, name, use_tpu, caplog):
-    with pytest.raises(InputError, match=r"^no TPU could be reached with --tpu_name=nowhere; a TPU needs .* reason$"):
+    with raises(InputError, "--tpu_name=nowhere"):
         make_strategy(name, use_tpu, tpu_name="nowhere", tpu_zone="a", gcp_project="b")
-    with caplog.at_level(logging.DEBUG, "bert_cli"), pytest.raises(InputError, match=r"^no TPU .* on this machine; "):
+    with caplog.at_level(logging.DEBUG, "bert_cli"), raises(InputError):
         make_strategy(name, use_tpu)
     assert caplog.messages[-1].startswith("TensorFlow says: ")
 
@@ -134,7 +131,7 @@ def test_batch_on_one_device_is_not_split():
 
 
 def test_logical_devices_need_a_mirrored_strategy():
-    with pytest.raises(InputError, match="--num_virtual_devices=2 is for --distribution_strategy=mirrored"):
+    with raises(InputError, "--num_virtual_devices=2"):
         make_strategy("one_device", use_tpu=False, num_virtual_devices=2)
 
 

@@ -18,6 +18,7 @@ from bert_cli.weights.checkpoint import Tf1Reader, data_files, load_weights, ope
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import newest_undamaged
+from tests.snapshots import check_message
 
 
 @pytest.fixture
@@ -112,10 +113,7 @@ def test_a_wrong_shape_is_named_and_nothing_is_assigned(prefix, tiny_config, val
     before = values_of(variables)
     with pytest.raises(InputError) as caught:
         load_weights(variables, Tf1Reader(prefix))
-    assert message_of(caught) == (
-        f"{prefix}: bert/embeddings/word_embeddings has the shape [24, 12], this model needs [23, 12]; set "
-        "vocab_size in its config to 24; if the vocabulary has been extended since, bert-convert --resize_vocab=23 adds rows"
-    )
+    check_message(message_of(caught), f"{prefix}: ")
     assert all(np.array_equal(value, before[name]) for name, value in values_of(variables).items())
 
 
@@ -129,7 +127,7 @@ def test_advice_for_another_number_of_labels(prefix, tiny_config, values_of):
     write_tf1(prefix, values_of(named_weights(BertClassifier(tiny_config(), 4))))
     with pytest.raises(InputError) as caught:
         load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
-    assert "output_weights has the shape [4, 12], this model needs [3, 12]" in message_of(caught)
+    check_message(message_of(caught))
     assert "another number of labels" in message_of(caught)
 
 
@@ -138,7 +136,7 @@ def test_a_checkpoint_of_another_model(prefix, tiny_config):
     with pytest.raises(InputError) as caught:
         load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
     message = message_of(caught)
-    assert message.startswith(f"{prefix}: holds no variable of this encoder (bert/…); it has generator/w, output_bias")
+    check_message(message, f"{prefix}: ")
     assert message.endswith("is it a BERT checkpoint?")
 
 
@@ -164,9 +162,7 @@ def test_a_cut_file(written, ending, share):
     os.truncate(path, int(os.path.getsize(path) * share))
     with pytest.raises(InputError) as caught:
         load_all(written)
-    message = message_of(caught)
-    assert message.startswith(f"{written}: this checkpoint is damaged or cut short (")
-    assert message.endswith("download or copy it again")
+    check_message(message_of(caught), f"{written}: ")
 
 
 # Do not change the last bytes of an index: they are padding without a checksum.
@@ -187,7 +183,7 @@ def test_a_missing_data_file(written):
     os.remove(written + ".data-00000-of-00001")
     with pytest.raises(InputError) as caught:
         load_all(written)
-    assert message_of(caught).startswith(f"{written}: this checkpoint is damaged or cut short")
+    check_message(message_of(caught), f"{written}: ")
 
 
 def test_damage_is_found_before_anything_is_assigned(prefix, tiny_config, values_of):
@@ -224,4 +220,4 @@ def test_the_steps_after_a_checkpoint_before_the_newest_are_counted(prefix, capl
         write_tf1(path, {"global_step": np.int64(before)})
     os.remove(f"{prefix}.index")
     assert newest_undamaged(os.path.dirname(prefix)) == older
-    assert f"{prefix}.index does not exist: model.ckpt-{before} is used, and {lost}" in caplog.text
+    check_message(caplog, prefix, lost)

@@ -15,6 +15,7 @@ from bert_cli.weights.electra import (
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
+from tests.snapshots import raises
 
 ENCODER = "encoder/layer_11/attention/self/query/kernel"
 BOTH = [
@@ -96,7 +97,7 @@ def test_a_bert_has_no_generator(tmp_path):
     write_tf1(str(tmp_path / "bert_model.ckpt"), {"bert/pooler/dense/bias": np.zeros(2, np.float32)})
     path = find_checkpoint(str(tmp_path / "bert_model.ckpt" / "generator"))
     assert path.name == f"{tmp_path}/bert_model.ckpt/generator"
-    with pytest.raises(InputError, match="ckpt: holds no generator of an ELECTRA"):
+    with raises(InputError, "ckpt: "):
         open_checkpoint(path)
     with pytest.raises(InputError, match="no checkpoint there"):
         find_checkpoint(str(tmp_path / "nothing" / "generator"))
@@ -118,9 +119,9 @@ def test_the_config_follows_from_the_shapes(hidden, heads):
 
 
 def test_shapes_without_a_unique_config():
-    with pytest.raises(InputError, match="here: its width 193 does not say the number of heads; --bert_config_file"):
+    with raises(InputError, "here: "):
         config_of(shapes_of(193), "here")
-    with pytest.raises(InputError, match="here: lacks variables of an ELECTRA; --bert_config_file"):
+    with raises(InputError, "here: "):
         config_of({name: shape for name, shape in shapes_of(64).items() if "position" not in name}, "here")
 
 

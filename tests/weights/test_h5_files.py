@@ -19,6 +19,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.h5_files import KerasReader, write_keras
 from bert_cli.weights.path import KERAS, CheckpointPath, find_checkpoint
+from tests.snapshots import raises
 
 # Keras 3.15 uses an old NumPy interface for TensorFlow variables. Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -90,10 +91,8 @@ def test_a_directory_with_one_file(path, tmp_path, tiny_config):
 def test_a_cut_file(path, tiny_config, share):
     BertEncoder(tiny_config()).save_weights(path)
     os.truncate(path, int(os.path.getsize(path) * share))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         KerasReader(path)
-    assert str(caught.value).startswith(f"{path}: is an incomplete or damaged .weights.h5 file: ")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [0, 8, 1 << 62, (1 << 64) - 16])
@@ -110,7 +109,7 @@ def test_a_heap_that_makes_the_library_loop_forever(tmp_path, size):
         assert file.read(2) == b"\0\0"
         file.seek(6, os.SEEK_CUR)
         file.write(struct.pack("<Q", size))
-    with pytest.raises(InputError, match=rf"file: a heap at byte {heap} has an object of {size} bytes"):
+    with raises(InputError, "file: "):
         KerasReader(path)
 
 
@@ -126,7 +125,7 @@ def test_a_name_that_is_not_utf_8(tmp_path):
     path = str(tmp_path / "x.weights.h5")
     with h5py.File(path, "w") as file:
         file.create_dataset(b"vars\x80", data=np.zeros(2, np.float32))
-    with pytest.raises(InputError, match=r"is an incomplete or damaged \.weights\.h5 file"):
+    with raises(InputError):
         KerasReader(path)
 
 
@@ -135,5 +134,5 @@ def test_advice_for_the_older_layout(tmp_path):
     with h5py.File(path, "w") as file:
         file.attrs["layer_names"] = [b"bert"]
         file["bert/tf_bert_model/bert/pooler/dense/kernel:0"] = np.zeros((2, 2), np.float32)
-    with pytest.raises(InputError, match=r"my_model\.h5: has the older HDF5 layout of Keras; .* call it tf_model\.h5"):
+    with raises(InputError, "my_model.h5: "):
         KerasReader(path)

@@ -22,6 +22,7 @@ from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.hub import google_name
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import HUB, CheckpointPath
+from tests.snapshots import raises
 
 CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
 # Google's names by published name, with n for a layer's number.
@@ -150,7 +151,7 @@ def test_modules_of_tf1(drawn, tmp_path):
     report, reader = assert_loads(tmp_path, drawn)
     assert report.unused == ["module/cls/predictions/output_bias"]
     assert module_lower_cases(str(tmp_path), "m") is None
-    with pytest.raises(InputError, match=r"number of attention heads; give --bert_config_file"):
+    with raises(InputError, "--bert_config_file"):
         reader.config()
     wide = BertConfig(11, 128, 1, 2, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
     weights = {name: np.zeros(value.shape, np.float32) for name, value in named_weights(BertEncoder(wide)).items()}
@@ -225,7 +226,7 @@ def test_an_archive_with_links_or_devices_is_refused(tmp_path, kind):
     member = tarfile.TarInfo("saved_model.pb")
     member.type, member.linkname = kind, "/etc/passwd"
     write_archive(tmp_path / "links.tar.gz", member)
-    with pytest.raises(InputError, match=r"holds 'saved_model\.pb', which is a link, a device or"):
+    with raises(InputError, "'saved_model.pb'"):
         find_module(str(tmp_path / "links.tar.gz"), "hub_module")
 
 
@@ -240,11 +241,11 @@ def test_absolute_paths_in_an_archive_lead_into_its_directory(tmp_path):
 
 def test_refusals(drawn, tmp_path):
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="no such module; --hub_module takes"):
+    with raises(InputError, "--hub_module"):
         find_module(str(tmp_path / "missing"), "hub_module")
-    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz"):
+    with raises(InputError):
         find_module(str(tmp_path / "broken.tar.gz"), "hub_module")
-    with pytest.raises(InputError, match=r"no saved_model\.pb\); check --hub_module"):
+    with raises(InputError, "--hub_module"):
         find_module(str(tmp_path), "hub_module")
     (tmp_path / "saved_model.pb").touch()
     (tmp_path / "variables").mkdir()
@@ -252,10 +253,10 @@ def test_refusals(drawn, tmp_path):
         load(tmp_path)
     prefix = str(tmp_path / "variables" / "variables")
     write_tf1(prefix, {"some/kernel": np.ones(3)})
-    with pytest.raises(InputError, match="holds no variable of this encoder"):
+    with raises(InputError):
         load(tmp_path)
     write_tf1(prefix, drawn | {"bert/embeddings/word_embeddings": np.ones((12, 12), np.float32)})
-    with pytest.raises(InputError, match="word_embeddings has the shape"):
+    with raises(InputError):
         load(tmp_path)
     write_tf1(prefix, drawn)
     data = tmp_path / "variables" / "variables.data-00000-of-00001"
@@ -265,7 +266,7 @@ def test_refusals(drawn, tmp_path):
 
 
 def test_a_url_that_does_not_resolve():
-    with pytest.raises(InputError, match=r"cannot be downloaded: .*; check --hub_module"):
+    with raises(InputError):
         find_module("http://127.0.0.1:9/module/1", "hub_module")
 
 
@@ -273,6 +274,6 @@ def test_opening_a_module_sets_tensorflow_up(tmp_path, monkeypatch):
     """Otherwise TensorFlow's import prints its noise, for example with --engine=onnxruntime."""
     calls = []
     monkeypatch.setattr(checkpoint, "setup_tensorflow", lambda: calls.append("set up"))
-    with pytest.raises(InputError, match="holds no module for tensorflow-hub"):
+    with raises(InputError):
         open_checkpoint(CheckpointPath(HUB, str(tmp_path)))
     assert calls == ["set up"]

@@ -20,6 +20,7 @@ from bert_cli.serving.processes import SharedReader
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hugging_face import HuggingFaceReader, google_name
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import raises
 
 
 def hugging_face_name(name: str, has_old_names: bool = False) -> str:
@@ -175,23 +176,20 @@ def test_shapes_have_googles_orientation(folder, tiny_config):
 
 def test_weights_of_another_model(folder, tiny_config):
     reader = HuggingFaceReader(folder({"transformer.wte.weight": np.zeros((2, 2), np.float32)}))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError):
         load_weights(named_weights(BertEncoder(tiny_config())), reader)
-    assert "holds no variable of this encoder (bert/…); it has transformer.wte.weight" in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [0, 5, 100, -1])
 def test_a_cut_file(folder, tiny_config, size):
     path = os.path.join(folder(hugging_face_tensors(named_weights(BertEncoder(tiny_config())))), "model.safetensors")
     os.truncate(path, size if size >= 0 else os.path.getsize(path) + size)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         HuggingFaceReader(os.path.dirname(path))
-    assert str(caught.value).startswith(f"{path}: is an incomplete or damaged safetensors file: ")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError, match="is an incomplete or damaged safetensors file"):
+    with raises(InputError):
         HuggingFaceReader(str(tmp_path))
 
 
@@ -255,9 +253,7 @@ def test_an_untied_masked_lm_is_refused_and_its_encoder_is_used(folder, tiny_con
     path = folder(tensors | {name: table + 1})
     shared = SharedReader(HuggingFaceReader(path))
     for reader in (HuggingFaceReader(path), shared):
-        with pytest.raises(
-            InputError, match=rf"{name} differs from bert/embeddings/word_embeddings; .* only the encoder"
-        ):
+        with raises(InputError, f"{name} differs"):
             load_weights(named_weights(BertPretrainer(config)), reader)
         assert load_weights(named_weights(BertEncoder(config)), reader).missing == []
     os.remove(os.path.join(path, "model.safetensors"))
@@ -269,5 +265,5 @@ def test_an_untied_bias_is_refused(folder, tiny_config):
     tensors = hugging_face_tensors(named_weights(BertPretrainer(tiny_config())))
     different_bias = tensors["cls.predictions.bias"] + 1
     reader = HuggingFaceReader(folder(tensors | {"cls.predictions.decoder.bias": different_bias}))
-    with pytest.raises(InputError, match=r"cls\.predictions\.decoder\.bias differs from cls/predictions/output_bias"):
+    with raises(InputError):
         load_weights(named_weights(BertPretrainer(tiny_config())), reader)

@@ -18,6 +18,7 @@ from bert_cli.weights.hugging_face import (
     hugging_face_name,
     write_safetensors,
 )
+from tests.snapshots import raises
 
 ALL = (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS)
 
@@ -90,12 +91,12 @@ def test_narrow_types(tensors, tmp_path, dtype, value):
 
 
 def test_a_number_that_float16_cannot_hold(tmp_path):
-    with pytest.raises(InputError, match="output_bias: has numbers above the largest float16"):
+    with raises(InputError, "output_bias: "):
         write_safetensors(str(tmp_path / "x"), {"output_bias": np.array([7e4], np.float32)}, "classifier", "float16")
 
 
 def test_a_name_that_bert_does_not_have(tmp_path):
-    with pytest.raises(InputError, match="global_step: Hugging Face's BERT has no such weight"):
+    with raises(InputError, "global_step: "):
         write_safetensors(str(tmp_path / "x"), {"global_step": np.zeros(())}, "encoder")
 
 
@@ -112,5 +113,5 @@ def test_an_untied_decoder_is_refused(tensors, tmp_path):
         if is_copy:
             reader.check_tied()
         else:
-            with pytest.raises(InputError, match=r"decoder\.weight differs from bert/embeddings/word_embeddings"):
+            with raises(InputError):
                 reader.check_tied()

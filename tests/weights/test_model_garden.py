@@ -11,6 +11,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.model_garden import ModelGardenReader, flat_shape, google_names
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import raises
 
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 GARDEN_WEIGHTS = {
@@ -182,26 +183,20 @@ def test_an_incomplete_encoder_names_missing_variables(weights, written, tiny_co
     tensors = {path: value for path, value in tensors.items() if "embeddings" in path or "_attention_layer/" in path}
     report = load_weights(named_weights(BertEncoder(tiny_config())), open_checkpoint(find_checkpoint(written(tensors))))
     assert len(report.loaded) > 3
-    with pytest.raises(InputError, match=r"\(TensorFlow Model Garden\): lacks bert/embeddings/LayerNorm/"):
+    with raises(InputError):
         report.check_whole("it is not a complete BERT")
 
 
 @pytest.mark.parametrize(
-    ("paths", "message"),
+    ("paths", "fragment"),
     [
-        (["model/conv/kernel"], r"is a TensorFlow 2 checkpoint of another network \(it has model/conv/kernel\)"),
-        (
-            ["model/layer_with_weights-0/embeddings", "model/layer_with_weights-1/embeddings"],
-            r"is a TensorFlow 2 checkpoint without the layers of a BERT .*Model Garden is read.*take Google's release for",
-        ),
-        (
-            ["a/layer_with_weights-4/_output_dense/bias", "b/layer_with_weights-4/_output_dense/bias"],
-            r"has layers of several encoders \(a, b\); one is needed",
-        ),
+        (["model/conv/kernel"], "2 checkpoint"),
+        (["model/layer_with_weights-0/embeddings", "model/layer_with_weights-1/embeddings"], "2 checkpoint"),
+        (["a/layer_with_weights-4/_output_dense/bias", "b/layer_with_weights-4/_output_dense/bias"], ""),
     ],
 )
-def test_other_checkpoints_are_named(written, paths, message):
-    with pytest.raises(InputError, match=message):
+def test_other_checkpoints_are_named(written, paths, fragment):
+    with raises(InputError, fragment):
         open_checkpoint(find_checkpoint(written({path: np.ones(2, np.float32) for path in paths})))
 
 
@@ -209,7 +204,7 @@ def test_another_number_of_heads_in_the_config(weights, written, tiny_config):
     heads = tiny_config().num_attention_heads
     reader = open_checkpoint(find_checkpoint(written(encoder_tensors(weights, tiny_config()))))
     reader.check_heads(heads, "bert_config.json")
-    with pytest.raises(InputError, match=rf"bert_config\.json: says num_attention_heads 1, but .* has {heads}"):
+    with raises(InputError, "bert_config.json: "):
         reader.check_heads(1, "bert_config.json")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.weights.module_path import bundled_module, find_module, is_url
+from tests.snapshots import raises
 
 
 def test_a_module_inside_the_directory(tmp_path):
@@ -28,10 +29,10 @@ def test_a_link_that_leads_outside_is_ignored(tmp_path):
 def test_paths_without_a_module(tmp_path):
     assert is_url("https://tfhub.dev/x")
     assert not is_url("gs://bucket/x")
-    with pytest.raises(InputError, match="no such module; --hub_module takes"):
+    with raises(InputError, "--hub_module"):
         find_module(str(tmp_path / "none"), "hub_module")
-    with pytest.raises(InputError, match="holds no module for tensorflow-hub"):
+    with raises(InputError):
         find_module(str(tmp_path), "hub_module")
     (tmp_path / "x.tar.gz").write_bytes(b"\x1f\x8b\x08 no archive")
-    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz"):
+    with raises(InputError):
         find_module(str(tmp_path / "x.tar.gz"), "hub_module")

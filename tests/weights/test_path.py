@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.weights.advice import download_advice
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number
+from tests.snapshots import raises
 
 DATA = ".data-00000-of-00001"
 
@@ -115,9 +116,8 @@ def test_a_folder_with_a_single_checkpoint_of_any_name(folder):
 
 def test_a_directory_with_several_checkpoints(folder):
     path = folder(*tf1("one"), *tf1("two"))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         find_checkpoint(path, "start_from")
-    assert str(caught.value) == f"{path}: holds several checkpoints (one, two); give one of them to --start_from"
 
 
 @pytest.mark.parametrize("name", ["", "model.safetensors"])
@@ -229,7 +229,7 @@ def test_only_complete_names_are_numbered_checkpoints(folder):
 
 @pytest.mark.parametrize("prefix", ["model/bert_model.ckpt", "model.ckpt-", "model.ckpt-5b"])
 def test_a_name_without_a_step(prefix):
-    with pytest.raises(InputError, match="the name does not end in -<step>"):
+    with raises(InputError):
         step_number(prefix)
 
 

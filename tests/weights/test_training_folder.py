@@ -11,6 +11,7 @@ from bert_cli.weights.training_folder import (
     step_number,
     write_state,
 )
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -62,11 +63,11 @@ def test_an_empty_directory_has_no_checkpoint(tmp_path):
 
 def test_data_without_index_are_reported(tmp_path):
     (tmp_path / "model.ckpt-4.data-00000-of-00001").touch()
-    with pytest.raises(InputError, match=r"model\.ckpt-4\.index: does not exist.*; restore it, or start over$"):
+    with raises(InputError, "model.ckpt-4.index: "):
         check_no_index_lost(str(tmp_path), "start over")
 
 
 def test_step_number():
     assert step_number("/a/model.ckpt-12") == 12
-    with pytest.raises(InputError, match=r"^/a/bert_model\.ckpt: the name does not end in -<step>"):
+    with raises(InputError, "/a/bert_model.ckpt: "):
         step_number("/a/bert_model.ckpt")

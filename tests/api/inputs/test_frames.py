@@ -9,6 +9,7 @@ from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import read_table
 from bert_cli.api.inputs.texts import QUESTIONS, SINGLE_TEXTS, read_texts
 from bert_cli.base.errors import InputError, InputTypeError
+from tests.snapshots import raises
 
 REVIEWS = pd.DataFrame({"stars": [5, 1], "review": ["fine", "dull"], "title": ["A", "B"]}, index=[17, 4])
 
@@ -80,7 +81,7 @@ def test_missing_columns_are_named(frame, columns, message):
 @pytest.mark.parametrize("cell", [None, float("nan"), pd.NA, b"dull", 3])
 def test_the_error_about_a_cell_has_its_row(cell):
     frame = pd.DataFrame({"text": pd.Series(["fine", cell], dtype=object)})
-    with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text is needed in the column 'text', found ") as error:
+    with raises(InputTypeError, "texts[1]: ") as error:
         read_texts(frame)
     is_missing = cell is None or cell is pd.NA or isinstance(cell, float)
     assert ("df.dropna(subset=['text'])" in str(error.value)) == is_missing
@@ -93,7 +94,7 @@ def test_single_texts_and_questions():
     questions = pd.DataFrame({"context": ["c"], "question": ["q"]})
     columns = TextColumns("question", "context")
     assert read_texts(questions, QUESTIONS, columns, "questions").pairs == [("q", "c")]
-    with pytest.raises(InputError, match=r"^questions: the DataFrame has no column 'context'"):
+    with raises(InputError, "questions: "):
         read_texts(questions[["question"]], QUESTIONS, columns, "questions")
 
 
@@ -112,7 +113,7 @@ def test_frames_keep_columns_and_index():
 
 def test_a_table_of_a_cluster_is_refused():
     spark = type("DataFrame", (), {"columns": ["text"]})()
-    with pytest.raises(InputTypeError, match=r"^texts: convert the .*DataFrame to a pandas\.DataFrame"):
+    with raises(InputTypeError, "texts: "):
         as_table("texts", spark)
 
 
@@ -143,7 +144,7 @@ def test_tables_of_other_libraries(table):
     assert list(frame) == ["id", "text", "label"]
     assert frame["id"].tolist() == [1, 2]
     assert texts.take(slice(1, 2)).to_frame()["text"].tolist() == ["b"]
-    with pytest.raises(InputError, match="has no column 'review', which the model was trained on"):
+    with raises(InputError, "'review'"):
         read_texts(table, columns=TextColumns("review"))
 
 
@@ -164,21 +165,21 @@ def test_a_polars_series_keeps_its_name():
     texts = read_texts(polars.Series("review", ["a", "b"]))
     assert texts.to_frame().to_dict("list") == {"review": ["a", "b"]}
     assert list(read_texts(polars.Series(["a"])).to_frame()) == ["text"]
-    with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text, or a pair of texts, is needed, found None"):
+    with raises(InputTypeError, "texts[1]: "):
         read_texts(polars.Series(["a", None]))
 
 
 @pytest.mark.filterwarnings("ignore:Determining the column names of a LazyFrame")
 def test_tables_that_are_not_in_memory_are_refused():
     polars = pytest.importorskip("polars", reason="the library is not installed")
-    with pytest.raises(InputTypeError, match=r"^texts: a table in memory .*polars\.LazyFrame; call its collect\(\)"):
+    with raises(InputTypeError, "texts: "):
         read_texts(polars.DataFrame(COLUMNS).lazy())
 
 
 def test_a_dataset_that_is_not_in_memory_is_refused():
     datasets = pytest.importorskip("datasets", reason="the library is not installed")
     dataset = datasets.Dataset.from_dict(COLUMNS)
-    with pytest.raises(InputTypeError, match=r"^texts: convert the .*IterableDataset to a pandas\.DataFrame"):
+    with raises(InputTypeError, "texts: "):
         read_texts(dataset.to_iterable_dataset())
-    with pytest.raises(InputTypeError, match=r"^texts: .* found a DatasetDict with the keys 'train'"):
+    with raises(InputTypeError, "texts: "):
         read_texts(datasets.DatasetDict(train=dataset))

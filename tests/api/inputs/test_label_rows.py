@@ -9,6 +9,7 @@ import scipy.sparse
 
 from bert_cli.api.inputs.label_rows import is_flags, read_label_rows
 from bert_cli.base.errors import InputError
+from tests.snapshots import raises
 
 ONE_HOT = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0)]
 ROWS = np.eye(3)[[0, 1, 2, 1]]
@@ -110,36 +111,27 @@ def test_rows_without_numbers_have_no_label():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "place"),
     [
-        (
-            np.zeros((2, 3, 1)),
-            r"^labels: has the shape \(2, 3, 1\); a label per text is needed, or a row with a 0 or 1",
-        ),
-        (np.array(3), "^labels: a list is needed"),
-        (
-            np.array([[0.2, 0.8], [0.9, 0.1]]),
-            r"^labels\[0\]: holds numbers other than 0 and 1: \[0\.2, 0\.8\]; .*argmax",
-        ),
-        ([[0, 1], [0.5, 0.5]], r"^labels\[1\]: holds numbers other than 0 and 1"),
-        ([[1.0, 7.0], [7.0]], r"^labels\[0\]: holds numbers other than 0 and 1"),
-        ([[1.0, math.nan], [0.0, 1.0]], r"^labels\[0\]: lacks a number: .*or None for a text without labels"),
-        (
-            pd.DataFrame({"a": [0, 1], "text": ["x", "y"]}),
-            r"^labels\[0\]: column 'text' holds 'x'; a DataFrame of .* df\['a'\]$",
-        ),
-        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), "^labels: two of the columns have the same name: a, a"),
-        ("abc", "^labels: a list is needed, found 'abc'"),
-        ({"a": [0, 1]}, "^labels: a list is needed, found a dict"),
+        (np.zeros((2, 3, 1)), "labels: "),
+        (np.array(3), "labels: "),
+        (np.array([[0.2, 0.8], [0.9, 0.1]]), "labels[0]: "),
+        ([[0, 1], [0.5, 0.5]], "labels[1]: "),
+        ([[1.0, 7.0], [7.0]], "labels[0]: "),
+        ([[1.0, math.nan], [0.0, 1.0]], "labels[0]: "),
+        (pd.DataFrame({"a": [0, 1], "text": ["x", "y"]}), "labels[0]: "),
+        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), "labels: "),
+        ("abc", "labels: "),
+        ({"a": [0, 1]}, "labels: "),
     ],
 )
-def test_wrong_labels_are_refused(values, message):
-    with pytest.raises(InputError, match=message):
+def test_wrong_labels_are_refused(values, place):
+    with raises(InputError, place):
         read_label_rows("labels", values)
 
 
 def test_columns_that_are_not_labels_of_the_training():
-    with pytest.raises(InputError, match=r"^dev_labels: has the columns a, c, and the labels are a, b$"):
+    with raises(InputError, "dev_labels: "):
         read_label_rows("dev_labels", pd.DataFrame({"a": [0], "c": [1]}), ("a", "b"))
 
 

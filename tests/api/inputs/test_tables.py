@@ -18,6 +18,7 @@ from bert_cli.api.inputs.tables import (
 )
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.base.errors import InputError
+from tests.snapshots import raises
 
 FRAME_WITH_LABELS = pd.DataFrame({"text": ["a text"], "label": ["x"]})
 
@@ -51,23 +52,20 @@ def test_pairs_and_lists_of_labels():
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "place"),
     [
-        ("a text", "^train: a list of rows is needed"),
-        ([], "^train: is empty"),
-        (
-            {"text": ["a"], "label": ["x"]},
-            "^train: a list of rows is needed, found a dict with the keys 'text', 'label'",
-        ),
-        (types.SimpleNamespace(columns=["text"]), r"^train: convert the types\.SimpleNamespace to a pandas\.DataFrame"),
-        ([("a", "x"), ("b",)], "^train:1: "),
-        ([("a", "b", "c", "d")], "^train:0: "),
-        ([("a", object())], "^train:0: a text, a number or a list of names"),
-        ([("a", ["x", "x"])], "^train:0: names a label twice"),
+        ("a text", "train: "),
+        ([], "train: "),
+        ({"text": ["a"], "label": ["x"]}, "train: "),
+        (types.SimpleNamespace(columns=["text"]), "train: "),
+        ([("a", "x"), ("b",)], "train:1: "),
+        ([("a", "b", "c", "d")], "train:0: "),
+        ([("a", object())], "train:0: "),
+        ([("a", ["x", "x"])], "train:0: "),
     ],
 )
-def test_wrong_tables_are_refused(data, message):
-    with pytest.raises(InputError, match=message):
+def test_wrong_tables_are_refused(data, place):
+    with raises(InputError, place):
         read_table("train", data)
 
 

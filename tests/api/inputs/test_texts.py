@@ -8,6 +8,7 @@ import pytest
 
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts, read_weights
 from bert_cli.base.errors import InputError, InputTypeError
+from tests.snapshots import raises
 
 FRAME = pd.DataFrame({"id": [1, 2], "text": ["a", "b"]})
 
@@ -55,37 +56,38 @@ def test_texts_and_pairs_become_pairs():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    "values",
     [
-        ("a text", "found 'a text'; put it into a list"),
-        (np.str_("a text"), f"found {np.str_('a text')!r}; put it into a list"),
-        (b"a text", "found b'a text'"),
-        (np.array("a text"), "found array('a text', dtype='<U6')"),
-        (np.array(3), "found array(3)"),
-        (None, "found None"),
-        (3, "found 3"),
-        (float("nan"), "found nan"),
-        ({"text": "a", "label": 1}, "found a dict with the keys 'text', 'label'"),
-        (collections.Counter("aab"), "found a Counter with the keys 'a', 'b'"),
-        ({"a", "b"}, "found a set, which has no order"),
-        (frozenset("ab"), "found a frozenset, which has no order"),
+        "a text",
+        b"a text",
+        np.array("a text"),
+        np.array(3),
+        None,
+        3,
+        float("nan"),
+        {"text": "a", "label": 1},
+        collections.Counter("aab"),
+        {"a", "b"},
+        frozenset("ab"),
     ],
 )
-def test_other_values_are_refused(values, message):
+def test_other_values_are_refused(values):
     for read in (single_texts, texts_or_pairs):
-        with pytest.raises(InputTypeError) as error:
+        with raises(InputTypeError, "texts: ") as error:
             read(values)
-        assert str(error.value) == f"texts: a list of texts is needed, {message}"
     assert isinstance(error.value, InputError)
     assert isinstance(error.value, TypeError)
 
 
+def test_a_text_of_numpy_is_refused():
+    """Its repr depends on NumPy's version."""
+    with pytest.raises(InputTypeError, match=r"^texts: .* found .*'a text'.*; put it into a list$"):
+        single_texts(np.str_("a text"))
+
+
 def test_the_error_about_a_table_for_pairs():
-    with pytest.raises(InputTypeError) as error:
+    with raises(InputTypeError, "questions: "):
         list_items("questions", FRAME, "a list of pairs", is_of_pairs=True)
-    assert str(error.value) == (
-        'questions: a list of pairs is needed, found a DataFrame; pass zip(df["id"], df["text"])'
-    )
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,9 @@ def test_items_are_refused_with_their_index(item):
 
 
 def test_pairs_are_refused_as_single_texts():
-    with pytest.raises(InputTypeError, match=r"^texts\[0\]: a text is needed, found \('a', 'b'\)"):
+    with raises(InputTypeError, "texts[0]: "):
         single_texts([("a", "b")])
-    with pytest.raises(
-        InputTypeError, match=r"^texts\[0\]: a text, or a pair of texts, is needed, found \(None, 'a'\)"
-    ):
+    with raises(InputTypeError, "texts[0]: "):
         texts_or_pairs([(None, "a")])
 
 
@@ -115,5 +115,5 @@ def test_a_long_item_is_cut_in_the_error():
 
 @pytest.mark.parametrize("weights", [FRAME, {"a": 1}, "12", None, 3, ["a", "b"], [[1], [2, 3]], [1, {}]])
 def test_weights_that_are_no_numbers_are_refused(weights):
-    with pytest.raises(InputTypeError, match=r"^sample_weight: a list of numbers is needed"):
+    with raises(InputTypeError, "sample_weight: "):
         read_weights(weights, 2)

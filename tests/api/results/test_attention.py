@@ -5,6 +5,7 @@ import pytest
 
 from bert_cli.api.results.attention import Attention
 from bert_cli.base.errors import InputError
+from tests.snapshots import raises
 
 TOKENS = ("[CLS]", "a", "<b>", "[SEP]")
 
@@ -46,14 +47,14 @@ def test_heat_maps_are_in_a_frame():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "place"),
     [
-        ({"layer": 2}, "layer=2: this model has the layers 0 to 1, or -2 to -1"),
-        ({"layer": -3}, "layer=-3: this model has the layers 0 to 1, or -2 to -1"),
-        ({"head": 2}, "head=2: this model has the heads 0 to 1"),
-        ({"head": -1}, "head=-1: this model has the heads 0 to 1"),
+        ({"layer": 2}, "layer=2: "),
+        ({"layer": -3}, "layer=-3: "),
+        ({"head": 2}, "head=2: "),
+        ({"head": -1}, "head=-1: "),
     ],
 )
-def test_unknown_layers_and_heads(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_unknown_layers_and_heads(arguments, place):
+    with raises(InputError, place):
         ATTENTION.to_frame(**arguments)

@@ -16,6 +16,7 @@ from bert_cli.outputs.answers.answer_text import final_span, join_pieces
 from bert_cli.outputs.answers.squad import Decoder, check_search
 from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "the", "cat", "##s", "sat", "on", "mat", "."]
 TOKENIZER = FullTokenizer({token: index for index, token in enumerate(TOKENS)})
@@ -157,7 +158,7 @@ def test_context_without_tokens(version_2):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_damaged_logits_are_refused(bad):
-    with pytest.raises(InputError, match="the model gives logits that are not numbers"):
+    with raises(InputError):
         decode(SEARCH, logits(p3=bad), logits())
 
 

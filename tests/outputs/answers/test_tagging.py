@@ -20,6 +20,7 @@ from bert_cli.outputs.answers.tagging import (
     word_log_probabilities,
 )
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 TOKENIZER = FullTokenizer({"[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 4, "##b": 5})
 LABELS = ("O", "B-x", "I-x", "B-y", "I-y")
@@ -122,9 +123,9 @@ def test_missing_and_repeated_windows_are_refused():
 
 def test_nan_and_unknown_decoding_are_refused():
     features = features_of("a")
-    with pytest.raises(InputError, match="the model gives NaN instead of probabilities"):
+    with raises(InputError):
         predict_tags(features, [(0, np.full((3, 5), np.nan, np.float32))], LABELS)
-    with pytest.raises(InputError, match="--decoding: 'best' is not a decoding; choose one of argmax, viterbi"):
+    with raises(InputError, "--decoding: "):
         predict_tags(features, [], LABELS, "best")
 
 

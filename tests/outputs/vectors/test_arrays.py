@@ -12,6 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
+from tests.snapshots import raises
 
 
 def rows(first_line, counts, width=3, layers=1, **fields):
@@ -88,6 +89,6 @@ def test_a_full_disk_while_an_npz_file_is_written(tmp_path):
             writer.write(rows(0, [400_000]))
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(InputError, match=r"v\.npz: cannot be written: No space .*: more than 4\.80 MB are needed"):
+    with raises(InputError, "v.npz: "):
         write()
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,6 @@
 """Attention in a single text: strongest links, and attention between words with several pieces."""
 
 import numpy as np
-import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.extraction import WordSpan
@@ -13,6 +12,7 @@ from bert_cli.outputs.vectors.attention import (
     units_of,
     word_table,
 )
+from tests.snapshots import raises
 
 TOKENS = ["[CLS]", "em", "##bed", "it", "[SEP]"]
 WORDS = [WordSpan("embed", 0, 5, 1, 3), WordSpan("It", 6, 8, 3, 4)]
@@ -53,7 +53,7 @@ def test_a_word_with_the_same_case_is_preferred():
     assert find_word("It", units) == [1]
     assert find_word("it", units) == [0, 2]
     assert find_word("IT", units) == [0, 1, 2]
-    with pytest.raises(InputError, match=r"--attention_of=bank: is not a word of the text; its words are 'it', 'It'$"):
+    with raises(InputError, "--attention_of=bank: "):
         find_word("bank", units)
 
 

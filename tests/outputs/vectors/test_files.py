@@ -4,13 +4,13 @@ import contextlib
 import json
 
 import numpy as np
-import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.vectors.files import check_format, finished_lines, is_whole, lines_to_skip, open_writer
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
+from tests.snapshots import raises
 
 FORM = VectorFormat("line", (-1,), combined=True, width=2)
 FACTS = {"layers": "-1"}
@@ -51,7 +51,7 @@ def test_a_stopped_run_is_continued(tmp_path):
 def test_other_flags_do_not_continue_it(tmp_path):
     path = str(tmp_path / "out.jsonl")
     stop_after_one_line(path)
-    with pytest.raises(InputError, match=r"out\.jsonl\.partial: was begun with --layers=-1.*leave --resume out"):
+    with raises(InputError, "out.jsonl.partial: "):
         lines_to_skip(path, {"layers": "-2"})
 
 

@@ -20,6 +20,7 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.settings.training import read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
+from tests.snapshots import check_message, raises
 
 
 def make_best(folder, values, patience=0, first_step=0, metric="accuracy"):
@@ -58,9 +59,7 @@ def test_an_extended_run_starts_its_patience_again(tmp_path):
 
 def test_the_metric_decides_the_direction(tmp_path):
     assert make_best(tmp_path, [0.3, 0.5, 0.4], metric="loss").find().step == 4
-    with pytest.raises(
-        InputError, match="--metric_for_best=eval_f1: is not defined on the data that is evaluated, which"
-    ):
+    with raises(InputError, "--metric_for_best=eval_f1: "):
         make_best(tmp_path, [0.5], metric="f1").find()
 
 
@@ -96,9 +95,9 @@ def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_
     assert not keeper.has_best
     assert keeper.load() is None
     assert not (tmp_path / "best").exists()
-    assert "eval_pearson is undefined: all predictions are equal" in caplog.messages[0]
+    check_message(caplog.messages[0])
     assert "the best so far" not in caplog.text
-    assert "no evaluation defines eval_pearson" in caplog.messages[-1]
+    check_message(caplog.messages[-1])
 
 
 def write_checkpoint(folder, step):
@@ -152,7 +151,7 @@ def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
 def test_settling_keeps_only_the_best_checkpoint(tmp_path):
     """A killed run may have left a later checkpoint, which is removed."""
     values = [0.5, 0.7, 0.6]
-    with pytest.raises(InputError, match=r"best: lacks model\.ckpt-4, the best checkpoint of this run; restore it"):
+    with raises(InputError, "best: "):
         settle(tmp_path, values)
     for step in (2, 4, 8):
         write_checkpoint(tmp_path / "best", step)
@@ -185,9 +184,7 @@ def test_a_best_json_with_a_path_outside_is_ignored(tmp_path, text):
 
 def test_a_missing_best_directory_is_an_error(tmp_path):
     (tmp_path / "best.json").write_text('{"folder": "run-3"}')
-    with pytest.raises(
-        InputError, match=r"best\.json: names run-3, which is not there; restore it, or remove best\.json"
-    ):
+    with raises(InputError, "best.json: "):
         model_folder(str(tmp_path))
     (tmp_path / "run-3" / "best").mkdir(parents=True)
     (tmp_path / "run-3" / "best.json").write_text('{"folder": "best"}')
@@ -197,10 +194,10 @@ def test_a_missing_best_directory_is_an_error(tmp_path):
 def test_intervals():
     assert evaluation_interval("epoch", 25, 4) == Fraction(25, 4)
     assert evaluation_interval("7", 0, 4) == 7
-    with pytest.raises(InputError, match="--eval_every=epoch: this training has no epochs; give a number of steps"):
+    with raises(InputError, "--eval_every=epoch: "):
         evaluation_interval("epoch", 0, 4)
     for text in ("0", "-1", "2.5", "epochs", "1e3"):
-        with pytest.raises(InputError, match=f"--eval_every={text}: epoch is needed, or a number of steps"):
+        with raises(InputError, f"--eval_every={text}: "):
             read_eval_every(text)
 
 

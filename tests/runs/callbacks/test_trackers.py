@@ -20,6 +20,7 @@ from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
 from bert_cli.runs.callbacks.trackers import check_trackers
 from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.training import Saving, read_trackers
+from tests.snapshots import check_message, raises
 
 FLAGS = {"learning_rate": "0.0001", "train_batch_size": "8"}
 METRICS = {"eval_accuracy": 0.875, "eval_loss": 0.25, "loss": 0.26}
@@ -275,7 +276,7 @@ def test_later_runs_of_a_sweep_go_on_without_the_server(server, tmp_path, caplog
     track("mlflow", tmp_path / "run-1", sweep)
     server.stop()
     track("mlflow", tmp_path / "run-2", sweep)
-    assert "steps 1 to 4 were not sent" in caplog.text
+    check_message(caplog)
     server.start()
     sweep.end(REPORT)
     assert server.received[-1] == ["finish", "FINISHED"]
@@ -303,17 +304,14 @@ def test_names(text, names):
     assert read_trackers(text) == names
 
 
-@pytest.mark.parametrize(
-    ("text", "advice"),
-    [("tensorboard", "--tensorboard writes the history for TensorBoard"), ("comet", "mlflow, wandb")],
-)
-def test_other_names_are_refused(text, advice):
-    with pytest.raises(InputError, match=f"--report_to={text}: {text} is none of .*{advice}"):
+@pytest.mark.parametrize("text", ["tensorboard", "comet"])
+def test_other_names_are_refused(text):
+    with raises(InputError, f"--report_to={text}: "):
         read_trackers(text)
 
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(trackers.importlib.util, "find_spec", lambda name: None)
     check_trackers([])
-    with pytest.raises(InputError, match="--report_to=wandb: needs the package wandb; pip install"):
+    with raises(InputError, "--report_to=wandb: "):
         check_trackers(["wandb"])

@@ -10,6 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space
 from bert_cli.settings.training import Saving
+from tests.snapshots import check_message, raises
 
 MB = 1_000_000
 
@@ -50,21 +51,14 @@ def test_most_bytes_counts_all_checkpoints_during_a_save(plan, megabytes):
 def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, free):
     free(20_900_000)
     folder = tmp_path / "not" / "yet"
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{folder}: "):
         check_space(RunDirectory(str(folder)), make_plan(3))
-    assert str(caught.value) == (
-        f"{folder}: a checkpoint of this training needs 90.00 MB, 20.90 MB are free there; make space, or use another "
-        "--output_dir"
-    )
 
 
 def test_checkpoints_that_do_not_fit_together_are_a_warning(tmp_path, free, caplog):
     free(200 * MB)
     check_space(RunDirectory(str(tmp_path)), make_plan(100))
-    assert caplog.messages == [
-        f"warning: {tmp_path}: the checkpoints of this training need up to 300.00 MB, 200.00 MB are free there; make "
-        "space, or lower --keep_checkpoint_max (5)"
-    ]
+    check_message(caplog)
 
 
 @pytest.mark.parametrize(("megabytes", "plan"), [(300, make_plan(100)), (90, make_plan(1)), (0, make_plan(0))])

@@ -10,6 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.engine import shards
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import read_shard
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_processes_in_tf_config_share_the_shards(folder, monkeypatch):
     assert len(unfinished_sources(make_plan(folder, strategy="one_device"))) == 3
     assert Devices(distribution_strategy="one_device").without_workers().distribution_strategy == "one_device"
     set_task("evaluator", index=0)
-    with pytest.raises(InputError, match=r"TF_CONFIG\.task: evaluator 0 does not train"):
+    with raises(InputError, "TF_CONFIG.task: "):
         make_plan(folder)
 
 
@@ -84,15 +85,15 @@ def test_finished_shards_are_left_alone(folder, caplog):
     os.remove(folder / "out" / "y.tsv-00001-of-00003")
     caplog.clear()
     assert unfinished_sources(shard_plan) == ["part-1.txt", "part-2.txt"]
-    assert caplog.messages == ["1 of 3 shards are finished already, and left as they are"]
+    check_message(caplog)
     write_outputs(shard_plan)
     caplog.clear()
     assert unfinished_sources(shard_plan) == []
-    assert caplog.messages == ["3 of 3 shards are finished already, and left as they are: nothing is left to do"]
+    check_message(caplog)
     os.utime(folder / "part-2.txt")
     caplog.clear()
     assert unfinished_sources(shard_plan) == ["part-2.txt"]
-    assert caplog.messages[0].endswith("; 1 others are older than their input or the model, and computed again")
+    check_message(caplog.messages[0], "1 others")
     os.utime(folder / "model.ckpt.index")
     assert len(unfinished_sources(shard_plan)) == 3
 
@@ -105,7 +106,7 @@ def test_the_listing_refuses_outputs_of_another_plan(folder):
     assert listed["flags"] == {"layers": "-1", "words": "false"}
     assert [os.path.basename(path) for path in listed["inputs"]] == ["part-0.txt", "part-1.txt", "part-2.txt"]
     message = f"{first.listing}: the shards that are there were made with"
-    with pytest.raises(InputError, match=f"{message} --layers=-1, not -2; give the same, use another --output_file"):
+    with raises(InputError, "--layers=-1"):
         make_plan(folder, layers="-2")
     with pytest.raises(InputError, match=rf"{message} other input files \(3, now 2\)"):
         make_plan(folder, pattern="part-[01].txt")
@@ -114,12 +115,10 @@ def test_the_listing_refuses_outputs_of_another_plan(folder):
     with pytest.raises(InputError, match="--layers=-2, not -1"):  # the first process is still running, and stops
         write_outputs(first)
     pathlib.Path(first.listing).write_text('{"flags": {}}')
-    with pytest.raises(InputError, match=f'{first.listing}: has no "inputs"; remove it, and what was made with it'):
+    with raises(InputError):
         make_plan(folder)
     os.remove(first.listing)
-    with pytest.raises(
-        InputError, match=r"x\.jsonl-00000-of-00003: is there without x\.jsonl\.shards\.json, which says"
-    ):
+    with raises(InputError, "x.jsonl-00000-of-00003: "):
         make_plan(folder)
 
 
@@ -129,7 +128,7 @@ def test_wrong_input_and_output_files_are_refused(folder):
     ):
         make_plan(folder, pattern="none-*")
     (folder / "out" / "x.jsonl-00000-of-00001").write_text("")
-    with pytest.raises(InputError, match="would be written over, but it is read; check --output_file"):
+    with raises(InputError, "--output_file"):
         make_plan(folder, pattern="out/x*")
     with pytest.raises(InputError, match="no such folder"):
         make_plan(folder, names=("no/x.jsonl",))

@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs.preparation.instances import expand_outputs
+from tests.snapshots import raises
 
 
 def test_numbered_files():
@@ -12,12 +13,10 @@ def test_numbered_files():
 
 @pytest.mark.parametrize("value", ["a@0", "a,", "a@100000"])
 def test_wrong_numbers_are_refused(value):
-    with pytest.raises(
-        InputError, match=rf"^--output_file={value}: .* is not a name, or name@N with N from 1 to 99999$"
-    ):
+    with raises(InputError, f"--output_file={value}: "):
         expand_outputs(value)
 
 
 def test_repeated_names_are_refused():
-    with pytest.raises(InputError, match=r": a name comes twice; each file needs its own$"):
+    with raises(InputError):
         expand_outputs("a,b,a")

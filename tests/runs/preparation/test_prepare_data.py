@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.preparation.prepare_data import LISTING, Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import Columns, HeldOut
 from bert_cli.settings.preparation import RowSelection
+from tests.snapshots import raises
 
 LINES = ["text,label", *(f"text {number},{'good' if number % 3 else 'bad'}" for number in range(12)), ",good", "x,"]
 
@@ -28,7 +29,7 @@ def test_rows_per_label(source):
 
 def test_pairs_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text_a,text_b,label\na,b,c\n")
-    with pytest.raises(InputError, match=r"a\.csv: holds pairs of texts, and the four-column format has one"):
+    with raises(InputError, "a.csv: "):
         Source.open(str(tmp_path / "a.csv"), Columns(), "auto")
 
 
@@ -47,7 +48,7 @@ def test_plans_are_stratified(selection, expected):
 
 
 def test_something_must_be_left_to_train_on():
-    with pytest.raises(InputError, match=r"^--dev_split=12 --test_split=0\.0: 12 rows leave none to train on"):
+    with raises(InputError, "--dev_split=12 --test_split=0.0: "):
         plan({"bad": 4, "good": 8}, RowSelection(dev_split=HeldOut(count=12)))
 
 
@@ -72,8 +73,8 @@ def test_only_unchanged_files_are_replaced(source, tmp_path):
     write_splits(source, counts, plan(counts, RowSelection(dev_split=HeldOut(0.25))), str(folder), 1, set())
     assert check_folder(str(folder), source.path) == {"train.tsv", "dev.tsv"}
     (folder / "dev.tsv").write_text("mine")
-    with pytest.raises(InputError, match=r"dev\.tsv: is there, and is not as bert-prepare left it"):
+    with raises(InputError, "dev.tsv: "):
         check_folder(str(folder), source.path)
     (folder / LISTING).write_text(json.dumps([1]))
-    with pytest.raises(InputError, match=r"prepared\.json: was not written by bert-prepare"):
+    with raises(InputError, "prepared.json: "):
         check_folder(str(folder), source.path)

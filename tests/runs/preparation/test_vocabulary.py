@@ -1,7 +1,5 @@
 """Vocabularies from counted words."""
 
-import pytest
-
 from bert_cli.base.errors import InputError
 from bert_cli.runs.preparation.vocabulary import (
     build_word_vocabulary,
@@ -13,6 +11,7 @@ from bert_cli.runs.preparation.vocabulary import (
 from bert_cli.settings.preparation import VocabularySize
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, vocabulary_of
+from tests.snapshots import check_message, raises
 
 COUNTS = [("dog", 6), ("cat", 3), ("ox", 1)]
 
@@ -28,16 +27,14 @@ def test_words_are_counted_over_files(tmp_path):
 
 def test_texts_without_words_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("\n \n")
-    with pytest.raises(InputError, match=r"^nothing to learn from: the input has no word; check --input_file$"):
+    with raises(InputError, "--input_file"):
         count_words([str(tmp_path / "a.txt")], BasicTokenizer(), 1, "utf-8")
 
 
 def test_whole_words(caplog):
     with caplog.at_level("INFO", "bert_cli"):
         assert build_word_vocabulary(COUNTS, ["[PAD]"], 3, 2) == ["[PAD]", "dog", "cat"]
-    assert caplog.messages[0].startswith(
-        "2 of the 3 distinct words have a token (66.7%), 9 of the 10 running words (90.0%)"
-    )
+    check_message(caplog.messages[0], "3 distinct")
 
 
 def test_new_words_replace_unused_tokens():
@@ -48,10 +45,7 @@ def test_new_words_replace_unused_tokens():
 
 def test_new_words_need_a_place():
     vocabulary = vocabulary_of([*SPECIAL, "dog"], "vocab.txt")
-    with pytest.raises(
-        InputError,
-        match=r"^vocab\.txt: has no \[unusedN\] for 2 new words of the text \(cat ox\); give --vocab_size above its 6",
-    ):
+    with raises(InputError, "vocab.txt: "):
         extend_vocabulary(COUNTS, vocabulary, VocabularySize(min_count=1), "v.txt")
     assert extend_vocabulary(COUNTS, vocabulary, VocabularySize(vocab_size=7, min_count=1), "v.txt") == [
         *SPECIAL,
@@ -66,9 +60,7 @@ def test_missing_special_tokens_are_added(tmp_path):
     vocabulary = read_vocabulary_to_extend(VocabularySize(extend=str(path), add_special_tokens=True))
     assert vocabulary.tokens[:2] == ["dog", "[UNK]"]
     assert set(vocabulary.tokens[2:]) == set(SPECIAL) - {"[UNK]"}
-    with pytest.raises(
-        InputError, match=r"^--vocab_size=3 is below the 6 tokens of .* with the special tokens; none is ever removed"
-    ):
+    with raises(InputError, "--vocab_size=3"):
         read_vocabulary_to_extend(VocabularySize(extend=str(path), add_special_tokens=True, vocab_size=3))
 
 

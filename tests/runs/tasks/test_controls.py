@@ -32,6 +32,7 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.configs import small_config
+from tests.snapshots import raises
 from tests.train_rows import train_rows
 
 CONFIG = small_config(num_hidden_layers=2)
@@ -58,7 +59,7 @@ def test_flags_that_do_not_fit_the_model_or_the_batch_are_refused(flags, phrases
 def test_auto_batch_refuses_several_processes(monkeypatch):
     cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
-    with pytest.raises(InputError, match="--auto_batch works in one process"):
+    with raises(InputError, "--auto_batch"):
         controls.check(build(ClassifySettings, {"auto_batch": True}), CONFIG)
 
 
@@ -296,7 +297,7 @@ def test_micro_batches_make_the_same_update_as_the_whole_batch(features, tmp_pat
         return small_step
 
     monkeypatch.setattr(training_run, "make_train_step", make_small_step)
-    with pytest.raises(InputError, match="--gradient_accumulation_steps, or add --recompute=layers"):
+    with raises(InputError, "--gradient_accumulation_steps"):
         train_model(flags, features, tmp_path / "short")
     caplog.clear()
     automatic = train_model(flags | {"auto_batch": True}, features, tmp_path / "found")

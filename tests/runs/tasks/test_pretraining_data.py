@@ -9,6 +9,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.records.tfrecord import pack_records
 from bert_cli.runs.tasks.pretraining_data import find_files
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -34,22 +35,17 @@ def test_empty_files_fit_both_formats(folder, patterns, paths, are_records):
 
 
 @pytest.mark.parametrize(
-    ("patterns", "flag", "message"),
+    ("patterns", "flag", "place"),
     [
-        ("e1", "eval_file", "e1: is empty; check --eval_file"),
-        ("e*", "input_file", "e1: is empty (and 1 more); check --input_file"),
-        (
-            "e1,records,text",
-            "input_file",
-            "text: is not a TFRecord file, but records is; give one kind to --input_file",
-        ),
-        ("records,-", "eval_file", "-: is not a TFRecord file, but records is; give one kind to --eval_file"),
+        ("e1", "eval_file", "e1: "),
+        ("e*", "input_file", "e1: "),
+        ("e1,records,text", "input_file", "text: "),
+        ("records,-", "eval_file", ""),
     ],
 )
-def test_empty_and_mixed_files_are_refused(folder, patterns, flag, message):
-    with pytest.raises(InputError) as caught:
+def test_empty_and_mixed_files_are_refused(folder, patterns, flag, place):
+    with raises(InputError, place):
         find_files(patterns, flag)
-    assert str(caught.value) == message
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

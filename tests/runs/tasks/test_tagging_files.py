@@ -11,6 +11,7 @@ from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split, token_flags
 from bert_cli.settings.tagging import TagSettings
+from tests.snapshots import raises
 
 
 def test_files_in_a_directory(tmp_path):
@@ -19,15 +20,15 @@ def test_files_in_a_directory(tmp_path):
     (tmp_path / "dev.txt").touch()  # a usual suffix comes first
     assert find_file(None, str(tmp_path), "dev") == f"{tmp_path}/dev.txt"
     (tmp_path / "dev.jsonl").touch()
-    with pytest.raises(InputError, match=r": holds dev\.txt and dev\.jsonl; name one of them with --dev_file$"):
+    with raises(InputError, "--dev_file"):
         find_file(None, str(tmp_path), "dev")
     assert find_file(f"{tmp_path}/dev.jsonl", str(tmp_path), "dev") == f"{tmp_path}/dev.jsonl"
 
 
 def test_missing_files(tmp_path):
-    with pytest.raises(InputError, match=r"/train\.txt: no such file, nor train\.jsonl; .* or give --train_file$"):
+    with raises(InputError, "/train.txt: "):
         find_file(None, str(tmp_path), "train")
-    with pytest.raises(InputError, match=r"no such file; check --train_file"):
+    with raises(InputError, "--train_file"):
         find_file(f"{tmp_path}/a.txt", str(tmp_path), "train")
 
 
@@ -43,7 +44,7 @@ def test_spacys_binary_files_are_named(tmp_path):
     settings = build(TagSettings, {})
     path = tmp_path / "train.spacy"
     path.write_bytes(zlib.compress(b"\x83\xa7version\xa30.1"))
-    with pytest.raises(InputError, match=r"train\.spacy: is a DocBin of spaCy; write it as JSON lines, .*to_json"):
+    with raises(InputError, "train.spacy: "):
         read_split("train", str(path), settings, DETECTED, "prodigy")
     path.write_text("Ann B-PER\nleft O\n", encoding="utf-8")
     assert read_split("train", str(path), settings, DETECTED, "prodigy")[2]
@@ -55,12 +56,12 @@ def file_with(tag: str, **options) -> TaggingFile:
 
 def test_labels_of_the_model():
     check_split_labels(file_with("B-PER"), ("O", "B-PER", "I-PER"), "dev")
-    with pytest.raises(InputError, match=r"^a\.txt:1: .*B-LOC.*; --test_tags=no for a file without tags$"):
+    with raises(InputError, "a.txt:1: "):
         check_split_labels(file_with("B-LOC"), ("O", "B-PER", "I-PER"), "test")
 
 
 def test_brat_has_no_types_with_spaces():
     labels = ("O", "B-my type", "I-my type")
     check_split_labels(file_with("O"), labels, "test")
-    with pytest.raises(InputError, match=r"^a\.txt: brat has no type with white space .*, the model has my type$"):
+    with raises(InputError, "a.txt: "):
         check_split_labels(file_with("O", format=BRAT), labels, "test")

@@ -12,6 +12,7 @@ from bert_cli.records.tfrecord import masked_crc32c
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
+from tests.snapshots import raises
 
 MAGIC = 0xDB4775248B80FB57
 
@@ -125,10 +126,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_index_is_one_line(with_index, name):
     prefix = with_index(HOSTILE[name])
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{prefix}: "):
         Tf1Reader(prefix)
-    assert str(caught.value).startswith(f"{prefix}: this checkpoint is damaged or cut short (")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])
@@ -136,5 +135,5 @@ def test_a_pointer_of_git_lfs_is_named(tmp_path, ending):
     prefix = str(tmp_path / "bert_model.ckpt")
     write_tf1(prefix, {"bert/w": np.zeros(900, np.float32)})
     pathlib.Path(prefix + ending).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    with pytest.raises(InputError, match=rf"{ending}: is a pointer of Git LFS, .* `git lfs pull` in its folder$"):
+    with raises(InputError, f"{ending}: "):
         Tf1Reader(prefix)

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays, write_tf1
+from tests.snapshots import raises
 
 RNG = np.random.default_rng(0)
 CASES = {
@@ -74,5 +75,5 @@ def test_lazy_arrays_with_more_arrays():
 
 
 def test_a_type_that_no_checkpoint_has(tmp_path):
-    with pytest.raises(TypeError, match="cannot contain values of type object"):
+    with raises(TypeError):
         write_tf1(str(tmp_path / "model.ckpt-1"), {"a": np.array([None])})

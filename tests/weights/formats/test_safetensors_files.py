@@ -9,6 +9,7 @@ from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
+from tests.snapshots import raises
 
 A, B = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1.5, -0.0], np.float16)
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
@@ -58,9 +59,8 @@ def test_one_file_has_no_index(tmp_path):
 def test_a_missing_shard_is_named(index, tmp_path):
     path = index({"a": FIRST, "b": SECOND})
     (tmp_path / SECOND).unlink()
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{path}: "):
         SafetensorsFiles(path)
-    assert str(caught.value) == f"{path}: lists {SECOND}, which is not there; download it, too"
 
 
 @pytest.mark.parametrize(
@@ -68,39 +68,30 @@ def test_a_missing_shard_is_named(index, tmp_path):
     ["../model.safetensors", "/etc/model.safetensors", "sub/m.safetensors", "..\\m.safetensors", "..", "", "a.bin", 3, None],
 )  # fmt: skip
 def test_an_index_only_names_files_in_its_directory(index, shard):
-    with pytest.raises(InputError, match="which is not the name of a safetensors file in its directory"):
+    with raises(InputError):
         SafetensorsFiles(index({"a": FIRST, "b": shard}))
 
 
 def test_a_tensor_in_two_shards(index, tmp_path):
     save_file({"a": A, "b": B}, tmp_path / SECOND)
-    with pytest.raises(InputError, match=r"index\.json: two shards have the tensor a; download the model again$"):
+    with raises(InputError, "index.json: "):
         SafetensorsFiles(index({"a": FIRST, "b": SECOND}))
 
 
 def test_a_tensor_that_its_shard_lacks(index):
-    with pytest.raises(InputError, match=f"lists c in {SECOND}, which does not have it"):
+    with raises(InputError, SECOND):
         SafetensorsFiles(index({"a": FIRST, "b": SECOND, "c": SECOND}))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"weight_map": {}}', "lists no tensor"),
-        ("{}", 'has no "weight_map"'),
-        ('{"weight_map": ["a"]}', "is an array, an object is needed"),
-        ("[]", "holds no JSON object"),
-        ("{", "is not JSON"),
-    ],
-)
-def test_damaged_indexes(index, text, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("text", ['{"weight_map": {}}', "{}", '{"weight_map": ["a"]}', "[]", "{"])
+def test_damaged_indexes(index, text):
+    with raises(InputError):
         SafetensorsFiles(index(None, text))
 
 
 def test_a_cut_shard_is_named(index, tmp_path):
     (tmp_path / SECOND).write_bytes(b"\x00\x01")
-    with pytest.raises(InputError, match=rf"{SECOND}: is an incomplete or damaged safetensors file"):
+    with raises(InputError, f"{SECOND}: "):
         SafetensorsFiles(index({"a": FIRST, "b": SECOND}))
 
 
@@ -108,12 +99,11 @@ def test_a_cut_shard_is_named(index, tmp_path):
 def test_a_server_error_saved_as_a_file(tmp_path, text):
     path = tmp_path / "model.safetensors"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, text.strip()):
         SafetensorsFiles(str(path))
-    assert str(caught.value).endswith(f'; it holds the text "{text.strip()}": download the model again')
 
 
 def test_a_pointer_of_git_lfs_as_a_shard(index, tmp_path):
     (tmp_path / FIRST).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    with pytest.raises(InputError, match=rf"{FIRST}: is a pointer of Git LFS, .* `git lfs pull`"):
+    with raises(InputError, f"{FIRST}: "):
         SafetensorsFiles(index({"a": FIRST, "b": SECOND}))

@@ -9,6 +9,7 @@ from bert_cli.flags.parser import parse
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.tasks.classification.data import DataReader, problem_type_from_flags
 from bert_cli.settings.classification import ClassifySettings
+from tests.snapshots import check_message, raises
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ UNLABELED = make_csv("a,yes", "b,-", "c,no", "d,", "e,yes", "f,no")
 
 
 def test_unlabeled_rows_are_an_error_that_names_the_flag(read):
-    with pytest.raises(InputError, match=r"^t.csv:3: 1 row\(s\) have the label '-'.*; --skip_unlabeled leaves such"):
+    with raises(InputError, "t.csv:3: "):
         read({"t.csv": UNLABELED})
-    with pytest.raises(InputError, match=r"^t.csv:3: the label is empty; every row needs one; --skip_unlabeled leaves"):
+    with raises(InputError, "t.csv:3: "):
         read({"t.csv": make_csv("a,yes", "b,", "c,no", "d,yes", "e,no")})
 
 
@@ -66,8 +67,8 @@ def test_skip_unlabeled_omits_rows_of_training_and_dev_data(read, caplog):
     assert split_labels(data) == ["yes", "no", "yes", "no"]
     assert split_labels(data, "dev") == ["no"]
     assert [example.guid for example in data.splits["train"]] == ["train-0", "train-2", "train-4", "train-5"]
-    assert "t.csv: left out 2 row(s) without a label (1 '-', 1 empty); the first is line 3" in caplog.messages
-    assert "d.csv: left out 2 row(s) without a label (1 'nan', 1 'null'); the first is line 2" in caplog.messages
+    check_message(caplog, "t.csv: ")
+    check_message(caplog, "d.csv: ")
 
 
 def test_a_file_to_predict_keeps_its_unlabeled_rows(read):
@@ -80,9 +81,7 @@ def test_a_dev_file_is_read_with_the_model_labels(read):
     dev = {"d.csv": make_csv("a,none", "b,-", "c,yes")}
     flags = ("--dev_file=d.csv", "--do_eval")
     options = {"labels": ("none", "yes"), "problem_type": "single_label", "trains": False}
-    with pytest.raises(
-        InputError, match=r"^d.csv:3: label '-' is not among .*; --skip_unlabeled leaves such rows out$"
-    ):
+    with raises(InputError, "d.csv:3: "):
         read(dev, *flags, **options)
     assert split_labels(read(dev, *flags, "--skip_unlabeled", **options), "dev") == ["none", "yes"]
 
@@ -94,14 +93,14 @@ def test_a_hyphen_is_a_label_if_the_flag_names_it(read):
 
 def test_unlabeled_rows_of_a_regression(read):
     rows = {"t.csv": make_csv("a,1.5", "b,NA", "c,-1", "d,")}
-    with pytest.raises(InputError, match=r"^t.csv:3: the label is 'NA', a number is needed; --skip_unlabeled"):
+    with raises(InputError, "t.csv:3: "):
         read(rows, "--problem_type=regression")
     assert split_labels(read(rows, "--problem_type=regression", "--skip_unlabeled")) == ["1.5", "-1"]
 
 
 def test_unlabeled_rows_of_several_columns(read):
     rows = {"t.csv": make_csv("a,1,0", "b,-1,-1", "c,0,1", header="text,rude,loud")}
-    with pytest.raises(InputError, match=r"^t.csv:3: column rude is '-1', 0 or 1 is needed; --skip_unlabeled"):
+    with raises(InputError, "t.csv:3: "):
         read(rows, "--label_column=rude,loud")
     assert split_labels(read(rows, "--label_column=rude,loud", "--skip_unlabeled")) == [(1, 0), (0, 1)]
 
@@ -118,7 +117,7 @@ def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
     table = "".join(f"{guid}\t{label}\t\tthe text of {guid} .\n" for guid, label in rows)
     (tmp_path / "data/train.tsv").write_text(table, encoding="utf-8", newline="\n")
     flags = ("--task_name=cola", "--data_dir=data", "--do_train")
-    with pytest.raises(InputError, match=r"train.tsv:4: the label in column 2 is empty; every row needs one; --skip_u"):
+    with raises(InputError, "train.tsv:4: "):
         read({"unused.csv": ""}, *flags, trains=False)
     data = read({"unused.csv": ""}, *flags, "--skip_unlabeled", trains=False)
     assert data.labels == ("no", "yes")
@@ -131,10 +130,7 @@ def test_lists_written_as_text_train_and_evaluate_in_the_same_way(read, caplog):
     data = read({"t.csv": table})
     assert (data.problem_type.name, data.labels) == ("multi_label", ("0", "1", "2"))
     assert split_labels(data) == [(0, 1, 0), (1, 0, 1), (0, 1, 0)]
-    assert caplog.messages[-1] == (
-        "t.csv: 3 labels, multi-label classification (lists of 3 numbers 0 and 1, named by their positions unless "
-        "--labels names them)"
-    )
+    check_message(caplog.messages[-1], "t.csv: ")
     options = {"labels": data.labels, "problem_type": "multi_label", "trains": False}
     later = read({"d.csv": table}, "--dev_file=d.csv", "--do_eval", **options)
     assert split_labels(later, "dev") == split_labels(data)
@@ -152,14 +148,9 @@ def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
     assert (data.problem_type.name, data.labels, data.resolved_flags["problem_type"]) == (
         "single_label", ("neg", "pos"), "single_label",
     )  # fmt: skip
-    assert caplog.messages[-1] == (
-        "t.jsonl: 2 labels, single-label classification (lists of one label each; --problem_type=multi_label if a text may "
-        "have none or several)"
-    )
+    check_message(caplog.messages[-1], "t.jsonl: ")
     dev = {"d.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": ["pos", "neg"]}\n'}
-    with pytest.raises(
-        InputError, match=r"^d.jsonl:2: the list has 2 labels, and --problem_type=single_label takes one"
-    ):
+    with raises(InputError, "d.jsonl:2: "):
         read(dev, "--dev_file=d.jsonl", "--do_eval", labels=("neg", "pos"), problem_type="single_label", trains=False)
     assert split_labels(read(rows, "--problem_type=multi_label")) == [(0, 1), (1, 0)] * 2
 
@@ -180,10 +171,10 @@ def test_the_labels_of_the_four_columns_of_a_task_are_checked(read, tmp_path, ca
         (tmp_path / "data/train.tsv").write_text(table, encoding="utf-8", newline="\n")
         return read({"unused.csv": ""}, *flags, trains=False)
 
-    with pytest.raises(InputError, match=r"train.tsv:3: 3 row\(s\) have the label '-', which means no label"):
+    with raises(InputError, "train.tsv:3: "):
         read_task("yes", "no", "-")
     assert read_task("Yes", "yes").labels == ("Yes", "yes")
-    assert "these labels look the same" in caplog.text
+    check_message(caplog)
 
 
 def test_decimal_commas_are_read_in_training_and_dev_files(read, caplog):
@@ -192,8 +183,8 @@ def test_decimal_commas_are_read_in_training_and_dev_files(read, caplog):
     data = read(files, "--problem_type=regression", "--dev_file=d.csv", "--do_eval")
     assert split_labels(data) == ["3.5", "4"]
     assert split_labels(data, "dev") == ["1.25"]
-    assert "t.csv:2: decimal commas in the labels: 3,5 is read as 3.5" in caplog.messages
-    with pytest.raises(InputError, match=r"^t.csv:2: the label is '3,5': give --problem_type=regression"):
+    check_message(caplog, "t.csv:2: ")
+    with raises(InputError, "t.csv:2: "):
         read(files)
     assert read(files, "--problem_type=single_label").labels == ("4", "3,5")
 
@@ -202,7 +193,7 @@ def test_lists_in_memory_decide_the_problem_type(caplog):
     caplog.set_level("INFO")
     data = read_lists([["pos"], ["neg"], ["pos"]])
     assert (data.problem_type.name, split_labels(data)) == ("single_label", ["pos", "neg", "pos"])
-    assert "2 labels, single-label classification (lists of one label each; --problem_type=multi_label" in caplog.text
+    check_message(caplog, "--problem_type=multi_label")
     assert read_lists([["pos"], ["neg"], ["pos"]], "--problem_type=multi_label").problem_type.name == "multi_label"
     assert split_labels(read_lists([["pos"], [], ["neg"]])) == [(0, 1), (0, 0), (1, 0)]
     assert split_labels(read_lists([{"a", "b"}, {"b"}])) == [(1, 1), (0, 1)]
@@ -210,6 +201,6 @@ def test_lists_in_memory_decide_the_problem_type(caplog):
 
 
 def test_none_in_memory_is_a_missing_label():
-    with pytest.raises(InputError, match=r"^texts:1: the label is empty; .*--skip_unlabeled leaves such rows out"):
+    with raises(InputError, "texts:1: "):
         read_lists(["pos", None, "neg"])
     assert split_labels(read_lists(["pos", None, "neg"], "--skip_unlabeled")) == ["pos", "neg"]

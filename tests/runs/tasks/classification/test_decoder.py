@@ -11,6 +11,7 @@ from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRES
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import format_calibration, make_fitting_decoder
 from bert_cli.settings.groups import TUNED, Inference
+from tests.snapshots import check_message, raises
 
 LABELS = ("x", "y")
 PROBABILITIES = {"probabilities": np.array([[0.9, 0.2], [0.4, 0.1], [0.1, 0.6]], np.float32)}
@@ -25,7 +26,7 @@ def test_a_fixed_threshold_is_the_threshold_of_each_label():
 
 def test_other_problem_types_have_no_threshold():
     assert make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
-    with pytest.raises(InputError, match=r"--threshold=0\.3: applies to multi-label classification"):
+    with raises(InputError, "--threshold=0.3: "):
         make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
 
 
@@ -33,7 +34,7 @@ def test_the_positive_label_is_the_last_of_two():
     decoder = make_fitting_decoder(SINGLE_LABEL, ("real", "fake"), Inference(), False, [])
     names = [decoder.with_positive_label(name) for name in (None, "real", "fake")]
     assert [SINGLE_LABEL.metrics.positive_label(named.labels) for named in names] == ["fake", "real", "fake"]
-    with pytest.raises(InputError, match=r"--positive_label=Fake: is not among the labels real, fake$"):
+    with raises(InputError, "--positive_label=Fake: "):
         decoder.with_positive_label("Fake")
 
 
@@ -49,15 +50,13 @@ def test_the_positive_label_is_the_last_of_two():
 def test_other_outputs_have_no_positive_label(problem_type, labels):
     decoder = make_fitting_decoder(problem_type, labels, Inference(), False, [])
     assert problem_type.metrics.positive_label(decoder.labels) == ""
-    with pytest.raises(
-        InputError, match=f"--positive_label=a: is for single_label with two labels.*{problem_type.name}"
-    ):
+    with raises(InputError, "--positive_label=a: "):
         decoder.with_positive_label("a")
 
 
 def test_tuned_thresholds_are_written_and_read(tmp_path):
     flags = Inference(threshold=TUNED)
-    with pytest.raises(InputError, match=r"--threshold=tuned: there is no thresholds\.json"):
+    with raises(InputError, "--threshold=tuned: "):
         make_fitting_decoder(MULTI_LABEL, LABELS, flags, False, [str(tmp_path)])
     decoder = make_fitting_decoder(MULTI_LABEL, LABELS, flags, True, []).with_tuned_thresholds(LABEL_IDS, PROBABILITIES)
     decisions = MULTI_LABEL.decoder.decisions(PROBABILITIES, decoder.labels)
@@ -90,4 +89,4 @@ def test_lines_about_a_calibration():
         "expected calibration error 0.1000 before the calibration, 0.0500 after it",
     ]
     [*_, line] = format_calibration(Calibration((1.5,), 1000, 0.02, Abstention(0.25, 0.8)), (), 0.1, 0.05)
-    assert line.endswith("80.0% of the rows are answered, the others left for people (uncertainty from 0.25 on)")
+    check_message(line)

@@ -10,6 +10,7 @@ from bert_cli.problem_types.registry import SINGLE_LABEL
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.distillation import Teacher, read_logits
 from bert_cli.text.tokenization import FullTokenizer
+from tests.snapshots import raises
 
 IDS = {word: index for index, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog"))}
 EXAMPLES = [ClassificationExample("0", "dog", None, "no"), ClassificationExample("1", "dog", None, None)]
@@ -50,8 +51,8 @@ def test_logits_of_other_rows_are_refused(tmp_path):
     path = tmp_path / "teacher.npy"
     np.save(path, np.zeros((2, 2), np.float32))
     assert read_logits(str(path), (2, 2)).shape == (2, 2)
-    with pytest.raises(InputError, match=r"teacher\.npy: is not what this run has kept of its teacher"):
+    with raises(InputError, "teacher.npy: "):
         read_logits(str(path), (3, 2))
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(InputError, match="is not what this run"):
+    with raises(InputError):
         read_logits(str(path), (2, 2))

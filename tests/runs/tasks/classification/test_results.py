@@ -14,6 +14,7 @@ from bert_cli.problem_types.registry import SINGLE_LABEL
 from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
 from bert_cli.runs.tasks.classification.results import PredictionTables, name_scores, score_baselines
 from bert_cli.settings.groups import Inference
+from tests.snapshots import check_message
 
 DECODER = make_fitting_decoder(SINGLE_LABEL, ("0", "1"), Inference(), False, [])
 PREDICTIONS = {"probabilities": np.array([[0.75, 0.25], [0.375, 0.625]], np.float32)}
@@ -48,7 +49,7 @@ def test_a_second_split_has_a_suffix():
     scores = name_scores(Scores({"eval_accuracy": 0.5}, {"n": 2}, ["line"]), "_mismatched", "mnli", find_task("mnli"))
     assert scores.metrics == {"eval_accuracy_mismatched": 0.5}
     assert scores.details == {"n_mismatched": 2}
-    assert scores.lines == ["  mismatched", "  line", "  mnli is measured by eval_accuracy_mismatched = 0.5"]
+    check_message(scores.lines)
     assert name_scores(Scores({}, {}, ["line"]), "", "", None).lines == ["  line"]
 
 
