@@ -5,10 +5,10 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 
-INTERVAL_SECONDS = 0.002  # tests that kill a process while it writes a file must notice the file
+INTERVAL_SECONDS = 0.001  # tests that kill a process while it writes a file must notice the file
 
 
-def wait_until(is_reached: Callable[[], object], describe: Callable[[], object] = str, seconds: float = 60) -> None:
+def wait_until(is_reached: Callable[[], object], describe: Callable[[], object] = str, seconds: float = 200) -> None:
     """Return when `is_reached` returns a true value.
 
     Args:

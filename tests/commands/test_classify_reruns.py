@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 import tensorflow as tf
 
 from bert_cli.run_directory.directory import RunDirectory
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.waiting import wait_until
 
 
 def test_same_run_again_is_already_finished(trained, trained_flags, classify, snapshot):
@@ -183,9 +183,8 @@ def test_killed_run_ends_with_the_same_weights(trained_flags, tmp_path, run_fold
     command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*command, f"--output_dir={killed}"], stderr=subprocess.DEVNULL)
-    while not (killed / "model.ckpt-20.index").exists() or not list(killed.glob(".writing-*")):
-        assert process.poll() is None
-        time.sleep(0.001)
+    wait_until((killed / "model.ckpt-20.index").exists)
+    wait_until(lambda: process.poll() is not None or list(killed.glob(".writing-*")))
     process.kill()
     process.wait()
     assert 20 <= max(run_folder(killed).checkpoints()) < 150

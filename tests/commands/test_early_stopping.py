@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ from bert_cli import Classifier
 from bert_cli.run_classifier import main
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.waiting import wait_until
 
 WATCHING = [
     "--eval_every=4",
@@ -228,9 +228,8 @@ def test_killed_run_ends_with_the_same_best_checkpoint(flags, tmp_path, run_fold
     command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*command, f"--output_dir={killed}"], stderr=subprocess.DEVNULL)
-    while not (killed / "model.ckpt-10.index").exists() or not list(killed.glob("best/.writing-*")):
-        assert process.poll() is None
-        time.sleep(0.0005)
+    wait_until((killed / "model.ckpt-10.index").exists)
+    wait_until(lambda: process.poll() is not None or list(killed.glob("best/.writing-*")))
     process.send_signal(signal.SIGKILL)
     process.wait()
     done = subprocess.run([*command, f"--output_dir={killed}"], capture_output=True, text=True, check=True)

@@ -6,9 +6,10 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from tests.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Examples and levels do not depend on the engine, and this one traces no graph.
@@ -85,16 +86,19 @@ def test_a_training_is_saved_when_its_terminal_is_closed(training, tmp_path, sig
     reset = (
         f"import os, signal, sys; signal.signal({signal_number:d}, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     )
-    command = [sys.executable, "-c", reset, *training(epochs=100_000)]
+    command = [sys.executable, "-c", reset, *training(epochs=100_000), "--save_checkpoints_steps=1000000"]
+    history = tmp_path / "out" / "history.jsonl"
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT) as process:
         os.close(theirs)
         shown = b""
         while b"training" not in shown:
             shown += os.read(ours, 65536)
         os.close(ours)
-        time.sleep(0.5)
-        process.send_signal(signal_number)
         try:
+            wait_until(history.exists)
+            size_bytes = history.stat().st_size
+            wait_until(lambda: history.stat().st_size > size_bytes)  # the training continues without its terminal
+            process.send_signal(signal_number)
             assert process.wait(60) == exit_code
         finally:
             process.kill()

@@ -3,14 +3,14 @@
 import json
 import shutil
 import signal
-import socket
-import time
 
 import numpy as np
 import pytest
 
+from tests.commands import stopping
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
+from tests.waiting import reserved_addresses, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +22,25 @@ def flags(tmp_path_factory, two_layer_flags):
     write_cola(folder)
     return [*two_layer_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
             "--save_checkpoints_steps=5", "--keep_moments=all",]  # fmt: skip
+
+
+@pytest.fixture
+def together(starter):
+    """Start a chief and a worker that train together, each in its directory."""
+    with reserved_addresses(2) as (chief, worker):
+
+        def start(flags, *folders) -> list[stopping.Running]:
+            config = {"cluster": {"chief": [chief], "worker": [worker]}}
+            return [
+                starter.start(
+                    "run_classifier",
+                    [*flags, f"--output_dir={folder}"],
+                    TF_CONFIG=json.dumps(config | {"task": {"type": task_type, "index": 0}}),
+                )
+                for task_type, folder in zip(("chief", "worker"), folders, strict=False)
+            ]
+
+        yield start
 
 
 def test_one_two_and_four_replicas(starter, flags, tmp_path):
@@ -41,10 +60,10 @@ def test_two_replicas_recompute_bit_for_bit(starter, flags, tmp_path):
     assert_same_tensors(RunFolder(tmp_path / "layers").tensors(12), RunFolder(tmp_path / "none").tensors(12))
 
 
-def test_a_chief_and_a_worker(starter, flags, tmp_path):
+def test_a_chief_and_a_worker(together, flags, tmp_path):
     """They share output_dir, which only the chief writes; then the worker has an older directory."""
     shared, worker_folder = tmp_path / "shared", tmp_path / "own"
-    finish(*together(starter, flags, shared, shared))
+    finish(*together(flags, shared, shared))
     assert RunFolder(shared).checkpoints() == [5, 10, 12]
     before = RunFolder(shared).tensors(12)
     for path in shared.glob("model.ckpt-12.*"):
@@ -52,24 +71,21 @@ def test_a_chief_and_a_worker(starter, flags, tmp_path):
     shutil.copytree(shared, worker_folder)
     for path in worker_folder.glob("model.ckpt-10.*"):
         path.unlink()
-    for running in together(starter, flags, shared, worker_folder):
+    for running in together(flags, shared, worker_folder):
         assert running.wait() == 1, running.err
         assert "error: the processes that train together do not agree on the first step, which is " in running.err
-    finish(*together(starter, flags, shared, shared))
+    finish(*together(flags, shared, shared))
     assert_same_tensors(RunFolder(shared).tensors(12), before)
 
 
-def test_signal_to_one_process_ends_all_after_the_same_step(starter, flags, tmp_path):
+def test_signal_to_one_process_ends_all_after_the_same_step(together, flags, tmp_path):
     """The worker gets the signal and the chief saves; the resumed run ends like an undisturbed one."""
     many = [*flags, "--num_train_epochs=40", "--save_checkpoints_steps=1000", "--log_steps=20"]
     whole, folder = tmp_path / "whole", tmp_path / "stopped"
-    finish(*together(starter, many, whole, whole))
+    finish(*together(many, whole, whole))
     last = RunFolder(whole).checkpoints()[-1]
-    chief, worker = together(starter, many, folder, folder)
-    until = time.monotonic() + 120
-    while "training 20/" not in worker.err:
-        assert time.monotonic() < until, worker.err
-        time.sleep(0.01)
+    chief, worker = together(many, folder, folder)
+    wait_until(lambda: "training 20/" in worker.err, lambda: worker.err)
     worker.send(signal.SIGTERM)
     assert worker.wait() == 143, worker.err
     assert chief.wait() == 75, chief.err
@@ -83,18 +99,15 @@ def test_signal_to_one_process_ends_all_after_the_same_step(starter, flags, tmp_
         f"bert-classify: error: a process that trains together with this one was asked to end: stopped {message}start all of "
         "them again, with the same commands"
     )
-    finish(*together(starter, many, folder, folder))
+    finish(*together(many, folder, folder))
     assert_same_tensors(RunFolder(folder).tensors(last), RunFolder(whole).tensors(last))
 
 
-def test_lost_and_missing_workers(starter, flags, tmp_path):
+def test_lost_and_missing_workers(together, flags, tmp_path):
     """Both cause a message and exit code 75; then the same commands resume."""
     many = [*flags, "--num_train_epochs=200", "--worker_timeout=60"]
-    chief, worker = together(starter, many, tmp_path, tmp_path)
-    until = time.monotonic() + 120
-    while not (tmp_path / "model.ckpt-5.index").exists():
-        assert time.monotonic() < until, chief.err
-        time.sleep(0.1)
+    chief, worker = together(many, tmp_path, tmp_path)
+    wait_until((tmp_path / "model.ckpt-5.index").exists, lambda: chief.err)
     worker.send(signal.SIGKILL)
     assert chief.wait() == 75, chief.err
     assert worker.wait() == -signal.SIGKILL
@@ -103,28 +116,10 @@ def test_lost_and_missing_workers(starter, flags, tmp_path):
     assert last.startswith("bert-classify: error: worker 0 (127.0.0.1:")
     assert last.endswith("start all processes again, with the same commands: they go on from the last checkpoint")
 
-    alone, *_ = together(starter, [*many, "--worker_timeout=2"], tmp_path, tmp_path, starts=1)
+    (alone,) = together([*many, "--worker_timeout=2"], tmp_path)
     assert alone.wait() == 75, alone.err
     assert "bert-classify: error: worker 0 (127.0.0.1:" in alone.err.splitlines()[-1]
     assert "did not connect within 2 seconds" in alone.err.splitlines()[-1]
-
-
-def together(starter, flags, *folders, starts=None):
-    ports = []
-    for _ in folders:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(f"127.0.0.1:{free.getsockname()[1]}")
-    cluster = {"chief": ports[:1], "worker": ports[1:]}
-    tasks = [{"type": "chief", "index": 0}, {"type": "worker", "index": 0}]
-    return [
-        starter.start(
-            "run_classifier",
-            [*flags, f"--output_dir={folder}"],
-            TF_CONFIG=json.dumps({"cluster": cluster, "task": task}),
-        )
-        for folder, task in list(zip(folders, tasks, strict=True))[:starts]
-    ]
 
 
 def finish(*running) -> None:

@@ -25,6 +25,7 @@ import pytest
 from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger, serve
 from tests.browser import browse, needs_browser
 from tests.commands import helpers
+from tests.waiting import wait_until
 
 TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
 
@@ -66,6 +67,9 @@ class Served:
         status, answer, _ = self.ask("POST", path, body, **headers)
         return status, answer
 
+    def wait_until_unready(self) -> None:
+        wait_until(lambda: self.ask("GET", "/ready")[0] == 503)
+
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(30)
@@ -81,6 +85,11 @@ def serving(*flags: str, **environment: str):
         served.process.wait()
         served.reader.join()
         served.process.stderr.close()
+
+
+def metric(served: Served, name: str) -> str:
+    """Return the value of a metric, named with its labels."""
+    return re.search(rf"^{re.escape(name)} (\S+)$", served.ask("GET", "/metrics")[1], re.MULTILINE)[1]
 
 
 @pytest.fixture(scope="module")
@@ -392,14 +401,10 @@ def test_server_completes_running_requests_before_it_ends(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             running = [pool.submit(served.post, "/predict", {"texts": ["the dog " * 60] * 1000}) for _ in range(9)]
-            while (
-                float(re.search(r"^bert_waiting_texts (\S+)$", served.ask("GET", "/metrics")[1], re.MULTILINE)[1])
-                < 3000
-            ):
-                assert not all(request.done() for request in running)
+            wait_until(lambda: float(metric(served, "bert_waiting_texts")) >= 3000)
+            assert not all(request.done() for request in running)
             served.process.send_signal(signal.SIGTERM)
-            while served.ask("GET", "/ready")[0] == 200:
-                pass
+            served.wait_until_unready()
             assert served.post("/predict", {"text": "a dog"})[0] == 503
             answers = [request.result() for request in running]
         # A request after the signal is refused; accepted requests are completed.
@@ -430,8 +435,7 @@ def test_second_signal_ends_a_busy_server_immediately(trained_once):
                 stack.enter_context(connection).sendall(head + body)
             assert served.ask("GET", "/health")[0] == 200
             served.process.send_signal(signal.SIGTERM)
-            while served.ask("GET", "/ready")[0] == 200:
-                pass
+            served.wait_until_unready()
             began = time.monotonic()
             assert served.end() == 0
             assert time.monotonic() - began < 10
@@ -458,13 +462,11 @@ def test_two_processes_share_a_port(trained_once):
         for _ in range(10):
             records = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
             assert [record["label"] for record in records] == expected
-        pattern = r'bert_requests_total\{model="default",path="/predict",status="200"\} (\S+)'
+        name = 'bert_requests_total{model="default",path="/predict",status="200"}'
         # A request is counted right after its response.
-        while re.search(pattern, served.ask("GET", "/metrics")[1])[1] != "10.0":
-            time.sleep(0.01)
-        scrapes = [served.ask("GET", "/metrics")[1] for _ in range(8)]
-        assert {re.search(pattern, scrape)[1] for scrape in scrapes} == {"10.0"}
-        assert "bert_waiting_texts 0.0" in scrapes[-1]
+        wait_until(lambda: metric(served, name) == "10.0")
+        assert {metric(served, name) for _ in range(8)} == {"10.0"}
+        assert metric(served, "bert_waiting_texts") == "0.0"
         assert served.end() == 0
 
 

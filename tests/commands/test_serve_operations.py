@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -21,10 +20,13 @@ from tests.commands.test_serve import TEXTS, Served
 class JsonServed(Served):
     """A server process with a log of JSON lines."""
 
+    _has_ended = False
+
     def __init__(self, *flags: str):
         command = [sys.executable, "-m", "bert_cli.serve", "--port=0", "--log_format=json", *flags]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
         self.records: list[dict] = []
+        self._changed = threading.Condition()
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
         message = self.wait_for(lambda record: record["message"].startswith("serving http"))["message"]
@@ -32,18 +34,23 @@ class JsonServed(Served):
 
     def _read(self) -> None:
         for line in self.process.stderr:
-            self.records.append(json.loads(line))
+            with self._changed:
+                self.records.append(json.loads(line))
+                self._changed.notify()
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify()
 
     def wait_for(self, is_expected, count: int = 1) -> dict:
         """Return the record number `count` for which is_expected(record) is true."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            records = [record for record in self.records if is_expected(record)]
-            if len(records) >= count:
-                return records[count - 1]
-            assert self.process.poll() is None, self.records
-            time.sleep(0.01)
-        raise AssertionError(self.records)
+
+        def expected_records() -> list[dict]:
+            return [record for record in self.records if is_expected(record)]
+
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_ended or len(expected_records()) >= count, timeout=60)
+            assert len(expected_records()) >= count, self.records
+            return expected_records()[count - 1]
 
     def log_of(self, request_id: str) -> dict:
         """Return the access log's record of a request."""

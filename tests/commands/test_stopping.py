@@ -14,6 +14,7 @@ from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_early_stopping import evaluations
 from tests.commands.test_pretrain import write_text
+from tests.waiting import wait_until
 
 FEW, MANY = 1, 5  # kills per command
 STEPS = 150
@@ -92,10 +93,7 @@ def remove_the_end_of_a_run(folder: pathlib.Path, last: int) -> None:
 
 
 def wait_for_saves(running: stopping.Running, count: int) -> None:
-    until = time.monotonic() + 300
-    while running.err.count("saved ") < count:
-        assert time.monotonic() < until, running.err
-        time.sleep(0.001)
+    wait_until(lambda: running.err.count("saved ") >= count, lambda: running.err)
 
 
 @pytest.mark.slow  # in separate processes; test_classify_reruns stops one in this process

@@ -1,13 +1,14 @@
 """Signals that ask a process to end: exit codes, cleanup, repeated and ignored signals."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import termios
 import threading
-import time
 
 import pytest
 
@@ -18,6 +19,7 @@ from bert_cli.runtime.signals import (
     raising_on_signals,
     stop_exception,
 )
+from tests.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -141,6 +143,13 @@ WAYS_TO_STOP = {
 }
 
 
+def is_blocked_in_read(process: subprocess.Popen) -> bool:
+    """Return whether a process has read all of its pipe and sleeps."""
+    num_unread = int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+    state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return num_unread == 0 and state == "S"
+
+
 def test_signals_stop_a_command_that_waits_for_input(tmp_path):
     """One process per signal; they run in parallel because each needs a second to start."""
     command = [sys.executable, "-m", "bert_cli.build_vocab", "--input_file=-"]
@@ -155,7 +164,8 @@ def test_signals_stop_a_command_that_waits_for_input(tmp_path):
         for process in processes.values():
             process.stdin.write("some text\n" * 200_000)  # more than fits in a pipe, so that the command is reading
             process.stdin.flush()
-        time.sleep(0.5)  # Python misses a signal between two reads of a pipe until there is more to read
+        # Python misses a signal between two reads of a pipe until there is more to read.
+        wait_until(lambda: all(is_blocked_in_read(process) for process in processes.values()))
         for number, process in processes.items():
             process.send_signal(number)
         for number, (code, message) in WAYS_TO_STOP.items():
