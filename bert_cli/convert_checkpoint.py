@@ -23,6 +23,7 @@ from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.flags.command import Command
 from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.sentence.conversion import find_modules
 from bert_cli.settings.tools import ConvertSettings
 
 
@@ -44,12 +45,14 @@ def run(settings: ConvertSettings) -> dict:
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
+    modules = find_modules(checkpoint.folder, changes.head)
+
     setup_tensorflow()
     from bert_cli.exports.conversion_check import compare
     from bert_cli.exports.converted import convert
     from bert_cli.exports.converted_files import write
 
-    converted = convert(model, target, changes, random_seed)
+    converted = convert(model, target, changes, random_seed, modules)
     warn_of_google(model.config, target)
     with staging_folder(target.folder) as staging_path:
         names = write(staging_path, converted)

@@ -25,6 +25,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import parse_layers
 from bert_cli.base.log import LOG
+from bert_cli.base.pooling import NONE
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.inference.rows import start_loading
@@ -32,6 +33,7 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.opening.checkpoints import builtin_message, to_use
 from bert_cli.opening.loader import load_model
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
+from bert_cli.predicting.vector_recipe import choose_recipe
 from bert_cli.predicting.vectors import VectorChoice, open_vector_model
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.extraction.lines import plan, write_features
@@ -68,20 +70,22 @@ def run(settings: ExtractSettings) -> int:
     is_sharded = not shows_attention and files.is_pattern(input_file)
     if not (shows_attention or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
-    check_max_seq_length(max_seq_length, pairs=extraction.long_text)
+    if max_seq_length:
+        check_max_seq_length(max_seq_length, pairs=extraction.long_text)
     checkpoint = to_use(settings.model, settings.hub)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
-    layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
-    vector_format = plan.choose_format(extraction, layers, model.config.hidden_size)
+    recipe = choose_recipe(plan.vector_flags(settings), model.folder, model.config, default_pooling=NONE)
+    layers = parse_layers(recipe.layers, model.config.num_hidden_layers)
+    vector_format = plan.choose_format(extraction, recipe, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
     if not shows_attention and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
-    shards = plan.plan_shards(settings, model) if is_sharded else None
+    shards = plan.plan_shards(settings, model, recipe) if is_sharded else None
     shards_to_do = shards.find_unfinished() if shards else []
     if shards and not shards_to_do:
         return 0
@@ -90,7 +94,7 @@ def run(settings: ExtractSettings) -> int:
     layer_indices = [layer.place for layer in layers]
     batch_size = settings.devices.batch_size
     devices = settings.devices.without_workers() if shards else settings.devices
-    choice = VectorChoice(extraction.pooling, layer_indices, max_seq_length, batch_size, with_attention)
+    choice = VectorChoice(recipe.pooling, layer_indices, recipe.max_seq_length, batch_size, with_attention)
     vector_model = open_vector_model(model, devices, choice, settings.model.strict, many=not with_attention)
     if shows_attention:
         from bert_cli.runs.extraction.shown_attention import show_attention
@@ -98,11 +102,11 @@ def run(settings: ExtractSettings) -> int:
         vector_model.engine.load(model.required_checkpoint)
         show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0
-    write = functools.partial(write_features, vector_model, settings, model, vector_format)
+    write = functools.partial(write_features, vector_model, settings, model, recipe, vector_format)
     if shards:
         vector_model.engine.load(model.required_checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
-    facts = plan.resume_facts(settings, model, vector_model.engine.precision)
+    facts = plan.resume_facts(settings, model, recipe, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
     # Weights are read, and the network is compiled, while the first texts are tokenized.
     start_loading(vector_model.engine, model.required_checkpoint)

@@ -177,6 +177,10 @@ REFUSALS = {
         f"vector per line{ONE}",
         "--input_file=a --output_file=b --attentions=c --long_text": "--attentions and --long_text cannot be combined: "
         f"attention is of whole lines{ONE}",
+        "--input_file=a --output_file=b --words --prompt_name=c": "--prompt_name and --words cannot be combined: a prompt "
+        "is part of the text; leave one of them out",
+        "--show_attention=a --prompt_name=c": "--prompt_name and --show_attention cannot be combined: a prompt is part of "
+        "the text; leave one of them out",
         "--input_file=a --output_file=b --attention_of=c": "--attention_of needs --show_attention",
         "--input_file=a --output_file=b --attention_map=c": "--attention_map needs --show_attention",
         "--input_file=a --output_file=b --layer=1": "--layer needs --show_attention",

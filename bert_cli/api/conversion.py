@@ -5,17 +5,20 @@ from bert_cli.base.writing import staging_folder
 from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.sentence.conversion import find_modules
+from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import Changes
 from bert_cli.weights.path import CheckpointPath
 
 
-def write_hugging_face(checkpoint: CheckpointPath, folder: str) -> None:
+def write_hugging_face(checkpoint: CheckpointPath, folder: str, modules: SentenceModules | None = None) -> None:
     """Write a model to a directory in Hugging Face's format, as bert-convert does.
 
     Args:
         checkpoint: the model.
         folder: the directory, which is made if it is missing.
+        modules: modules of sentence-transformers to write; None for those in the model's directory.
 
     Raises:
         InputError: if Hugging Face's classes cannot compute the model, or the directory has one.
@@ -24,11 +27,12 @@ def write_hugging_face(checkpoint: CheckpointPath, folder: str) -> None:
     files.check_can_write(target.folder, "to")
     check_free(target, overwrite=False)
     model = load_model(ModelFiles(), checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    modules = modules or find_modules(checkpoint.folder, "auto")
     setup_tensorflow()
     from bert_cli.exports.converted import convert
     from bert_cli.exports.converted_files import write
 
-    converted = convert(model, target, Changes(), random_seed=0)
+    converted = convert(model, target, Changes(), random_seed=0, modules=modules)
     with staging_folder(target.folder) as staging_path:
         names = write(staging_path, converted)
         publish(staging_path, target, names, overwrite=False, is_source_folder=False)

@@ -18,6 +18,7 @@ from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
+from bert_cli.base.pooling import NONE, read_pooling
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
 from bert_cli.model.config import ModuleConfig
@@ -25,11 +26,13 @@ from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.trained import load_with_settings
 from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.predicting.opening import VectorSettings, select_groups
+from bert_cli.predicting.vector_recipe import VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
+from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
-from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
+from bert_cli.settings.texts import Extraction, ExtractSettings
 
 
 class FeatureExtractor(SavableModel, CuttingModel):
@@ -50,9 +53,9 @@ class FeatureExtractor(SavableModel, CuttingModel):
     def load(
         cls,
         path: str | None = None,
-        pooling: str = "mean",
-        layers: str | int | Sequence[int | str] = LAST_LAYER,
-        normalize: bool = Extraction.normalize,
+        pooling: str | None = Extraction.pooling,
+        layers: str | int | Sequence[int | str] | None = Extraction.layers,
+        normalize: bool | None = Extraction.normalize,
         max_seq_length: int | None = None,
         long_text: bool = Extraction.long_text,
         do_lower_case: bool | None = None,
@@ -60,16 +63,21 @@ class FeatureExtractor(SavableModel, CuttingModel):
         engine: str = ExtractSettings().devices.engine,
         hub_module: str | None = None,
         hub_preprocess: str | None = None,
+        prompt_name: str | None = Extraction.prompt_name,
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config next to it.
 
         Args:
             path: a checkpoint or an output_dir; None for the built-in model.
-            pooling: mean, cls, max or pooler for one vector per text; none for one per token.
-            layers: layers as in --layers, or a list of them. Their vectors are concatenated, so W
-                is the hidden size times the number of layers.
-            normalize: whether to divide each vector by its length.
-            max_seq_length: maximum length in tokens, 128 by default; longer texts are cut.
+            pooling: mean, cls, max, mean_sqrt_len, weighted_mean or last, several of them such as
+                "cls,mean", or pooler, for one vector per text; none for one per token. None to use
+                the modules in a directory of sentence-transformers, or the mean.
+            layers: layers as in --layers, or a list of them. Their vectors are concatenated. None
+                for the last layer.
+            normalize: whether to divide each vector by its length; None to use the model's modules,
+                or False.
+            max_seq_length: maximum length in tokens; longer texts are cut. None to use the length
+                in the files of sentence-transformers, or 128.
             long_text: whether to compute longer texts in windows that overlap by half, instead of
                 cutting them.
             do_lower_case: whether to lower-case texts and strip accents; None to use the model's
@@ -80,11 +88,14 @@ class FeatureExtractor(SavableModel, CuttingModel):
                 itself. Otherwise it is the encoder that the model was trained on, needed if it is
                 not a BERT and not in the model's directory.
             hub_preprocess: the module's preprocessor, for vocabulary and casing.
+            prompt_name: the prompt in the files of sentence-transformers to put before each text;
+                None for the model's default.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
+        if layers is not None:
+            layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         flags = {
             "pooling": pooling,
             "layers": layers,
@@ -96,9 +107,10 @@ class FeatureExtractor(SavableModel, CuttingModel):
             "engine": engine,
             "hub_module": hub_module,
             "hub_preprocess": hub_preprocess,
+            "prompt_name": prompt_name,
         }
-        if pooling not in POOLINGS:
-            raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
+        if pooling is not None:
+            pooling = flags["pooling"] = read_pooling(pooling)
         if path is None:
             checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module))
             flags["hub_module"] = None  # already used as the checkpoint
@@ -106,7 +118,11 @@ class FeatureExtractor(SavableModel, CuttingModel):
             checkpoint = find_model(path)
         # Do not use the training run's layers and lengths, which were chosen for another purpose.
         settings, model = load_with_settings(checkpoint, ExtractSettings, flags, remembers=False)
-        vectors = open_vectors(select_groups(VectorSettings, settings), model, layers, pooling, normalize, long_text)
+        # Vectors of tokens are the last layer's here, too.
+        layers = layers or (LAST_LAYER if pooling == NONE else None)
+        chosen = VectorFlags(pooling, layers, normalize, max_seq_length or 0, prompt_name, long_text)
+        recipe = choose_recipe(chosen, model.folder, model.config)
+        vectors = open_vectors(select_groups(VectorSettings, settings), model, recipe)
         return with_source(cls(vectors, settings.devices), checkpoint, flags)
 
     @name_arguments_in_errors()
@@ -126,7 +142,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         # Check all texts first, because an error after minutes of work would lose the results.
         read = read_texts(texts, columns=self._columns)
         pairs = read.pairs
-        if self._vectors.vector_model.choice.pooling == "none":
+        if self._vectors.vector_model.choice.pooling == NONE:
             return TokenVectors(read, self._tokens(pairs))
         vectors, cuts = self._vectors.extract(pairs)
         self._report(cuts)
@@ -172,6 +188,14 @@ class FeatureExtractor(SavableModel, CuttingModel):
         vector_model = open_vector_model(model, self._devices.for_answers(True), choice)
         vector_model.engine.load(model.required_checkpoint)
         return vector_model
+
+    def _chosen_modules(self) -> SentenceModules | None:
+        recipe = self._vectors.recipe
+        arguments = self.source.arguments
+        is_chosen = any(arguments.get(name) is not None for name in ("pooling", "normalize", "prompt_name"))
+        if not (is_chosen or recipe.is_followed):
+            return None
+        return recipe.to_modules(self._vectors.model.config.hidden_size)
 
     def _tokens(self, pairs: list[Pair]) -> list[TokenFeatures]:
         """Return the vectors of the texts' tokens, text by text."""

@@ -17,6 +17,8 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.flags.paths import path_text
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.paths import run_folders
+from bert_cli.sentence.modules import SentenceModules, module_paths
+from bert_cli.sentence.writing import module_files
 from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
@@ -79,7 +81,7 @@ class ModelSource:
             for name in files.list_directory(folder)
             if name.endswith(_DESCRIPTIONS) and name not in _OTHER_FILES
             if folder == checkpoint.folder or name in (THRESHOLDS, CALIBRATION)
-        }
+        } | module_paths(checkpoint.folder)
         for name in sorted(filter(self._is_weights, files.list_directory(checkpoint.folder)), reverse=True):
             paths[name] = os.path.join(checkpoint.folder, name)
         return paths
@@ -134,7 +136,8 @@ class SavableModel:
     def save(self, directory: str | os.PathLike) -> None:
         """Copy the model's files to a directory, from which `load` loads the same model.
 
-        The directory has no arguments of `load`: pass these to the next `load`, too.
+        The directory has no arguments of `load`: pass these to the next `load`, too. A
+        FeatureExtractor writes its pooling as modules of sentence-transformers.
 
         Args:
             directory: a new or an empty directory.
@@ -147,7 +150,16 @@ class SavableModel:
             raise InputError(f"{folder}: exists already and is not empty; give a new directory")
         paths = self.source.paths()
         files.check_can_write(folder, "directory")
-        _write_files(folder, {name: files.read_bytes(path) for name, path in paths.items()})
+        modules = self._chosen_modules()
+        if modules:
+            copied = module_paths(self.source.checkpoint.folder)
+            paths = {name: path for name, path in paths.items() if name not in copied}
+        contents = {name: files.read_bytes(path) for name, path in paths.items()}
+        _write_files(folder, contents | (module_files(modules) if modules else {}))
+
+    def _chosen_modules(self) -> SentenceModules | None:
+        """Return modules of sentence-transformers to write into a copy; None to copy the model's."""
+        return None
 
     @name_arguments_in_errors(to="directory")
     def to_hugging_face(self, directory: str | os.PathLike) -> None:
@@ -164,7 +176,7 @@ class SavableModel:
         from bert_cli.api.conversion import write_hugging_face
 
         self.source.paths()  # refuses files that have changed
-        write_hugging_face(self.source.checkpoint, path_text(directory, "directory"))
+        write_hugging_face(self.source.checkpoint, path_text(directory, "directory"), self._chosen_modules())
 
     def __reduce__(self) -> tuple:
         source = self.source

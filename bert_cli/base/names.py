@@ -107,6 +107,11 @@ ADDED_TOKENS = "added_tokens.json"
 SPECIAL_TOKENS = "special_tokens_map.json"
 TOKENIZER_FILES = (TOKENIZER, TOKENIZER_CONFIG, ADDED_TOKENS, SPECIAL_TOKENS, HUGGING_FACE_CONFIG)
 
+# Files of sentence-transformers.
+MODULES = "modules.json"
+SENTENCE_CONFIG = "config_sentence_transformers.json"
+SENTENCE_BERT = "sentence_bert_config.json"
+
 # Output files by task.
 TEACHER = "teacher.npy"
 TEST_RESULTS = "test_results.tsv"

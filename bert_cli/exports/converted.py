@@ -23,6 +23,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import generic_labels
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.opening.bundle import ModelBundle
+from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.tools import Changes
 
 
@@ -41,6 +42,7 @@ class Converted:
         tensors: converted float32 weights by Google's name.
         config: converted config.
         left_out: names of weights that the target does not have.
+        modules: modules of sentence-transformers, or None.
     """
 
     source: ModelBundle[BertConfig]
@@ -53,9 +55,16 @@ class Converted:
     tensors: dict[str, np.ndarray]
     config: BertConfig
     left_out: list[str]
+    modules: SentenceModules | None
 
 
-def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, random_seed: int) -> Converted:
+def convert(
+    model: ModelBundle[BertConfig],
+    target: Target,
+    changes: Changes,
+    random_seed: int,
+    modules: SentenceModules | None = None,
+) -> Converted:
     """Load and convert a checkpoint, and log which weights are dropped.
 
     Args:
@@ -63,6 +72,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
         target: format and path of the result.
         changes: flags for heads, sizes and dtype.
         random_seed: seed for new embedding rows.
+        modules: modules of sentence-transformers to keep, or None.
 
     Raises:
         InputError: if the checkpoint is incomplete, or the target cannot store the model.
@@ -108,11 +118,16 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
         LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", leftovers)
     if target.format == "hub" and checkpoint_heads:
         LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(checkpoint_heads))
+    if modules:
+        note = "dropped: modules" if target.format == "hub" else "modules of sentence-transformers"
+        LOG.info("%s: %s", note, modules.describe())
     if left_out:
         LOG.info("dropped: %s, which %s does not have", list_some(left_out), architecture)
     if loaded.report.unused:
         LOG.info("unused: %s", list_some(loaded.report.unused))
-    return Converted(model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out)
+    return Converted(
+        model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out, modules
+    )
 
 
 def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:

@@ -20,6 +20,7 @@ from bert_cli.model.networks import ELECTRA
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.sentence.conversion import write_modules
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.electra import google_name
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
@@ -40,6 +41,8 @@ def write(staged: str, converted: Converted) -> list[str]:
     """
     # List these before writing weights, because weights are published last.
     names = _write_sidecars(staged, converted)
+    if converted.target.format != "hub":
+        names += write_modules(staged, converted.modules, converted.config.max_position_embeddings)
     _write_weights(staged, converted)
     return names
 

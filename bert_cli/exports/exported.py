@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import re
 from collections.abc import Iterator
 
 from bert_cli.base import files
@@ -14,6 +15,9 @@ from bert_cli.base.names import (
     FLAGS,
     HUGGING_FACE_CONFIG,
     LABELS,
+    MODULES,
+    SENTENCE_BERT,
+    SENTENCE_CONFIG,
     SPECIAL_TOKENS,
     TOKENIZER,
     TOKENIZER_CONFIG,
@@ -52,8 +56,11 @@ _ONNX_FILES = {
     TOKENIZER,
     SPECIAL_TOKENS,
 }
-# Files that an export writes and may replace.
+# Files and directories that an export writes and may replace.
 _EXPORT_FILES = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
+_EXPORT_FILES |= {MODULES, SENTENCE_BERT, SENTENCE_CONFIG}
+# Directory of a module of sentence-transformers.
+_MODULE_FOLDER = re.compile(r"\d+_[A-Z][A-Za-z]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +202,7 @@ def check_target(folder: str, overwrite: bool) -> None:
     files.check_can_write(folder, "export_dir")
     # Include hidden files, so that a directory with .git is never replaced.
     names = files.list_directory(folder)
-    foreign = [name for name in names if name not in _EXPORT_FILES]
+    foreign = [name for name in names if name not in _EXPORT_FILES and not _MODULE_FOLDER.fullmatch(name)]
     if foreign:
         raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
     if names and not overwrite:

@@ -10,7 +10,7 @@ import onnx
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import CLASSIFIER, POOLER, TAGGER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
@@ -24,6 +24,7 @@ from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.runners import Runner, make_runner
+from bert_cli.sentence.conversion import find_modules, write_modules
 from bert_cli.weights.checkpoint import open_checkpoint
 
 # Tolerance for fused operators in onnxruntime, which sum in another order.
@@ -56,6 +57,8 @@ def write(
     if spec.is_text_classifier and exported.temperatures:
         spec = dataclasses.replace(spec, temperatures=exported.temperatures)
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
+    # Read them now, because a module that cannot be computed should be reported immediately.
+    modules = find_modules(source.folder, "auto") if spec.head_type == ENCODER else None
     # Require the pooler only for a text classifier: Hugging Face's other models do not have it.
     original = load_head_model(reader, config, spec, problem_type, () if spec.is_text_classifier else POOLER)
     labels = _check_labels(exported, spec, reader.description)
@@ -92,10 +95,28 @@ def write(
         if dev is not None and spec.is_text_classifier:
             before, after = (accuracy(model_path, dev) for model_path in (path, quantized_path))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
+    _write_companions(folder, exported, spec, labels, is_hugging_face)
+    write_modules(folder, modules, config.max_position_embeddings)
+    return files.list_directory(folder)
+
+
+def _write_companions(
+    folder: str, exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None, is_hugging_face: bool
+) -> None:
+    """Write config, vocabulary and label names.
+
+    Args:
+        folder: existing directory.
+        exported: the model.
+        spec: its head.
+        labels: label names, or None.
+        is_hugging_face: whether names and files are Hugging Face's.
+    """
+    source, config = exported.model, exported.model.config
     if is_hugging_face:
         # Always write label names, which transformers' pipelines expect.
         names = labels or (generic_labels(spec.num_outputs) if spec.head_type in (CLASSIFIER, TAGGER) else None)
-        write_model_config(folder, config, source, spec.head_type, names, problem_type)
+        write_model_config(folder, config, source, spec.head_type, names, exported.problem_type)
         # Write the maximum length, so that other programs cut texts to the same length.
         write_tokenizer_files(folder, source, config, exported.max_seq_length)
     else:
@@ -105,7 +126,6 @@ def write(
         write_json(os.path.join(folder, TOKENIZER_CONFIG), source.tokenizer_values)
         if labels:
             write_lines(os.path.join(folder, LABELS), labels)
-    return files.list_directory(folder)
 
 
 def _check_labels(exported: Exported, spec: HeadSpec, source: str) -> tuple[str, ...] | None:

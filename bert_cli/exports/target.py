@@ -12,6 +12,7 @@ from bert_cli.base.names import (
     FLAGS,
     HUGGING_FACE_CONFIG,
     LABELS,
+    MODULES,
     SAFETENSORS,
     TOKENIZER,
     TOKENIZER_CONFIG,
@@ -23,7 +24,7 @@ from bert_cli.model.config_files import read_config
 _KERAS_ENDING = ".weights.h5"
 # Files that describe a model. An old one in the target directory would seem to belong to the new
 # model if that does not have such a file.
-_MODEL_FILES = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS)
+_MODEL_FILES = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS, MODULES)
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bert_cli.base.pooling import LAST, MEAN_SQRT_LEN, WEIGHTED_MEAN
 from bert_cli.examples.text_lines import LineWord, TextLine, split_line_words
 from bert_cli.features.packing import Cuts, DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
@@ -44,6 +45,8 @@ class ExtractionFeatures:
         token_ids: int32 [T].
         words: WordSpan records per line, None if they were not requested.
         cuts: tokens that lines lost to the maximum length.
+        num_skipped: number of tokens at the start of each line, such as a prompt, that pooling leaves
+            out; int64 [n], or None to use all tokens.
     """
 
     first_line: int
@@ -54,13 +57,52 @@ class ExtractionFeatures:
     token_ids: np.ndarray
     words: list[list[WordSpan]] | None
     cuts: Cuts
+    num_skipped: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def pooling_mask(self, rows: np.ndarray, width: int) -> np.ndarray:
-        """Return 1 for tokens that pooling uses in these windows, int32 [len(rows), width]."""
-        return (padded_values(self.positions, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
+    def pooling_weights(self, mode: str, rows: np.ndarray, width: int) -> np.ndarray:
+        """Return the weights of tokens in these windows, float32 [len(rows), width].
+
+        A token that pooling does not use has the weight 0.
+
+        Args:
+            mode: one of base.pooling.MODES.
+            rows: window numbers.
+            width: tokens per window, with padding.
+        """
+        positions = padded_values(self.positions, self.sequences.offsets, rows, width, -1)
+        return self._weigh(mode, positions, self.window_lines[rows][:, np.newaxis])
+
+    def first_used(self, rows: np.ndarray) -> np.ndarray:
+        """Return the index of each window's first token that pooling uses, int64 [len(rows)]."""
+        if self.num_skipped is None:
+            return np.zeros(len(rows), np.int64)
+        starts, skipped = self.sequences.offsets[rows], self.num_skipped[self.window_lines[rows]]
+        # A later window of a long line begins with a [CLS] without a position in the line.
+        is_first_window = self.positions[starts] == 0
+        fits = skipped < self.sequences.lengths[rows]
+        return np.where(is_first_window & fits, skipped, 0)
+
+    def pooling_totals(self, mode: str) -> np.ndarray:
+        """Return what each line's weighted sum is divided by, float32 [n]."""
+        lines = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        positions = np.arange(len(self.token_ids)) - self.offsets[lines]
+        weights = self._weigh(mode, positions, lines)
+        totals = np.add.reduceat(weights, self.offsets[:-1])
+        # As in sentence-transformers: without tokens, the sum is 0, too.
+        totals = np.maximum(totals, np.float32(1e-9))
+        return np.sqrt(totals) if mode == MEAN_SQRT_LEN else totals
+
+    def _weigh(self, mode: str, positions: np.ndarray, lines: np.ndarray) -> np.ndarray:
+        """Return the weights of tokens by their positions in their lines."""
+        is_used = positions >= (0 if self.num_skipped is None else self.num_skipped[lines])
+        is_used &= positions >= 0
+        if mode == LAST:
+            is_used = positions == np.diff(self.offsets)[lines] - 1
+        weights = is_used.astype(np.float32)
+        return weights * (positions + 1).astype(np.float32) if mode == WEIGHTED_MEAN else weights
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:

@@ -20,6 +20,7 @@ from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles
 from bert_cli.settings.squad import WINDOW_LENGTH, AnswerSearch, Squad
 from bert_cli.settings.tagging import TaggerModel, Tagging
+from bert_cli.settings.texts import OWN_LENGTH
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -81,7 +82,7 @@ class MaskFillerSettings:
 class VectorSettings:
     """Flags for an encoder that gives vectors."""
 
-    encoding: Encoding = group(Encoding, only=("max_seq_length",))
+    encoding: Encoding = group(Encoding, {"max_seq_length": OWN_LENGTH}, only=("max_seq_length",), max_seq_length=0)
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub, without=("hub_trainable",))
     devices: Devices = group(Devices)

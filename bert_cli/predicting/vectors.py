@@ -8,14 +8,16 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parse_layers
+from bert_cli.base.pooling import NONE, POOLER
 from bert_cli.examples.text_lines import make_line
-from bert_cli.features.extraction import extraction_chunks
-from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length
+from bert_cli.features.packing import NOT_CUT, Cuts
 from bert_cli.inference.rows import open_engine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
+from bert_cli.predicting.pooling import pool, pooled_width
+from bert_cli.predicting.vector_recipe import VectorRecipe
 from bert_cli.settings.devices import INT8, Devices
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class VectorChoice:
     """Settings that determine the extracted vectors.
 
     Attributes:
-        pooling: one of settings.texts.POOLINGS.
+        pooling: value of --pooling.
         state_indices: 0 for the embedding, n for the n-th Transformer layer.
         max_seq_length: maximum number of tokens in a window.
         batch_size: number of windows per batch.
@@ -47,7 +49,7 @@ class VectorChoice:
     @property
     def network(self) -> Layers:
         """Return the part of the encoder that the vectors need."""
-        indices = () if self.pooling == "pooler" else tuple(self.state_indices)
+        indices = () if self.pooling == POOLER else tuple(self.state_indices)
         return Layers(indices, self.with_attention)
 
 
@@ -70,7 +72,7 @@ class VectorModel:
 
         Returns:
             vectors: float32 [T, L, H] for all tokens in order. With pooling, float32
-                [windows, L, H]; mean pooling returns sums here.
+                [windows, L, W]; weighted poolings return sums here.
             attention: float32 [layers, N, length, length] per window, or an empty list if
                 choice.with_attention is False.
         """
@@ -84,9 +86,9 @@ class VectorModel:
             values = self._pool(outputs, features, rows)
             # Allocate with the first batch, which has the number of layers and the width.
             if vectors is None:
-                count = len(features.token_ids) if choice.pooling == "none" else len(sequences)
+                count = len(features.token_ids) if choice.pooling == NONE else len(sequences)
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
-            if choice.pooling == "none":
+            if choice.pooling == NONE:
                 _put_tokens(vectors, values, features, rows)
             else:
                 vectors[rows] = values
@@ -94,32 +96,13 @@ class VectorModel:
         return vectors, [attention[row] for row in sorted(attention)]
 
     def _pool(self, outputs: Arrays, features: ExtractionFeatures, rows: np.ndarray) -> np.ndarray:
-        """Return a batch's vectors, float32 [B, L, H], or [B, S, L, H] without pooling."""
-        if self.choice.pooling == "pooler":
+        """Return a batch's vectors, float32 [B, L, W], or [B, S, L, H] without pooling."""
+        if self.choice.pooling == POOLER:
             return outputs[POOLED][:, np.newaxis]
         states = [outputs[f"state_{number}"] for number in range(len(self.choice.state_indices))]
-        return pool(states, features.pooling_mask(rows, states[0].shape[1]), self.choice.pooling)
-
-
-def pool(states: Sequence[np.ndarray], mask: np.ndarray, pooling: str) -> np.ndarray:
-    """Return pooled states, float32 [B, L, H], or [B, S, L, H] without pooling.
-
-    Args:
-        states: L arrays, float32 [B, S, H].
-        mask: 1 for tokens that pooling uses, int32 [B, S].
-        pooling: mean, max, cls or none.
-    """
-    if pooling == "mean":
-        # Sum here and divide later: a line may have several windows.
-        weights = mask.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
-        return np.concatenate([weights @ state for state in states], axis=1)
-    if pooling == "max":
-        is_counted = mask[:, :, np.newaxis] > 0
-        # Use -inf, so that a window without such tokens does not contribute zeros.
-        return np.stack([np.where(is_counted, state, -np.inf).max(axis=1) for state in states], axis=1)
-    if pooling == "cls":
-        return np.stack([state[:, 0] for state in states], axis=1)
-    return np.stack(states, axis=2)
+        width = states[0].shape[1]
+        weigh = lambda mode: features.pooling_weights(mode, rows, width)  # noqa: E731
+        return pool(states, weigh, features.first_used(rows), self.choice.pooling)
 
 
 def _put_tokens(vectors: np.ndarray, values: np.ndarray, features: ExtractionFeatures, rows: np.ndarray) -> None:
@@ -210,42 +193,51 @@ class TextVectors:
     Attributes:
         vector_model: the encoder on its engine, with the choice of vectors.
         model: the model's files.
-        normalize: whether to divide each vector by its length.
-        long_text: whether to compute longer texts in windows, instead of cutting them.
+        recipe: the steps before and after the encoder.
     """
 
     vector_model: VectorModel
     model: AnyModel
-    normalize: bool
-    long_text: bool
+    recipe: VectorRecipe
 
     @property
     def width(self) -> int:
-        """Return W, the length of a vector: the layers are concatenated."""
-        return self.model.config.hidden_size * len(self.vector_model.choice.state_indices)
+        """Return W, the length of a vector: layers and poolings are concatenated."""
+        choice = self.vector_model.choice
+        return self.recipe.width(pooled_width(choice.pooling, len(choice.state_indices), self.model.config.hidden_size))
 
     @property
     def max_seq_length(self) -> int:
         """Return the maximum number of tokens in a text."""
         return self.vector_model.choice.max_seq_length
 
-    def rows(self, pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[FeatureRows, Cuts]]:
-        """Yield the vectors of texts or pairs, and what was cut, chunk by chunk."""
+    def rows(
+        self, pairs: Iterable[tuple[str, str | None]], prompt_name: str | None = None
+    ) -> Iterator[tuple[FeatureRows, Cuts]]:
+        """Yield the vectors of texts or pairs, and counts of cut texts, chunk by chunk.
+
+        Args:
+            pairs: texts, each with a second text or None.
+            prompt_name: the prompt before each text; None for the recipe's.
+        """
+        recipe = self.recipe.with_prompt(prompt_name)
         tokenizer, choice = self.model.tokenizer, self.vector_model.choice
-        limits = chunk_limits(self.model.config, len(choice.state_indices), choice.pooling != "none")
+        limits = chunk_limits(self.model.config, len(choice.state_indices), choice.pooling != NONE)
         lines = (make_line(number, *pair) for number, pair in enumerate(pairs))
         convert = tokenizer.convert_ids_to_tokens
-        for features in extraction_chunks(lines, tokenizer, self.max_seq_length, self.long_text, **limits):
+        for features in recipe.chunks(lines, tokenizer, **limits):
             vectors, _ = self.vector_model.extract(features)
             # Concatenate the layers, because callers use one vector per text.
-            yield feature_rows(vectors, features, choice.pooling, "concat", self.normalize, convert), features.cuts
+            yield feature_rows(vectors, features, choice.pooling, "concat", recipe.finish, convert), features.cuts
 
-    def extract(self, pairs: Sequence[tuple[str, str | None]]) -> tuple[np.ndarray, Cuts]:
-        """Return one vector per text or pair, float32 [n, W], and what was cut."""
+    def extract(
+        self, pairs: Sequence[tuple[str, str | None]], prompt_name: str | None = None
+    ) -> tuple[np.ndarray, Cuts]:
+        """Return one vector per text or pair, float32 [n, W], and counts of cut texts; see `rows`."""
         # Fill the array chunk by chunk to avoid a second copy of all vectors.
         vectors = np.empty((len(pairs), self.width), np.float32)
         num_written, cuts = 0, NOT_CUT
-        for rows, chunk_cuts in self.rows(pairs):
+        for rows, chunk_cuts in self.rows(pairs, prompt_name):
             vectors[num_written : num_written + len(rows)] = rows.values[:, 0]
             num_written += len(rows)
             cuts += chunk_cuts
@@ -253,30 +245,26 @@ class TextVectors:
             raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
         return vectors, cuts
 
-    def count_tokens(self, texts: Iterable[str]) -> list[int]:
-        """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
-        return [min(self.max_seq_length, len(self.model.tokenizer.encode(text)) + 2) for text in texts]
+    def count_tokens(self, texts: Iterable[str], prompt_name: str | None = None) -> list[int]:
+        """Return how many tokens each text has, including [CLS], [SEP] and the prompt."""
+        prompt, encode = self.recipe.with_prompt(prompt_name).prompt, self.model.tokenizer.encode
+        return [min(self.max_seq_length, len(encode(prompt + text)) + 2) for text in texts]
 
 
-def open_vectors(
-    settings: "VectorSettings", model: AnyModel, layers: str, pooling: str, normalize: bool, long_text: bool = False
-) -> TextVectors:
+def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorRecipe) -> TextVectors:
     """Return an encoder with its weights.
 
     Args:
-        settings: flags for lengths and devices.
+        settings: flags for devices.
         model: the model's files.
-        layers: layers as in --layers.
-        pooling: one of settings.texts.POOLINGS.
-        normalize, long_text: see TextVectors.
+        recipe: the vectors to compute.
 
     Raises:
-        InputError: if the model lacks a layer, or the sequence length is too short.
+        InputError: if the model lacks a layer.
     """
-    length, config = settings.encoding.max_seq_length, model.config
-    check_max_seq_length(length, pairs=long_text)
-    places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
-    choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
+    config = model.config
+    places = [layer.place for layer in parse_layers(recipe.layers, config.num_hidden_layers)]
+    choice = VectorChoice(recipe.pooling, places, recipe.max_seq_length, settings.devices.batch_size)
     vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
     vector_model.engine.load(model.required_checkpoint)
-    return TextVectors(vector_model, model, normalize, long_text)
+    return TextVectors(vector_model, model, recipe)

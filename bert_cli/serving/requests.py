@@ -16,6 +16,8 @@ from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
+# Members of a request to /v1/embeddings; user is OpenAI's, and has no effect.
+_EMBEDDING_MEMBERS = ("model", "input", "encoding_format", "dimensions", "user", "prompt_name")
 # Allow only characters that cannot direct a page's links to another host.
 _PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 # A body of up to this many times --max_body_bytes is read and discarded.
@@ -209,13 +211,24 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     """Return the items in a request to OpenAI's embeddings API.
 
     Args:
-        body: has a text or a list of texts as `input`.
+        body: has a text or a list of texts as `input`, and perhaps the `prompt_name` of a prompt
+            before each text.
         model: see `parse_item`.
         limits: limits for the list and its texts.
 
     Raises:
         RequestError: 400 if `body` has a wrong form, 413 if the list or a text is too long.
     """
+    unknown = next((name for name in body if name not in _EMBEDDING_MEMBERS), None)
+    if unknown is not None:
+        known = ", ".join(map(repr, _EMBEDDING_MEMBERS))
+        raise RequestError(400, f"the body: {unknown!r:.60} is unknown; /v1/embeddings takes {known}")
+    prompt_name = body.get("prompt_name")
+    if prompt_name is not None and prompt_name not in model.prompt_names:
+        names = ", ".join(model.prompt_names) or "none"
+        raise RequestError(
+            400, f"'prompt_name': the model {model.name} has no prompt {prompt_name!r:.60}; it has {names}"
+        )
     texts = body.get("input")
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts:
@@ -229,7 +242,8 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     # Some clients send null instead of leaving a member out.
     if body.get("encoding_format") not in (None, "float", "base64"):
         raise RequestError(400, "'encoding_format': float or base64 is needed")
-    return parse_items(texts, model, limits, "input")
+    items = parse_items(texts, model, limits, "input")
+    return [item._replace(prompt_name=prompt_name) for item in items]
 
 
 def embedding_answer(vectors: Sequence[np.ndarray], body: JsonObject, model: ServedModel, tokens: int) -> JsonObject:

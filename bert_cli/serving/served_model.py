@@ -17,9 +17,10 @@ from bert_cli.opening.trained import load_with_settings
 from bert_cli.predicting.opening import (
     VectorSettings,
 )
+from bert_cli.predicting.vector_recipe import VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, open_vectors
+from bert_cli.sentence.steps import Normalize
 from bert_cli.serving.responses import RequestError
-from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.weights.path import TF1, CheckpointPath
 
 ENCODER = "encoder"  # kind of a model that only has vectors
@@ -32,11 +33,13 @@ class Item(NamedTuple):
         first: the text, the first text or the question.
         second: the second text, the context or None.
         id: the client's id for a question, or None.
+        prompt_name: name of the prompt before a text for `embed`, or None for the model's default.
     """
 
     first: str
     second: str | None = None
     id: str | None = None
+    prompt_name: str | None = None
 
     @property
     def text_or_pair(self) -> str | tuple[str, str]:
@@ -156,20 +159,36 @@ class ServedModel(abc.ABC):
     def _open_vectors(self) -> TextVectors:
         # Do not use the training run's length, which was chosen for another purpose.
         settings, model = load_with_settings(self.checkpoint, VectorSettings, self._options, remembers=False)
-        return open_vectors(settings, model, LAST_LAYER, "mean", normalize=True)
+        recipe = choose_recipe(VectorFlags(), model.folder, model.config)
+        if not recipe.is_followed:
+            recipe = dataclasses.replace(recipe, steps=(Normalize(),))
+        return open_vectors(settings, model, recipe)
 
     @name_arguments_in_errors()
     def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
         """Return a float32 vector [H] and the number of tokens for each item.
 
-        The vector is the mean of the last layer, normalized to length 1.
+        The model's modules.json determines the vector. Without it, the vector is the mean of the
+        last layer, normalized to length 1.
         """
         if isinstance(self._vectors, str):
             raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
-        texts = [item.first for item in items]
-        vectors, cuts = self._vectors.extract([(text, None) for text in texts])
-        self._count_cuts(cuts, self._vectors.max_seq_length)
-        return list(zip(vectors, self._vectors.count_tokens(texts), strict=True))
+        results: list[tuple[np.ndarray, int]] = [(np.empty(0), 0)] * len(items)
+        for prompt_name in dict.fromkeys(item.prompt_name for item in items):
+            numbers = [number for number, item in enumerate(items) if item.prompt_name == prompt_name]
+            texts = [items[number].first for number in numbers]
+            vectors, cuts = self._vectors.extract([(text, None) for text in texts], prompt_name)
+            self._count_cuts(cuts, self._vectors.max_seq_length)
+            counts = self._vectors.count_tokens(texts, prompt_name)
+            for number, vector, count in zip(numbers, vectors, counts, strict=True):
+                results[number] = vector, count
+        return results
+
+    @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """Return the names of prompts that `embed` can put before texts."""
+        modules = None if isinstance(self._vectors, str) else self._vectors.recipe.modules
+        return tuple(modules.prompts) if modules else ()
 
 
 def check_served(model: ServedModel) -> None:

@@ -1,9 +1,10 @@
 """Flags of commands that compute texts without training: extract features, fill masks."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from bert_cli.base.names import STANDARD
+from bert_cli.base.names import MODULES, STANDARD
+from bert_cli.base.pooling import POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
@@ -21,7 +22,12 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
-POOLINGS = ("none", "cls", "mean", "max", "pooler")
+# Properties of --max_seq_length for vectors.
+OWN_LENGTH: dict[str, Any] = {
+    "help": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated; 0: the length in the "
+    "files of sentence-transformers, or 128",
+    "lower": 0,
+}
 COMBINATIONS = ("none", "concat", "sum", "mean")
 
 
@@ -51,18 +57,28 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         None,
         f"encoder layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
     )
-    pooling: str = option(
-        "none",
-        "one vector per line: of [CLS], the mean or maximum over all tokens, or the pooler's "
-        "output; none: vectors of tokens",
-        choices=POOLINGS,
+    pooling: str | None = option(
+        None,
+        "one vector per line: of [CLS] (cls), the mean or max over all tokens, mean_sqrt_len, weighted_mean, the last "
+        "token (last), several such as cls,mean, or the pooler's output (pooler); none: vectors of tokens; default: as "
+        f"the model's {MODULES} says, or none",
+        read=read_pooling,
+        suggestions=POOLINGS,
         excludes={"=pooler": "layers"},
         because="the pooler reads the last layer; leave --layers out",
     )
     combine: str = option(
         "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
     )
-    normalize: bool = option(False, "scale each vector to length 1")
+    normalize: bool | None = option(
+        None, f"scale each vector to length 1; default: as the model's {MODULES} says, or false"
+    )
+    prompt_name: str | None = option(
+        None,
+        "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
+        excludes=("words", "show_attention"),
+        because="a prompt is part of the text",
+    )
     words: bool = option(
         False,
         "vectors of words, the mean over their word pieces, with their character offsets in the line",
@@ -109,7 +125,7 @@ class ExtractSettings:
 
     essential: ClassVar[tuple[str, ...]] = (
         "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
-        "normalize", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
+        "normalize", "prompt_name", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
         "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
     )  # fmt: skip
 
@@ -140,8 +156,9 @@ class ExtractSettings:
     extraction: Extraction = group(Extraction)
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated"},
+        {"max_seq_length": OWN_LENGTH},
         only=("max_seq_length",),
+        max_seq_length=0,
     )
     devices: Devices = group(
         Devices,

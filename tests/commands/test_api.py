@@ -150,7 +150,7 @@ def test_refusals(trained, tmp_path):
     for load in (FeatureExtractor.load, QuestionAnswerer.load, Tagger.load):
         with pytest.raises(InputError, match="no checkpoint there"):
             load(tmp_path / "missing")
-    with pytest.raises(InputError, match="pooling 'average' is not one of"):
+    with pytest.raises(InputError, match="pooling=average: 'average' is not one of"):
         FeatureExtractor.load(trained, pooling="average")
     with pytest.raises(InputError, match="there is no layer 7"):
         FeatureExtractor.load(trained, layers="7")
@@ -290,7 +290,7 @@ def test_lost_chunk_is_an_error(trained_once, monkeypatch):
     """Without this error, the array would contain uninitialized memory."""
     extractor = FeatureExtractor.load(str(trained_once[0]))
     whole = list(extractor._vectors.rows([("a dog", None), ("a cat", None)]))
-    monkeypatch.setattr(predicting_vectors.TextVectors, "rows", lambda vectors, pairs: iter(whole))
+    monkeypatch.setattr(predicting_vectors.TextVectors, "rows", lambda vectors, pairs, prompt_name: iter(whole))
     assert extractor.extract(["a dog", "a cat"]).shape == (2, extractor.width)
     with pytest.raises(RuntimeError, match="2 of 3 texts have a vector"):
         extractor.extract(["a dog", "a cat", "a bird"])

@@ -32,6 +32,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "predicting/classifier.py": "commands/test_api.py",
     "predicting/decoder.py": "runs/tasks/classification/test_decoder.py",
     "predicting/tagger.py": "commands/test_tag.py",
+    "predicting/vectors.py": "commands/test_api.py",
+    "sentence/conversion.py": "commands/test_sentence_folders.py",
     "serving/loading.py": "commands/test_serve.py",
     "exports/converted.py": "commands/test_convert.py",
     "exports/converted_files.py": "commands/test_convert.py",

@@ -41,6 +41,7 @@ features: problem_types text examples examples.squad
 records:
 corpus: settings text features records
 weights.formats:
+sentence: weights.formats
 weights: tf_internals model weights.formats
 heads: tf_internals problem_types model weights
 training.optimizers: tf_internals model
@@ -55,7 +56,7 @@ run_directory: flags model weights
 opening: problem_types flags model settings text examples.labels features weights.formats
     weights run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features weights
-    heads outputs.answers outputs.vectors inference opening
+    heads outputs.answers outputs.vectors inference opening sentence
 runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
     training outputs inference run_directory opening
 runs.preparation: problem_types settings text reading examples.labels examples records corpus
@@ -76,21 +77,21 @@ runs.sweep: flags settings examples weights outputs run_directory opening runs.t
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: problem_types flags model onnx settings text examples features weights.formats weights
-    heads opening
+    heads opening sentence
 api.inputs: problem_types settings reading opening
 api.results: problem_types flags outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text reading examples examples.squad examples.token_files
     features weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
-    api.inputs api.results
-serving: flags settings examples.squad features weights outputs.answers opening predicting
+    api.inputs api.results sentence
+serving: flags settings examples.squad features weights outputs.answers opening predicting sentence
 keras: tf_internals model settings text features weights opening exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text reading examples features corpus weights training outputs
     outputs.vectors report inference run_directory opening predicting runs.preparation
-    runs.tasks runs.tasks.classification runs.extraction runs exports serving
+    runs.tasks runs.tasks.classification runs.extraction runs exports serving sentence
 package:
 """
 ARROWS = {
@@ -116,7 +117,7 @@ MAX_REACH = {
     "vocab.txt": 17,
     "api.Tokenizer": 33,
     "bert-tokenize": 52,
-    "bert-serve": 155,
+    "bert-serve": 163,
 }
 
 # (line, message) per problem

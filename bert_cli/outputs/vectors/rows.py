@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bert_cli.base.pooling import MAX, NONE, WEIGHTED_SUMS, modes_of
 from bert_cli.features.extraction import ExtractionFeatures
 
 
@@ -80,21 +81,27 @@ class Writer(Protocol):
 
 
 def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:
-    """Combine window vectors [windows, L, H] into line vectors [n, L, H].
+    """Combine window vectors [windows, L, W] into line vectors [n, L, W].
 
     Args:
-        vectors: one vector per window; sums for "mean".
+        vectors: one vector per window; weighted sums for the poolings in WEIGHTED_SUMS.
         features: lines and windows of the chunk.
-        pooling: "mean" and "max" cover all tokens in a line. "cls" and "pooler" average the
-            windows.
+        pooling: value of --pooling. "max" and weighted sums cover all tokens in a line. "cls" and
+            "pooler" average the windows.
     """
     # A line has at least one window and its windows are adjacent, as reduceat needs.
     starts = np.searchsorted(features.window_lines, np.arange(len(features)))
-    if pooling == "max":
-        return np.maximum.reduceat(vectors, starts)
-    sums = np.add.reduceat(vectors, starts)
-    counts = np.diff(features.offsets) if pooling == "mean" else np.diff([*starts, len(vectors)])
-    return sums / counts.astype(np.float32)[:, None, None]
+    modes = modes_of(pooling)
+    joined = []
+    for mode, values in zip(modes, np.split(vectors, len(modes), axis=-1), strict=True):
+        if mode == MAX:
+            joined.append(np.maximum.reduceat(values, starts))
+            continue
+        sums = np.add.reduceat(values, starts)
+        is_sum = mode in WEIGHTED_SUMS
+        totals = features.pooling_totals(mode) if is_sum else np.diff([*starts, len(vectors)]).astype(np.float32)
+        joined.append(sums / totals[:, None, None])
+    return joined[0] if len(joined) == 1 else np.concatenate(joined, axis=-1)
 
 
 def combine_layers(vectors: np.ndarray, combine: str) -> np.ndarray:
@@ -141,21 +148,21 @@ def feature_rows(
     features: ExtractionFeatures,
     pooling: str,
     combine: str,
-    normalized: bool,
+    finish: Callable[[np.ndarray], np.ndarray],
     convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
 ) -> FeatureRows:
     """Return the rows to write for a chunk.
 
     Args:
-        vectors: [T, L, H], or with a pooling [windows, L, H] (sums for "mean").
+        vectors: [T, L, H], or with a pooling [windows, L, W], see join_windows.
         features: lines and windows in the chunk.
-        pooling: value from POOLINGS in settings/tools.
+        pooling: value of --pooling.
         combine: value from COMBINATIONS in settings/tools.
-        normalized: whether to normalize vectors.
+        finish: function from the combined vectors to the final ones, such as `normalize`.
         convert_ids_to_tokens: function from token ids to tokens.
     """
     columns: dict[str, Any] = {}
-    if pooling != "none":
+    if pooling != NONE:
         vectors = join_windows(vectors, features, pooling)
         offsets = np.arange(len(features) + 1)
     elif features.words is not None:
@@ -169,7 +176,4 @@ def feature_rows(
     else:
         offsets = features.offsets
         columns = {"token": convert_ids_to_tokens(features.token_ids.tolist()), "token_id": features.token_ids}
-    vectors = combine_layers(vectors, combine)
-    if normalized:
-        vectors = normalize(vectors)
-    return FeatureRows(features.first_line, offsets, vectors, columns)
+    return FeatureRows(features.first_line, offsets, finish(combine_layers(vectors, combine)), columns)

@@ -8,12 +8,12 @@ import time
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.packing import NOT_CUT, warn_cuts
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
+from bert_cli.predicting.vector_recipe import VectorRecipe
 from bert_cli.predicting.vectors import VectorModel, chunk_limits
 from bert_cli.runs.extraction import plan
 from bert_cli.settings.texts import ExtractSettings
@@ -23,6 +23,7 @@ def write_features(
     vector_model: VectorModel,
     settings: ExtractSettings,
     model: AnyModel,
+    recipe: VectorRecipe,
     vector_format: VectorFormat,
     source: str,
     target: str,
@@ -35,6 +36,7 @@ def write_features(
         vector_model: model with weights.
         settings: flags.
         model: the model.
+        recipe: the vectors to compute.
         vector_format: format from `plan.choose_format`.
         source: file to read.
         target: file to write.
@@ -46,7 +48,7 @@ def write_features(
     length = vector_model.choice.max_seq_length
     limits = chunk_limits(model.config, len(vector_format.layers), vector_format.unit == "line", bool(attentions))
     tokenizer = model.tokenizer
-    combine = plan.choose_combination(extraction)
+    combine = plan.choose_combination(extraction.combine, recipe)
     convert = tokenizer.convert_ids_to_tokens
     cuts = NOT_CUT
     with contextlib.ExitStack() as stack:
@@ -54,7 +56,7 @@ def write_features(
         vector_format = dataclasses.replace(vector_format, has_ids=bool(identifiers))
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
-        chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
+        chunks = recipe.chunks(texts, tokenizer, **limits)
         # Do both before opening the writer: an error must not leave an unfinished file.
         chunks = plan.check_first_chunk(chunks, source, model.vocabulary, settings.model)
         if vector_model.engine.compilation:
@@ -66,7 +68,7 @@ def write_features(
         progress = plan.make_reporter(total, done, stack)
         for features in chunks:
             vectors, attention = vector_model.extract(features)
-            rows = feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert)
+            rows = feature_rows(vectors, features, recipe.pooling, combine, recipe.finish, convert)
             ids = identifiers[features.first_line : features.first_line + len(features)]
             writer.write(dataclasses.replace(rows, identifiers=ids))
             if archive:

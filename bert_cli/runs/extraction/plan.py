@@ -17,6 +17,7 @@ from bert_cli.base.head_types import Layer
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.base.pooling import NONE
 from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
@@ -28,9 +29,11 @@ from bert_cli.opening.checks import check_first_unknown
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import check_format, partial_name
 from bert_cli.outputs.vectors.rows import VectorFormat
+from bert_cli.predicting.pooling import pooled_width
+from bert_cli.predicting.vector_recipe import VectorFlags, VectorRecipe
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine.shards import ShardPlan
-from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
+from bert_cli.settings.groups import LAST_LAYER, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
@@ -54,10 +57,20 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
     check_format(output_format)
 
 
-def layers_text(extraction: Extraction, attention: Attention) -> str:
-    """Return the value of --layers, or its default."""
-    has_single_layer = attention.show_attention or extraction.words or extraction.pooling != "none"
-    return extraction.layers or (LAST_LAYER if has_single_layer else LAST_LAYERS)
+def vector_flags(settings: ExtractSettings) -> VectorFlags:
+    """Return the flags that choose the vectors."""
+    extraction = settings.extraction
+    # Attention is of the last layer, and of texts without a prompt.
+    shows_attention = bool(settings.attention.show_attention)
+    return VectorFlags(
+        pooling=NONE if shows_attention else extraction.pooling,
+        layers=LAST_LAYER if shows_attention else extraction.layers,
+        normalize=extraction.normalize,
+        max_seq_length=settings.encoding.max_seq_length,
+        prompt_name=extraction.prompt_name,
+        long_text=extraction.long_text,
+        words=extraction.words,
+    )
 
 
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
@@ -83,36 +96,38 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
         raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
 
 
-def choose_combination(extraction: Extraction) -> str:
+def choose_combination(combine: str, recipe: VectorRecipe) -> str:
     """Return how to combine layers; a line always has one vector, so use "concat" for "none"."""
-    has_lines = extraction.pooling != "none" and not extraction.words
-    return "concat" if has_lines and extraction.combine == "none" else extraction.combine
+    return "concat" if recipe.pooling != NONE and combine == "none" else combine
 
 
-def choose_format(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
+def choose_format(
+    extraction: Extraction, recipe: VectorRecipe, layers: Sequence[Layer], hidden_size: int
+) -> VectorFormat:
     """Return the format for the vectors.
 
     Args:
         extraction: flags for the vectors.
+        recipe: the vectors to compute.
         layers: chosen layers.
         hidden_size: the model's width.
 
     Raises:
         InputError: if two columns would have the same name.
     """
-    unit = "token" if extraction.pooling == "none" else "line"
-    if extraction.words:
+    unit = "token" if recipe.pooling == NONE else "line"
+    if recipe.words:
         unit = "word"
-    combine = choose_combination(extraction)
+    combine = choose_combination(extraction.combine, recipe)
     # Use the indices from the flag: like Google's script, write -1 as -1.
     indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
-    width = hidden_size * (len(layers) if combine == "concat" else 1)
+    width = recipe.width(pooled_width(recipe.pooling, len(layers) if combine == "concat" else 1, hidden_size))
     return VectorFormat(unit, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
 
 
-def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> dict[str, str]:
+def resume_facts(settings: ExtractSettings, model: AnyModel, recipe: VectorRecipe, precision: str) -> dict[str, str]:
     """Return all facts that determine the vectors, by flag name.
 
     A run may only resume another's output if these are equal.
@@ -120,13 +135,13 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
     Args:
         settings: flags.
         model: the model.
+        recipe: the vectors to compute.
         precision: dtype for the computation.
     """
     # Leave out formats and batch sizes, which do not change the vectors.
-    flag_names = ("layers", "pooling", "combine", "normalize", "words", "long_text")
-    values = {name: getattr(settings.extraction, name) for name in flag_names}
+    flag_names = ("layers", "combine", "normalize", "words", "long_text")
+    values = {name: getattr(settings.extraction, name) for name in flag_names} | recipe.facts()
     values |= {
-        "max_seq_length": settings.encoding.max_seq_length,
         "gelu": settings.model.gelu,
         "precision": precision,
     }
@@ -139,11 +154,17 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
     return {name: format_value(value) for name, value in values.items() if value is not None}
 
 
-def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
-    """Return the plan for several input files."""
+def plan_shards(settings: ExtractSettings, model: AnyModel, recipe: VectorRecipe) -> ShardPlan:
+    """Return the plan for several input files.
+
+    Args:
+        settings: flags.
+        model: the model.
+        recipe: the vectors to compute.
+    """
     extraction = settings.extraction
     check_format(extraction.output_format)
-    shared_facts = resume_facts(settings, model, settings.devices.precision)
+    shared_facts = resume_facts(settings, model, recipe, settings.devices.precision)
     # Leave out the input files, because a shard plan compares them anyway.
     del shared_facts["input_file"]
     shared_facts |= {"output_format": extraction.output_format, "float16": format_value(extraction.float16)}

@@ -1,0 +1,254 @@
+"""Reader for a directory of sentence-transformers: its modules, prompts and length.
+
+Each key in its files is obeyed, has no effect on vectors, or is refused by name.
+"""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import JsonObject, expect, expect_member, read_json, read_json_object
+from bert_cli.base.names import MODULES, SENTENCE_BERT, SENTENCE_CONFIG, TOKENIZER_CONFIG
+from bert_cli.base.pooling import CLS, LAST, MAX, MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, modes_of
+from bert_cli.sentence.step_files import FETCH, FOREIGN, STEP_READERS, name_unknown_keys, read_optional
+from bert_cli.sentence.steps import Dense, LayerNorm, Step, Truncate, final_width
+
+_PACKAGE = "sentence_transformers."
+# Keys in a pooling's config -> poolings; concatenation has this order.
+LEGACY_MODES = {
+    "pooling_mode_cls_token": CLS,
+    "pooling_mode_max_tokens": MAX,
+    "pooling_mode_mean_tokens": MEAN,
+    "pooling_mode_mean_sqrt_len_tokens": MEAN_SQRT_LEN,
+    "pooling_mode_weightedmean_tokens": WEIGHTED_MEAN,
+    "pooling_mode_lasttoken": LAST,
+}
+MODE_NAMES = {
+    "cls": CLS,
+    "max": MAX,
+    "mean": MEAN,
+    "mean_sqrt_len_tokens": MEAN_SQRT_LEN,
+    "weightedmean": WEIGHTED_MEAN,
+    "lasttoken": LAST,
+}
+_POOLING_KEYS = {*LEGACY_MODES, "pooling_mode", "include_prompt", "embedding_dimension", "word_embedding_dimension"}
+# Keys in the encoder's config -> values that can be computed. Keys without an entry have no effect.
+_ENCODER_VALUES: dict[str, tuple[Any, ...]] = {
+    "transformer_task": ("feature-extraction",),
+    "module_output_name": ("token_embeddings",),
+    "query_length": (None,),
+    "document_length": (None,),
+    "query_expansion": (None,),
+    "processing_kwargs": (None, {}),
+    "model_args": (None, {}),
+    "model_kwargs": (None, {}),
+    "tokenizer_args": (None, {}),
+    "processor_kwargs": (None, {}),
+    "config_args": (None, {}),
+    "config_kwargs": (None, {}),
+}
+_ENCODER_KEYS = {*_ENCODER_VALUES, "max_seq_length", "do_lower_case", "modality_config", "unpad_inputs"}
+_SENTENCE_KEYS = {
+    "__version__", "prompts", "default_prompt_name", "model_type", "similarity_fn_name", "truncate_dim", "requirements",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SentenceModules:
+    """The modules after an encoder, and the texts and lengths before it.
+
+    Attributes:
+        source: path of modules.json, for messages.
+        encoder_width: length of an encoder's vector.
+        pooling: value of --pooling.
+        steps: modules after pooling, in their order.
+        includes_prompt: whether pooling uses a prompt's tokens, too.
+        prompts: texts to put before each text, by name.
+        default_prompt_name: the prompt for texts without one, or None.
+        max_seq_length: maximum number of tokens in a text; None to use all positions.
+        lower_cases: whether texts are lower-cased before the tokenizer reads them.
+    """
+
+    source: str
+    encoder_width: int
+    pooling: str
+    steps: tuple[Step, ...] = ()
+    includes_prompt: bool = True
+    prompts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    default_prompt_name: str | None = None
+    max_seq_length: int | None = None
+    lower_cases: bool = False
+
+    def describe(self) -> str:
+        """Return the modules for the log."""
+        steps = [f"pooling {self.pooling}", *map(str, self.steps)]
+        if self.default_prompt_name:
+            steps.append(f"the prompt {self.default_prompt_name!r} before each text")
+        return ", ".join(steps)
+
+
+def modules_file(folder: str) -> str | None:
+    """Return the modules.json for an encoder's directory, or None.
+
+    In older layouts, the encoder is in a subdirectory such as 0_Transformer.
+    """
+    path = os.path.join(folder, MODULES)
+    if files.exists(path):
+        return path
+    path = os.path.join(os.path.dirname(files.make_absolute(folder)), MODULES)
+    is_listed = files.exists(path) and encoder_folder(path) == os.path.basename(files.make_absolute(folder))
+    return path if is_listed else None
+
+
+def encoder_folder(path: str) -> str:
+    """Return the encoder's subdirectory in a modules.json, "" for the directory itself."""
+    return _listed_modules(path)[0][1]
+
+
+def module_paths(folder: str) -> dict[str, str]:
+    """Return all files in the modules' directories below `folder`: relative name -> path."""
+    path = os.path.join(folder, MODULES)
+    if not files.exists(path):
+        return {}
+    names = [name for _, name in _listed_modules(path) if name]
+    return {
+        f"{name}/{file}": os.path.join(folder, name, file)
+        for name in names
+        for file in files.list_directory(os.path.join(folder, name))
+    }
+
+
+def read_modules(folder: str) -> SentenceModules | None:
+    """Return the modules in a model's directory; None if sentence-transformers has not written it.
+
+    Raises:
+        InputError: if a file is damaged, or a module cannot be computed.
+    """
+    path = modules_file(folder)
+    if path is None:
+        return None
+    root = os.path.dirname(path)
+    listed = _listed_modules(path)
+    types = [module_type for module_type, _ in listed]
+    refuse_if(types[0] != "Transformer", f"{path}: begins with the module {types[0]}, not a Transformer; {FOREIGN}")
+    refuse_if(types[1:2] != ["Pooling"], f"{path}: lists no Pooling after the Transformer; {FOREIGN}")
+    config_path = os.path.join(folder, SENTENCE_BERT)
+    config = read_optional(config_path)
+    _check_encoder(config, config_path)
+    pooling, includes_prompt, width = _read_pooling(os.path.join(root, listed[1][1], "config.json"))
+    vector_path = os.path.join(root, SENTENCE_CONFIG)
+    vector_config = read_optional(vector_path)
+    prompts, default_name = _read_prompts(vector_config, vector_path)
+    steps = _read_steps(path, listed[2:], width * len(modes_of(pooling)))
+    if (size := vector_config.get("truncate_dim")) is not None:
+        steps += (Truncate(expect(size, int, f"{vector_path}: truncate_dim", FETCH)),)
+    return SentenceModules(
+        path,
+        width,
+        pooling,
+        steps,
+        includes_prompt,
+        prompts,
+        default_name,
+        _read_length(config, folder),
+        expect(config.get("do_lower_case", False), bool, f"{config_path}: do_lower_case", FETCH),
+    )
+
+
+def _read_steps(path: str, listed: list[tuple[str, str]], width: int) -> tuple[Step, ...]:
+    """Return the steps after pooling; raise InputError if one of them does not fit the step before.
+
+    Args:
+        path: path of modules.json.
+        listed: class name and subdirectory per module.
+        width: a pooled vector's length.
+    """
+    steps: tuple[Step, ...] = ()
+    for module_type, name in listed:
+        # Training alone uses dropout.
+        if module_type == "Dropout":
+            continue
+        if module_type not in STEP_READERS:
+            raise InputError(f"{path}: lists the module {module_type} ({name}); {FOREIGN}")
+        folder = os.path.join(os.path.dirname(path), name)
+        step = STEP_READERS[module_type](folder)
+        before = final_width(steps, width)
+        refuse_if(
+            isinstance(step, Dense | LayerNorm) and step.input_width != before,
+            f"{folder}: takes vectors of another length than the {before} numbers that come before; "
+            "they belong to different models",
+        )
+        steps += (step,)
+    return steps
+
+
+def _read_length(config: JsonObject, folder: str) -> int | None:
+    """Return the maximum number of tokens, or None if no file has it."""
+    path, length = os.path.join(folder, SENTENCE_BERT), config.get("max_seq_length")
+    if length is not None:
+        refuse_if(expect(length, int, f"{path}: max_seq_length", FETCH) < 3, f"{path}: max_seq_length is {length}")
+        return int(str(length))
+    length = read_optional(os.path.join(folder, TOKENIZER_CONFIG)).get("model_max_length")
+    # transformers writes a number above any length if a tokenizer has no limit.
+    return int(length) if isinstance(length, int | float) and 2 < length < 2**31 else None
+
+
+def _listed_modules(path: str) -> list[tuple[str, str]]:
+    """Return (class name, subdirectory) per module; refuse classes from other programs."""
+    modules = expect(read_json(path, FETCH), list, path, FETCH)
+    listed = []
+    for number, module in enumerate(modules):
+        place = f"{path}: [{number}]"
+        type_name = expect_member(module, "type", str, place, FETCH)
+        name = expect_member(module, "path", str, place, FETCH)
+        refuse_if(
+            not type_name.startswith(_PACKAGE),
+            f"{path}: lists {type_name}, code that is not part of sentence-transformers and is not run; {FOREIGN}",
+        )
+        # A path may be untrusted: it must not leave the directory.
+        refuse_if(os.path.isabs(name) or ".." in name.split("/"), f"{place}: the path {name!r} leaves its directory")
+        listed.append((type_name.rpartition(".")[2], name.rstrip("/")))
+    refuse_if(not listed, f"{path}: lists no module; {FETCH}")
+    return listed
+
+
+def _check_encoder(config: JsonObject, path: str) -> None:
+    name_unknown_keys(path, config, _ENCODER_KEYS)
+    for key, allowed in _ENCODER_VALUES.items():
+        value = config.get(key, allowed[0])
+        refuse_if(value not in allowed, f"{path}: {key} is {value!r}; {FOREIGN}")
+
+
+def _read_pooling(path: str) -> tuple[str, bool, int]:
+    """Return the pooling, whether it includes the prompt, and the encoder's width."""
+    config = read_json_object(path, FETCH)
+    name_unknown_keys(path, config, _POOLING_KEYS)
+    mode = config.get("pooling_mode")
+    if mode is None:
+        modes = [name for key, name in LEGACY_MODES.items() if config.get(key)] or [MEAN]
+    else:
+        names = [mode] if isinstance(mode, str) else expect(mode, list, f"{path}: pooling_mode", FETCH)
+        unknown = next((name for name in names if name not in MODE_NAMES), None)
+        refuse_if(unknown is not None, f"{path}: pooling_mode {unknown!r} is not one of {', '.join(MODE_NAMES)}")
+        modes = [MODE_NAMES[name] for name in names]
+    width = config.get("embedding_dimension", config.get("word_embedding_dimension"))
+    width = expect(width, int, f"{path}: embedding_dimension", FETCH)
+    includes_prompt = expect(config.get("include_prompt", True), bool, f"{path}: include_prompt", FETCH)
+    return ",".join(modes), includes_prompt, width
+
+
+def _read_prompts(config: JsonObject, path: str) -> tuple[dict[str, str], str | None]:
+    """Return the prompts by name, and the default one's name."""
+    name_unknown_keys(path, config, _SENTENCE_KEYS)
+    model_type = config.get("model_type", "SentenceTransformer")
+    refuse_if(model_type != "SentenceTransformer", f"{path}: model_type is {model_type}; {FOREIGN}")
+    prompts = expect(config.get("prompts") or {}, dict, f"{path}: prompts", FETCH)
+    texts = {name: expect(text or "", str, f"{path}: prompts.{name}", FETCH) for name, text in prompts.items()}
+    if config.get("default_prompt_name") is None:
+        return texts, None
+    default_name = expect(config["default_prompt_name"], str, f"{path}: default_prompt_name", FETCH)
+    refuse_if(default_name not in texts, f"{path}: default_prompt_name {default_name!r} is not one of its prompts")
+    return texts, default_name
