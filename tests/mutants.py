@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import pathlib
@@ -34,9 +35,10 @@ ROOMS = ("examples", "features", "predicting", "serving", "runs")
 # Import them once for all mutants, because they take seconds.
 IMPORTS = ("tensorflow", "keras", "pandas", "sklearn.linear_model", "scipy.stats", "onnxruntime")
 COVERAGE, DURATIONS = ".coverage", "durations.xml"
-MAX_TESTS = 25
+# Limits per mutant. A survivor runs all of its tests, and a command takes seconds.
+MAX_TESTS, MAX_SECONDS = 25, 20
 # A test takes longer alone than its recorded duration if other tests made its fixtures before.
-MIN_SECONDS, SLOWDOWN = 60, 5
+MIN_SECONDS, SLOWDOWN = 120, 5
 
 OPPOSITES: dict[type, type] = {
     ast.Eq: ast.NotEq,
@@ -227,11 +229,13 @@ def _run_in_child(
     return pytest.main([*options, *files], plugins=[ChosenTests(tests, report)])
 
 
-def run_tests(root: pathlib.Path, mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[int | None, str]:
+def run_tests(
+    root: pathlib.Path, mutant: Mutant | None, tests: list[str], seconds: float
+) -> tuple[int | None, list[str]]:
     """Run tests in a fork until one fails.
 
     Returns:
-        The exit code of pytest, or None after a timeout, and the test that started last or "".
+        pytest's exit code, or None after a timeout, and the tests that started.
     """
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "started")
@@ -249,8 +253,8 @@ def run_tests(root: pathlib.Path, mutant: Mutant | None, tests: list[str], secon
             os.killpg(child, signal.SIGKILL)
         if status == (0, 0):
             os.waitpid(child, 0)
-        started = report.read_text(encoding="utf-8").splitlines()
-        return None if status == (0, 0) else os.waitstatus_to_exitcode(status[1]), started[-1] if started else ""
+        code = None if status == (0, 0) else os.waitstatus_to_exitcode(status[1])
+        return code, report.read_text(encoding="utf-8").splitlines()
 
 
 class FastTests:
@@ -298,7 +302,9 @@ class FastTests:
             function = test.split("[", 1)[0]
             ranked.append((functions[function], self.durations[test], test))
             functions[function] += 1
-        chosen = sorted(ranked)[:MAX_TESTS]
+        ranked = sorted(ranked)[:MAX_TESTS]
+        sums = itertools.accumulate(duration for _, duration, _ in ranked)
+        chosen = [row for row, total in zip(ranked, sums, strict=True) if total <= MAX_SECONDS] or ranked[:1]
         # Run a file's tests together, as they share fixtures; run the fastest file first.
         seconds = defaultdict[str, float](float)
         for _, duration, test in chosen:
@@ -309,14 +315,16 @@ class FastTests:
         """Run a mutant, and return "killed", "survived" or "not covered", with the killing test."""
         while tests := self.covering(mutant, contexts):
             limit = MIN_SECONDS + SLOWDOWN * sum(self.durations[test] for test in tests)
-            code, last = run_tests(self.root, mutant, tests, limit)
+            code, started = run_tests(self.root, mutant, tests, limit)
+            self.passed.update(started if code == 0 else started[:-1])
             if code == 0:
                 return f"survived {len(tests)} tests"
-            # Without a change, the test must pass, or all tests if none could start.
-            suspects = [last] if last else tests
+            # Without a change, the last test must pass, or all tests if none could start.
+            suspects = started[-1:] or tests
             if self.passed.issuperset(suspects) or run_tests(self.root, None, suspects, limit)[0] == 0:
                 self.passed.update(suspects)
-                return f"killed by {last or 'an import'}" + (" after a timeout" if code is None else "")
+                reason = started[-1] if started else "an import"
+                return f"killed by {reason}" + (" after a timeout" if code is None else "")
             self.broken.update(suspects)
             print(f"left out, as they fail in a fork without a change: {', '.join(suspects)}", flush=True)
         return "not covered"

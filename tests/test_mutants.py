@@ -45,7 +45,8 @@ from tests.mutants import mutants_of, run_tests
 checkout = pathlib.Path({checkout!r})
 sys.path.insert(0, {checkout!r})
 for mutant in [None, *mutants_of({path!r}, (checkout / {path!r}).read_text())]:
-    print(*run_tests(checkout, mutant, ["test_numbers.py::test_small", "test_numbers.py::test_limit"], {seconds}))
+    code, started = run_tests(checkout, mutant, ["test_numbers.py::test_small", "test_numbers.py::test_limit"], {seconds})
+    print(code, *started)
 """
 
 
@@ -98,12 +99,12 @@ def outcomes(checkout, source, tests, seconds=60):
 
 def test_tests_run_with_the_changed_module(tmp_path):
     assert outcomes(tmp_path, SOURCE, TESTS) == [
-        "0 test_numbers.py::test_limit",  # the original
-        "1 test_numbers.py::test_limit",  # LIMIT = 4
+        "0 test_numbers.py::test_small test_numbers.py::test_limit",  # the original
+        "1 test_numbers.py::test_small test_numbers.py::test_limit",  # LIMIT = 4
         "1 test_numbers.py::test_small",  # is not None
-        "0 test_numbers.py::test_limit",  # without the exception: no test has None
+        "0 test_numbers.py::test_small test_numbers.py::test_limit",  # without the exception: no test has None
         "1 test_numbers.py::test_small",  # return None
-        "1 test_numbers.py::test_limit",  # <=
+        "1 test_numbers.py::test_small test_numbers.py::test_limit",  # <=
     ]
     assert (tmp_path / PATH).read_text("utf-8") == SOURCE
 
