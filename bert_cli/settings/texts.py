@@ -59,9 +59,8 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     )
     pooling: str | None = option(
         None,
-        "one vector per line: of [CLS] (cls), the mean or max over all tokens, mean_sqrt_len, weighted_mean, the last "
-        "token (last), several such as cls,mean, or the pooler's output (pooler); none: vectors of tokens; default: as "
-        f"the model's {MODULES} says, or none",
+        "one vector per line: cls, mean, max, mean_sqrt_len, weighted_mean, last (token), several such as cls,mean, "
+        f"or pooler; none: vectors of tokens; default: as in the model's {MODULES}, or none",
         read=read_pooling,
         suggestions=POOLINGS,
         excludes={"=pooler": "layers"},
@@ -70,9 +69,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     combine: str = option(
         "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
     )
-    normalize: bool | None = option(
-        None, f"scale each vector to length 1; default: as the model's {MODULES} says, or false"
-    )
+    normalize: bool | None = option(None, f"scale vectors to length 1; default: see {MODULES}, or false")
     prompt_name: str | None = option(
         None,
         "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
