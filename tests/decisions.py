@@ -20,7 +20,6 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.recoding import log_carriage_returns
 from bert_cli.examples.squad.reading import read_questions
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.table_texts import read_table_texts
@@ -28,6 +27,7 @@ from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
 from bert_cli.reading.probe import open_table
+from bert_cli.reading.source import Source
 from bert_cli.runs.tasks.classification.data import ClassificationData, DataReader, problem_type_from_flags
 from bert_cli.runs.tasks.tagging_files import read_split
 from bert_cli.settings.classification import ClassifySettings
@@ -100,8 +100,7 @@ def read_tags(path: str, split: str) -> str:
 
 def read_lines(path: str) -> str:
     """Return the texts and pairs in a file of lines."""
-    with open(path, "rb") as file:
-        lines = list(read_text_lines(file, path))
+    lines = list(read_text_lines(Source(path)))
     return f"{sum(line.text_b is not None for line in lines)} pairs; {checksum(lines)}"
 
 
@@ -166,7 +165,6 @@ def decide(path: str, is_short: bool = False) -> Iterator[str]:
     yield path
     folder = f"{os.path.dirname(path)}/"
     for name, read in readers(path).items():
-        log_carriage_returns.cache_clear()
         with log_messages() as messages:
             try:
                 outcome = read()

@@ -15,7 +15,6 @@ import numpy as np
 import safetensors.numpy
 from checkpoint_files import write_checkpoint
 
-from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import tables, user_tables
@@ -32,6 +31,7 @@ from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction
 from bert_cli.reading.probe import open_table
+from bert_cli.reading.source import Source
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.run_directory.directory import RunDirectory
@@ -202,7 +202,7 @@ def _each(values) -> list:
 
 
 def _table(path: str) -> None:
-    tables.read_rows(path)
+    tables.read_rows(Source(path))
     for labels in (None, ("0", "1")):
         find_labels("cola", read_examples("cola", "train", "", "auto", labels, path=path))
 
@@ -215,12 +215,12 @@ def _own(path: str) -> None:
 
 
 def _tags(path: str) -> None:
-    file, _ = bio_tags.convert_to_bio(read_token_file(path))
+    file, _ = bio_tags.convert_to_bio(read_token_file(Source(path)))
     bio_tags.check_labels(file, ("O", "B-ORG", "I-ORG"))
 
 
 def _annotations(path: str) -> None:
-    file = read_annotations(path)
+    file = read_annotations(Source(path))
     if file:
         tags = [("B-X",) * len(example.words) for example in file.examples]
         scores = [
@@ -239,13 +239,11 @@ def _squad(path: str) -> None:
 
 
 def _squad_lines(path: str) -> None:
-    with open_lines(path) as lines:
-        _each(squad.parse_questions(lines, path))
+    _each(squad.parse_questions(Source(path, None).lines(), path))
 
 
 def _texts(path: str) -> None:
-    with open(path, "rb") as file:
-        _each(read_text_lines(file, path))
+    _each(read_text_lines(Source(path)))
 
 
 def _config(path: str) -> None:

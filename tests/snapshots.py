@@ -29,10 +29,9 @@ HIDDEN = {
     r"[\d.]+ [GT]B are free": "N GB are free",
     r"\b(TensorFlow|tensorflow-tpu|Python) \d[\w.]*": r"\1 VERSION",
     r"\.py:\d+": ".py:LINE",
-    # Reasons from HDF5, safetensors and zlib, which other versions word differently.
+    # Reasons from HDF5 and safetensors, which other versions word differently.
     r"Unable to (synchronously )?open file \(.*\)": "REASON",
     r"(?<=Error while deserializing header: )[\w ,]+": "REASON",
-    r"(?<=Error -3 while decompressing data: )[\w ]+": "REASON",
     r"(?<=heap at byte )\d+": "N",
 }
 # Indented lines per call of `check_message`.

@@ -270,7 +270,7 @@ def open_binary(path: str) -> io.BufferedReader:
     """Open a file for reading bytes; raise OSError, or InputError for a Git LFS pointer."""
     if is_remote(path):
         return open_remote(path)
-    file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+    file: io.BufferedReader = io.BufferedReader(io.FileIO(path), 1 << 16)
     # Peek only into seekable files: a pipe would wait for its first byte.
     if file.seekable() and file.peek(1)[: len(_POINTER_START)] == _POINTER_START:
         file.close()

@@ -1,12 +1,11 @@
 """Text files in any encoding and with any line end, recoded as UTF-8."""
 
 import codecs
-import functools
 import io
+from collections.abc import Callable
 from typing import BinaryIO
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import LOG
 from bert_cli.base.misread_text import is_utf_8
 
 UTF_8 = "utf-8"
@@ -100,32 +99,20 @@ class _Recoded(io.RawIOBase):
         return text
 
 
-def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
+def with_line_feeds(file: BinaryIO, report: Callable[[], None]) -> BinaryIO:
     """Return the file with carriage returns replaced by line feeds, if all its lines end in them.
 
     Excel's "CSV (Macintosh)" and other programs from that time write such files.
 
     Args:
-        file: UTF-8 bytes, from the file's start.
-        name: file name for the log.
-        logs: whether to log the replacement.
+        file: UTF-8 bytes, from the file's start. Its buffer should be large: a long first line may
+            have carriage returns inside a cell.
+        report: function to call if they are replaced.
     """
     if not isinstance(file, io.BufferedReader) or not has_only_carriage_returns(file.peek()):
         return file
-    # Look further if the first line is long: carriage returns may be inside a cell.
-    file = io.BufferedReader(file, _PIECE)
-    if not has_only_carriage_returns(file.peek()):
-        return file
-    if logs:
-        log_carriage_returns(name)
+    report()
     return io.BufferedReader(_LineFeeds(file), _PIECE)
-
-
-# Cached, as some readers open a file several times.
-@functools.cache
-def log_carriage_returns(name: str) -> None:
-    """Log once per file that its lines end in carriage returns."""
-    LOG.info("%s: its lines end in carriage returns (CR); they are read as lines", name)
 
 
 def has_only_carriage_returns(head: bytes) -> bool:

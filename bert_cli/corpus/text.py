@@ -6,25 +6,22 @@ A line ends only at `\n`. A line with only white space ends a document. A line t
 zero-width space) is skipped, and does not end a document. Both rules are the original's.
 """
 
-import contextlib
-import gzip
 import itertools
 import os
-import sys
-import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, line_too_long
+from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, line_too_long
 from bert_cli.base.misread_text import warn_of_misread_text
 from bert_cli.base.names import STANDARD
-from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
+from bert_cli.base.recoding import UTF_8
 from bert_cli.corpus.space_words import SpaceWordTokenizer
+from bert_cli.reading.source import Source
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
 
@@ -100,34 +97,18 @@ def total_size(paths: Sequence[str]) -> int | None:
     return sum(os.path.getsize(path) for path in paths)
 
 
-@contextlib.contextmanager
-def _open(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
-    """Open a file, and return it raw and decompressed (the same object if it is not compressed)."""
-    with contextlib.ExitStack() as stack:
-        raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
-        if hasattr(raw, "peek"):
-            start = raw.peek(2)[:2]
-        else:  # a stream in memory
-            start = raw.read(2)
-            raw.seek(0)
-        # UTF-8 text never begins with gzip's magic number: its second byte cannot follow the first.
-        is_packed = start == b"\x1f\x8b"
-        yield raw, stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_packed else raw
-
-
 def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block]:
-    name = input_name(path)
+    source = Source(path, encoding)
+    name = source.name
     first_line = 1
     pending = []
     position = 0
     is_ascii = True
     try:
-        with _open(path) as (raw, file):
-            recoded = as_utf8(cast(BinaryIO, file), encoding, name)
-            if path != STANDARD:
-                recoded = with_line_feeds(recoded, name)
+        with source.report_damage():
+            recoded = source.utf8()
             while data := recoded.read(block_size):
-                position = raw.tell() if raw.seekable() else position + len(data)
+                position = position + len(data) if source.position is None else source.position
                 head, newline, tail = data.rpartition(b"\n")
                 if not newline:
                     pending.append(data)
@@ -143,8 +124,6 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
                     warn_of_misread_text(decode(lines, name, first_line, TEXT), name, encoding, first_line)
                 yield Block(name, first_line, lines, False, position)
                 first_line += lines.count(b"\n")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{name}: is a damaged gzip file ({error}); pack it again") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     # Yield it even if it is empty: a file's end may end a document.

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import check_readable, exists
 from bert_cli.base.formats import is_number, list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples import tables
@@ -27,7 +26,9 @@ from bert_cli.examples.task_checks import (
     is_data_by_label,
 )
 from bert_cli.problem_types.columns import LabelCells
+from bert_cli.reading.folder import find_existing
 from bert_cli.reading.rows import Row
+from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
 
@@ -103,7 +104,8 @@ def read_examples(
         raise InputError(
             f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {alternative}"
         )
-    layout, path, rows = _open_split(task.splits[split], data_dir, language, path, form)
+    layout, source, rows = _open_split(task.splits[split], data_dir, language, path, form)
+    path = source.name
     allowed = tuple(labels) if labels is not None else task.labels
     has_header = layout.has_header if header == "auto" else header == "yes"
     if header == "auto" and has_header and is_data_by_label(rows[0], rows[1:], allowed, layout.label):
@@ -115,7 +117,7 @@ def read_examples(
     is_open = task.allows_new_labels and split == "train" and labels is None
     numbers, data = _select_rows(path, rows, has_header, layout, language)
     # Check the columns before the cells, because later checks treat a missing cell as empty.
-    tables.check_columns(path, data, layout.minimum, layout.columns, form.encoding)
+    tables.check_columns(source, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         check_text_column(path, rows, layout, allowed)
     check_first_row(path, rows, layout, header, has_header, None if is_open else allowed)
@@ -145,16 +147,16 @@ def _open_split(
     language: str,
     user_path: str | None,
     form: TextForm,
-) -> tuple[FileLayout, str, list[Row]]:
-    """Read the split's file; return its layout (see `GlueTask.splits`), path and rows."""
+) -> tuple[FileLayout, Source, list[Row]]:
+    """Read the split's file; return its layout (see `GlueTask.splits`), source and rows."""
     paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
-    path = user_path or next((path for path in paths if exists(path)), paths[0])
-    check_readable(path, "data_dir")
-    rows = tables.read_rows(path, form)
+    path = user_path or find_existing(paths) or paths[0]
+    source = Source(path, form.encoding, "data_dir")
+    rows = tables.read_rows(source, form.quoting)
     fitting = [layout for layout, layout_path in zip(layouts, paths, strict=True) if user_path or layout_path == path]
     width = len(rows[0].cells)
     # If no layout has this width, check_columns will report the first layout's columns.
-    return next((layout for layout in fitting if layout.minimum == width), fitting[0]), path, rows
+    return next((layout for layout in fitting if layout.minimum == width), fitting[0]), source, rows
 
 
 def _id_column(
@@ -191,8 +193,8 @@ def _select_rows(
             numbers = array("q", [number for number in numbers if len(rows[number].cells) >= layout.minimum])
     if layout.pairs_file is not None:
         pairs_path = os.path.join(os.path.dirname(path), layout.pairs_file)
-        if exists(pairs_path):
-            pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(pairs_path)}
+        if find_existing([pairs_path]):
+            pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(Source(pairs_path))}
             is_selected = [((row.cell(1), row.cell(2)) in pairs) == layout.is_in_pairs_file for row in rows]
             numbers = array("q", [number for number in numbers if is_selected[number]])
         elif layout.is_in_pairs_file:

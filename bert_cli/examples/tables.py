@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
-from bert_cli.base.lines import open_lines, refuse_nul
-from bert_cli.base.recoding import UTF_8
 from bert_cli.reading.column_names import LABEL_COLUMN_NAMES
 from bert_cli.reading.delimited import find_separator_name, read_tab_rows
 from bert_cli.reading.open_quotes import MultiLineRows
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
 from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
-from bert_cli.settings.data import PLAIN, TextForm
+from bert_cli.reading.source import Source
+from bert_cli.settings.data import LITERAL
 
 
 def find_column(name: str, names: Sequence[str], width: int) -> int | None:
@@ -34,7 +33,7 @@ def find_column(name: str, names: Sequence[str], width: int) -> int | None:
     return int(name) if name.isdecimal() and int(name) < width else None
 
 
-def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
+def read_rows(source: Source, quoting: str = LITERAL) -> list[Row]:
     r"""Return a tab-separated file's rows without blank lines.
 
     Only `\n` ends a line, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters. Carriage
@@ -42,37 +41,34 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     because they usually mean that two rows were joined.
 
     Args:
-        path: the file.
-        form: values of --encoding and --quoting.
+        source: the file.
+        quoting: value of --quoting.
 
     Raises:
         InputError: the file has no rows, or a carriage return inside a line.
     """
     multi_line = MultiLineRows()
-    with open_lines(path, form.encoding) as lines:
-        tab_rows = read_tab_rows(path, refuse_nul(lines, path), form.quoting, multi_line=multi_line)
-        rows = list(skip_blank_lines(path, tab_rows))
+    tab_rows = read_tab_rows(source.name, source.lines(), quoting, multi_line=multi_line)
+    rows = list(skip_blank_lines(source.name, tab_rows))
     if not rows:
-        raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
-    multi_line.check(path, rows, advise_literal(TAB))
+        raise InputError(f"{source.name}: is empty; a file of tab-separated rows is needed")
+    multi_line.check(source.name, rows, advise_literal(TAB))
     return rows
 
 
 def check_columns(
-    path: str,
+    source: Source,
     rows: Sequence[Row],
     minimum: int,
     columns: str,
-    encoding: str = UTF_8,
 ) -> None:
     """Raise InputError for the first row with fewer than `minimum` cells.
 
     Args:
-        path: file with the rows.
+        source: file with the rows.
         rows: rows to check.
         minimum: smallest valid number of cells.
         columns: description used in the message, for example "id, text".
-        encoding: the file's encoding.
     """
     short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
     if not short:
@@ -81,18 +77,12 @@ def check_columns(
     if all(len(row.cells) == 1 for row in rows):
         if name := find_separator_name(rows):
             advice = f"this is a {name}-separated file, save it with tabs"
-    elif any('"' in cell for row in rows for cell in row.cells) and _do_csv_quotes_fit(
-        path, short[0][0], minimum, encoding
+    elif any('"' in cell for row in rows for cell in row.cells) and do_csv_quotes_fit(
+        source.lines(), short[0][0], lambda width: width >= minimum
     ):
         advice = ADVICE
     expected = f"expected at least {minimum} tab-separated columns ({columns})"
-    refuse_rows(path, short, lambda count: f"{expected}, found {count}", advice)
-
-
-def _do_csv_quotes_fit(path: str, line: int, minimum: int, encoding: str) -> bool:
-    """Return whether CSV quoting gives all rows up to `line` at least `minimum` cells."""
-    with open_lines(path, encoding, logs=False) as lines:
-        return do_csv_quotes_fit(lines, line, lambda width: width >= minimum)
+    refuse_rows(source.name, short, lambda count: f"{expected}, found {count}", advice)
 
 
 def is_numbering(cells: Sequence[str]) -> bool:

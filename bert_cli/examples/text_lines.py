@@ -3,16 +3,15 @@
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import ArrivingLines, bounded_lines, decode_lines, input_name, open_lines
 from bert_cli.base.log import LOG
-from bert_cli.base.misread_text import warn_of_misreading
 from bert_cli.base.names import PAIR_MARK
-from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.tagging import TaggingExample
+from bert_cli.reading.arriving import ArrivingLines
+from bert_cli.reading.source import Source
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 
 # BasicTokenizer deletes these control characters, but \s treats them as white space.
@@ -171,21 +170,16 @@ def split_line(line: str, number: int = 0) -> TextLine:
     return TextLine(number, first, second, start, start + len(first) + len(separator))
 
 
-def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0, encoding: str = UTF_8) -> Iterator[TextLine]:
-    """Yield the text or pair in each line of a binary file.
+def read_text_lines(source: Source, skip: int = 0) -> Iterator[TextLine]:
+    """Yield the text or pair in each line.
 
-    Lines end with `\\n`, and a byte-order mark is removed. Raise InputError with the line number
-    for a line that is too long or not UTF-8.
+    Raise InputError with the line number for a line that is too long or has invalid bytes.
 
     Args:
-        lines: the file.
-        name: file name, for messages.
+        source: the lines.
         skip: number of lines to skip.
-        encoding: encoding from which the lines were recoded.
     """
-    lines = bounded_lines(lines, name)
-    texts = decode_lines(itertools.islice(lines, skip, None), name, skip + 1)
-    for number, text in enumerate(warn_of_misreading(texts, name, encoding, skip + 1), skip):
+    for number, text in enumerate(source.lines(skip, allows_nul=True), skip):
         yield split_line(text.removesuffix("\n"), number)
 
 
@@ -198,16 +192,15 @@ def read_texts(
         texts: texts from the command line.
         input_file: file to read if there are no texts; blank lines are skipped.
         encoding: the file's encoding.
-        pipe: see `open_lines`.
+        pipe: standard input, if the caller tests which lines have arrived.
     """
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
         return
-    name = input_name(input_file)
-    with open_lines(input_file, encoding, pipe=pipe) as lines:
-        for number, line in enumerate(lines, start=1):
-            if text := line.strip():
-                yield f"{name}:{number}", text
+    source = Source(input_file, encoding, "input_file", pipe)
+    for number, line in enumerate(source.lines(allows_nul=True), start=1):
+        if text := line.strip():
+            yield f"{source.name}:{number}", text
 
 
 def split_line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord]:

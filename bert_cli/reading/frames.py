@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
 from bert_cli.reading.formats import PARQUET
 from bert_cli.reading.merged_cells import MergedRange, fill_merged_cells
 from bert_cli.reading.rows import Row, make_list_cell
+from bert_cli.reading.source import Source
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DIGITS = 15  # a sheet's significant digits
@@ -39,24 +39,24 @@ class Frame:
     rows: Sequence[Row]
 
 
-def read_workbook(path: str, sheet: str | None) -> Frame:
+def read_workbook(source: Source, sheet: str | None) -> Frame:
     """Read one sheet from a workbook (.xlsx, .xlsm, .xlsb, .xls or .ods).
 
     Args:
-        path: the workbook.
+        source: the workbook.
         sheet: sheet name or 0-based number; None for the only visible sheet with rows.
 
     Raises:
         InputError: the file is not a workbook, a package is missing, the sheet does not exist, or
             several sheets have rows and no sheet is given.
     """
-    local_path = files.make_local(path)
-    _check_is_workbook(path, local_path)
+    path = source.name
+    _check_is_workbook(path, source.head)
     pandas = _import_pandas("python_calamine", path, "excel")
     from python_calamine import CalamineError, SheetVisibleEnum
 
     try:
-        with pandas.ExcelFile(local_path, engine="calamine") as book:
+        with pandas.ExcelFile(source.binary(), engine="calamine") as book:
             visible = [
                 properties.name
                 for properties in book.book.sheets_metadata
@@ -87,10 +87,8 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
     return Frame(None, _sheet_rows(cells))
 
 
-def _check_is_workbook(path: str, local_path: str) -> None:
+def _check_is_workbook(path: str, head: bytes) -> None:
     """Raise InputError if a file does not begin like a workbook."""
-    with open(local_path, "rb") as file:
-        head = file.read(200)
     if head.startswith((_ZIP, _OLE)):
         return
     refuse_if(not head, f"{path}: is empty; a workbook is needed")
@@ -131,18 +129,19 @@ def _format_sheet_cell(value: Any) -> str:
     return str(value) if cell is None else cell
 
 
-def read_columnar(path: str, table_format: str) -> Frame:
+def read_columnar(source: Source, table_format: str) -> Frame:
     """Read a Parquet or Feather file, with 1-based row numbers as line numbers.
 
     Columns with bytes, such as images, are skipped and logged. Raise InputError if the file is
     damaged or a package is missing.
     """
+    path = source.name
     pandas = _import_pandas("pyarrow", path, "parquet")
     read = pandas.read_parquet if table_format == PARQUET else pandas.read_feather
     from pyarrow import ArrowException
 
     try:
-        frame = read(files.make_local(path))
+        frame = read(source.binary())
     except (ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: cannot be read as {table_format.capitalize()}: {reason:.200}") from None

@@ -6,8 +6,7 @@ cell. A list of texts or numbers is a cell with several labels.
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,8 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
 from bert_cli.reading.json_values import JsonRecord, iterate_array, iterate_member, read_values
 from bert_cli.reading.rows import Row, make_list_cell
+from bert_cli.reading.source import Source
 
-Lines = AbstractContextManager[Iterator[str]]
 _MAX_COLUMNS = 1000
 _HEAD = 20  # lines used to distinguish JSON lines from a document
 _LINES_EXAMPLE = '{"text": "…", "label": "…"}'
@@ -51,29 +50,17 @@ class JsonTable:
                 yield Row(item.line, [format_json_value(item.value.get(name)) for name in self.names])
 
 
-def find_json(path: str, open_text: Callable[[], Lines]) -> JsonTable:
-    """Detect a JSON file's layout.
-
-    Args:
-        path: the file, for messages.
-        open_text: function that opens its lines.
-
-    Raises:
-        InputError: the file is not JSON, or its layout is unknown.
-    """
-    with open_text() as lines:
-        head = [line for line in itertools.islice(lines, _HEAD) if line.strip()]
-    if _are_json_lines(head):
-        with open_text() as lines:
-            keys: dict[str, None] = {}
-            for item in _read_json_lines(path, lines):
-                if isinstance(item, JsonRecord):
-                    keys.update(dict.fromkeys(item.value))
-                    _check_keys(path, item.line, len(keys))
-        return JsonTable(tuple(keys) or None)
-    with open_text() as lines:
-        text = "".join(lines)
-    return _read_document(path, text)
+def find_json(source: Source) -> JsonTable:
+    """Detect a JSON file's layout; raise InputError if it is not JSON, or the layout is unknown."""
+    head = [line for line in itertools.islice(source.lines(), _HEAD) if line.strip()]
+    if not _are_json_lines(head):
+        return _read_document(source.name, source.text)
+    keys: dict[str, None] = {}
+    for item in _read_json_lines(source.name, source.lines()):
+        if isinstance(item, JsonRecord):
+            keys.update(dict.fromkeys(item.value))
+            _check_keys(source.name, item.line, len(keys))
+    return JsonTable(tuple(keys) or None)
 
 
 def _are_json_lines(head: Sequence[str]) -> bool:

@@ -5,21 +5,13 @@ rest: Excel's "sep=" line, the delimiter, the JSON layout, and gzip. Unusual res
 """
 
 import contextlib
-import functools
-import gzip
-import io
 import itertools
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.files import check_readable, open_binary
 from bert_cli.base.formats import quote
-from bert_cli.base.lines import decode_lines, open_lines, refuse_nul
 from bert_cli.base.log import LOG
-from bert_cli.base.misread_text import warn_of_misreading
-from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
 from bert_cli.reading.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
 from bert_cli.reading.frames import Frame, read_columnar, read_workbook
@@ -27,10 +19,10 @@ from bert_cli.reading.json_tables import JsonTable, find_json
 from bert_cli.reading.open_quotes import MultiLineRows
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
 from bert_cli.reading.rows import Row, skip_blank_lines
+from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
 _HEAD = 200  # lines used to detect the delimiter
-_GZIP = b"\x1f\x8b"
 # First bytes of binary files, and advice to use the correct suffix.
 _BINARY = {
     b"PK\x03\x04": "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods",
@@ -47,12 +39,12 @@ class TableFile:
     Attributes:
         path: the file, or a name for a table in memory.
         layout: layout or contents.
-        form: values of --encoding, --quoting and --sheet.
+        source: the open file, None for a table in memory.
     """
 
     path: str
     layout: Delimited | JsonTable | Frame
-    form: TextForm = PLAIN
+    source: Source | None = None
 
     @property
     def has_names(self) -> bool:
@@ -82,16 +74,17 @@ class TableFile:
                 yield Row(0, list(self.layout.names))
             yield from self.layout.rows
             return
-        with _open_text(self.path, self.form.encoding, logs=warns) as lines:
-            if isinstance(self.layout, JsonTable):
-                yield from self.layout.rows(self.path, lines)
-                return
-            multi_line = MultiLineRows() if warns else None
-            yield from self.layout.rows(self.path, lines, warns, multi_line)
+        if isinstance(self.layout, JsonTable):
+            yield from self.layout.rows(self.path, self._lines())
+            return
+        multi_line = MultiLineRows() if warns else None
+        yield from self.layout.rows(self.path, self._lines(), warns, multi_line)
         if multi_line:
-            with _open_text(self.path, self.form.encoding, logs=False) as lines:
-                rows = self.layout.rows(self.path, lines, warns=False)
-                multi_line.check(self.path, rows, advise_literal(self.layout.delimiter))
+            rows = self.layout.rows(self.path, self._lines(), warns=False)
+            multi_line.check(self.path, rows, advise_literal(self.layout.delimiter))
+
+    def _lines(self) -> Iterator[str]:
+        return self.source.lines() if self.source else iter(())
 
     def filled_rows(self, warns: bool = True) -> Iterator[Row]:
         """Yield the rows (see `rows`), and log the number of blank lines."""
@@ -129,14 +122,17 @@ class TableFile:
 
     def _do_csv_quotes_fit(self, line: int, width: int) -> bool:
         """Return whether CSV quoting gives all rows up to `line` this number of cells."""
-        if not isinstance(self.layout, Delimited) or self.layout.delimiter != TAB or find_format(self.path) == CSV:
+        if (
+            not (self.source and isinstance(self.layout, Delimited))
+            or self.layout.delimiter != TAB
+            or find_format(self.path) == CSV
+        ):
             return False
-        with _open_text(self.path, self.form.encoding, logs=False) as lines:
-            return do_csv_quotes_fit(lines, line, lambda count: count == width)
+        return do_csv_quotes_fit(self.source.lines(), line, lambda count: count == width)
 
 
 def open_table(path: str, flag: str, form: TextForm = PLAIN) -> TableFile:
-    """Detect a file's layout; the rows of JSON, workbooks and columnar files are read already.
+    """Open a table, see `read_layout`.
 
     Args:
         path: the file.
@@ -147,22 +143,31 @@ def open_table(path: str, flag: str, form: TextForm = PLAIN) -> TableFile:
         InputError: the file is missing, its suffix is unknown or does not match its content, or a
             row is invalid.
     """
+    find_format(path)
+    return read_layout(Source(path, form.encoding, flag), form)
+
+
+def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
+    """Detect a table's layout; the rows of JSON, workbooks and columnar files are read already.
+
+    Raise InputError as `open_table` does.
+    """
+    path = source.name
     table_format = find_format(path)
-    check_readable(path, flag)
     if table_format == WORKBOOK:
-        return TableFile(path, read_workbook(path, form.sheet), form)
+        return TableFile(path, read_workbook(source, form.sheet), source)
     refuse_if(form.sheet is not None, f"--sheet={form.sheet}: {path} is not a workbook; leave the flag out")
     if table_format in (PARQUET, FEATHER):
-        return TableFile(path, read_columnar(path, table_format), form)
-    _refuse_binary(path)
+        return TableFile(path, read_columnar(source, table_format), source)
+    for mark, description in _BINARY.items():
+        refuse_if(source.head.startswith(mark), f"{path}: is {description}")
     if table_format == JSON:
-        return _open_json_table(path, form)
-    with _open_text(path, form.encoding, logs=False) as lines:
-        head = list(itertools.islice(lines, _HEAD))
-        is_whole = len(head) < _HEAD
+        return _open_json_table(source)
+    head = list(itertools.islice(source.lines(), _HEAD))
+    is_whole = len(head) < _HEAD
     if head and head[0].startswith("{") and all(line.lstrip().startswith("{") for line in head if line.strip()):
         with contextlib.suppress(InputError):
-            table = _open_json_table(path, form)
+            table = _open_json_table(source)
             LOG.info("%s: holds JSON lines, and is read as these", path)
             return table
     layout = find_delimited(head, is_whole, table_format, form.quoting)
@@ -170,38 +175,11 @@ def open_table(path: str, flag: str, form: TextForm = PLAIN) -> TableFile:
         LOG.info("%s:1: %s gives the delimiter, and is not data", path, quote(head[0].strip("\r\n ")))
     elif layout.delimiter != (TAB if table_format != CSV else ","):
         LOG.info("%s: its columns are separated by %ss", path, DELIMITER_NAMES[layout.delimiter])
-    return TableFile(path, layout, form)
+    return TableFile(path, layout, source)
 
 
-def _open_json_table(path: str, form: TextForm) -> TableFile:
-    layout = find_json(path, functools.partial(_open_text, path, form.encoding, logs=False))
+def _open_json_table(source: Source) -> TableFile:
+    layout = find_json(source)
     if layout.description:
-        LOG.info("%s: %s", path, layout.description)
-    return TableFile(path, layout, form)
-
-
-def _refuse_binary(path: str) -> None:
-    with open_binary(path) as file:
-        head = file.read(8)
-    for mark, description in _BINARY.items():
-        refuse_if(head.startswith(mark), f"{path}: is {description}")
-
-
-@contextlib.contextmanager
-def _open_text(path: str, encoding: str, logs: bool = True) -> Iterator[Iterator[str]]:
-    """Open the lines of a text file or of a gzip file (see `open_lines`)."""
-    with open_binary(path) as file:
-        is_gzip = file.peek(2)[:2] == _GZIP
-    if not is_gzip and not path.lower().endswith(".gz"):
-        with open_lines(path, encoding, logs) as lines:
-            yield refuse_nul(lines, path)
-        return
-    with open_binary(path) as file:
-        try:
-            with gzip.GzipFile(fileobj=file) as decompressed:
-                utf8_bytes = as_utf8(io.BufferedReader(decompressed), encoding, path)
-                lines = decode_lines(with_line_feeds(utf8_bytes, path, logs), path)
-                yield refuse_nul(warn_of_misreading(lines, path, encoding) if logs else lines, path)
-        # The errors mean: not gzip, truncated, and damaged.
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None
+        LOG.info("%s: %s", source.name, layout.description)
+    return TableFile(source.name, layout, source)

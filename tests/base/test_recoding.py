@@ -43,9 +43,11 @@ def test_wrong_bytes_are_reported_with_their_line(data, encoding, place):
         recode(data, encoding)
 
 
-def test_carriage_returns_become_line_feeds():
-    assert with_line_feeds(io.BufferedReader(io.BytesIO(b"a\rb\r")), "a.txt").read() == b"a\nb\n"
-    assert with_line_feeds(io.BufferedReader(io.BytesIO(b"a\r\nb\r\n")), "a.txt").read() == b"a\r\nb\r\n"
+@pytest.mark.parametrize(("data", "expected"), [(b"a\rb\r", b"a\nb\n"), (b"a\r\nb\r\n", b"a\r\nb\r\n")])
+def test_carriage_returns_become_line_feeds(data, expected):
+    reports = []
+    assert with_line_feeds(io.BufferedReader(io.BytesIO(data)), lambda: reports.append(1)).read() == expected
+    assert len(reports) == (data != expected)
 
 
 @pytest.mark.parametrize(("head", "expected"), [(b"a\rb", True), (b"a\r", False), (b"a\r\nb\rc", False), (b"a", False)])

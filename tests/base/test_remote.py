@@ -10,11 +10,11 @@ import pytest
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import open_lines
 from bert_cli.base.remote import _check_scheme, gfile
 from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_json
 from bert_cli.corpus.text import find_inputs, read_blocks
 from bert_cli.examples.tables import read_rows
+from bert_cli.reading.source import Source
 from bert_cli.records.tfrecord import RecordIndex, pack_records, read_records
 from tests.snapshots import raises
 
@@ -83,13 +83,15 @@ def test_remote_files_appear_complete(ram, tmp_path):
 
 def test_all_readers_accept_remote_files(ram):
     lines = write(f"{ram}/lines.txt", "\ufeffa\né\n\nlast".encode())
-    with open_lines(lines) as opened:
-        assert list(opened) == ["a\n", "é\n", "\n", "last"]
+    assert list(Source(lines).lines()) == ["a\n", "é\n", "\n", "last"]
     with files.open_binary(lines) as file:
         assert isinstance(file, io.BufferedReader)
         file.seek(-4, os.SEEK_END)
         assert (file.read(), file.tell()) == (b"last", files.file_size(lines))
-    assert [row.cells for row in read_rows(write(f"{ram}/t.tsv", b"1\tx\n2\ty z\n"))] == [("1", "x"), ("2", "y z")]
+    assert [row.cells for row in read_rows(Source(write(f"{ram}/t.tsv", b"1\tx\n2\ty z\n")))] == [
+        ("1", "x"),
+        ("2", "y z"),
+    ]
     packed = write(f"{ram}/text.gz", gzip.compress(b"one\ntwo\n"))
     assert b"".join(block.data for block in read_blocks([packed, lines])).endswith(
         b"one\ntwo\n" + files.read_bytes(lines)

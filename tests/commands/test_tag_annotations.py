@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.tag_schemes import find_entities
+from bert_cli.reading.source import Source
 from tests.annotated_texts import write
 from tests.commands.tag_run import SPLITS, predicted
 
@@ -58,7 +59,7 @@ def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
     report = run_folder(out).report()
     assert report["eval"]["eval_entities_PER"] == 4
     assert report["test"]["eval_words"] == sum(len(words) for words, _ in SPLITS["test"])
-    assert len(read_annotations(str(out / "test_predictions")).examples) == 5
+    assert len(read_annotations(Source(str(out / "test_predictions"), may_be_folder=True)).examples) == 5
     # Texts alone are written in the training file's format, also by a later command.
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "key": 1}\n', encoding="utf-8")
     new = (f"--test_file={tmp_path / 'new.jsonl'}", "--engine=onnxruntime")
@@ -81,7 +82,8 @@ def test_scores_and_predictions_equal_those_with_columns(name, tagger, tag, file
             path.read_text(encoding="utf-8").replace('"meta"', '"answer": "accept", "meta"'), encoding="utf-8"
         )
     entities = [
-        list(map(tuple, map(find_entities, [example.tags]))) for example in read_annotations(str(path)).examples
+        list(map(tuple, map(find_entities, [example.tags])))
+        for example in read_annotations(Source(str(path), may_be_folder=True)).examples
     ]
     assert entities == [[tuple(find_entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
     if name == "brat":  # the same command overwrites its files, and no others

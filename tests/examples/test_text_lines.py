@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine, read_text_lines, split_line, split_line_words
+from bert_cli.reading.source import Source
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
 
@@ -37,17 +38,20 @@ def test_text_offsets_in_the_line():
     assert split_line("  ab ||| cd ", 7) == TextLine(7, "ab", "cd", 2, 9)
 
 
-def test_only_newlines_end_lines():
-    lines = [b"\xef\xbb\xbfa\n", b"\n", b"b\x0bc\r\n", b"last"]
-    assert [line[:2] for line in read_text_lines(lines, "f")] == [(0, "a"), (1, ""), (2, "b\x0bc"), (3, "last")]
-    assert [line.number for line in read_text_lines(lines, "f", skip=2)] == [2, 3]
+def test_only_newlines_end_lines(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"\xef\xbb\xbfa\n\nb\x0bc\r\nlast")
+    source = Source(str(path))
+    assert [line[:2] for line in read_text_lines(source)] == [(0, "a"), (1, ""), (2, "b\x0bc"), (3, "last")]
+    assert [line.number for line in read_text_lines(source, skip=2)] == [2, 3]
 
 
-def test_wrong_encoding_is_reported_with_its_line():
-    with raises(InputError, "f:2: "):
-        list(read_text_lines([b"a\n", b"caf\xe9\n"], "f"))
-    with pytest.raises(InputError, match="f:1: is UTF-16"):
-        list(read_text_lines(["ab\n".encode("utf-16")], "f"))
+def test_wrong_encoding_is_reported_with_its_line(tmp_path):
+    path = tmp_path / "f"
+    for data, place in ((b"a\ncaf\xe9\n", "f:2: "), ("ab\n".encode("utf-16"), "f:1: ")):
+        path.write_bytes(data)
+        with raises(InputError, place):
+            list(read_text_lines(Source(str(path))))
 
 
 def test_words_with_offsets():

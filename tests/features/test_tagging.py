@@ -12,6 +12,7 @@ from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.features.tagging import format_features, tagging_features
+from bert_cli.reading.source import Source
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
 
@@ -204,7 +205,7 @@ def test_words_are_predicted_once(sentences, max_seq_length, doc_stride, label_a
 
 
 def test_real_sentences(shared):
-    file, _ = convert_to_bio(read_token_file(str(shared / "data" / "wnut17" / "emerging.dev.conll")))
+    file, _ = convert_to_bio(read_token_file(Source(str(shared / "data" / "wnut17" / "emerging.dev.conll"))))
     labels = ("O", *sorted({tag for example in file.examples for tag in example.tags} - {"O"}))
     features = tagging_features(file.examples, labels, TOKENIZER, max_seq_length=12, doc_stride=6)
     assert features.num_split > 100

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction
+from bert_cli.reading.source import Source
 from bert_cli.text.offset_units import JAVASCRIPT
 from tests.annotated_texts import FORMATS, annotated_texts, write
 
@@ -31,14 +32,14 @@ def write_correct_predictions(folder: pathlib.Path, file) -> pathlib.Path:
 
 def write_same_predictions(folder, name, texts=((TEXT, SPANS),), tags=("B-PER", "O", "O", "O", "B-LOC", "I-LOC")):
     """Write the same predicted tags for all texts, and return the path."""
-    file = read_annotations(write(folder, name, texts))
+    file = read_annotations(Source(write(folder, name, texts), may_be_folder=True))
     return pathlib.Path(write_annotations(str(folder), file, [predict_tags(tags)] * len(texts)))
 
 
 def check_no_loss(name, texts):
     """Check that a file's tags, written as predictions, give the same file."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None) as folder:
-        file = read_annotations(write(pathlib.Path(folder), name, texts))
+        file = read_annotations(Source(write(pathlib.Path(folder), name, texts), may_be_folder=True))
         path = write_correct_predictions(pathlib.Path(folder), file)
         if name in ("label_studio", "label_studio_min"):
             tasks = json.loads(path.read_text(encoding="utf-8"))
@@ -51,7 +52,7 @@ def check_no_loss(name, texts):
                 for item in values
             )
         else:
-            read_back = read_annotations(str(path))
+            read_back = read_annotations(Source(str(path), may_be_folder=True))
             assert [(item.text, item.tags) for item in read_back.examples] == [
                 (item.text, item.tags) for item in file.examples
             ]
@@ -130,7 +131,7 @@ def test_ner_annotator_document(tmp_path):
 def test_doccano_label_ids(tmp_path):
     record = {"text": "a b c", "annotations": [{"label": 12, "start_offset": 0, "end_offset": 1, "user": 3}]}
     (tmp_path / "a.jsonl").write_text(json.dumps(record), encoding="utf-8")
-    file = read_annotations(str(tmp_path / "a.jsonl"))
+    file = read_annotations(Source(str(tmp_path / "a.jsonl"), may_be_folder=True))
     path = pathlib.Path(write_annotations(str(tmp_path), file, [predict_tags(("B-12", "B-X", "B-012"))]))
     labels = [span["label"] for span in json.loads(path.read_text(encoding="utf-8"))["annotations"]]
     assert labels == [12, "X", "012"]
@@ -203,7 +204,7 @@ def test_prodigy_with_malformed_tokens(tokens, tmp_path):
 
 def predict_text(folder, name, count=None):
     """Write predictions for a file that contains TEXT `count` times, and return the path."""
-    file = read_annotations(str(folder / name))
+    file = read_annotations(Source(str(folder / name), may_be_folder=True))
     tags = predict_tags(("B-PER", "O", "O", "O", "B-LOC", "I-LOC"))
     return pathlib.Path(write_annotations(str(folder), file, [tags] * (count or len(file.examples))))
 
@@ -249,7 +250,7 @@ def test_offsets_count_line_ends_like_the_file(name, tmp_path):
         (tmp_path / "d.txt").write_bytes(text.encode("utf-8"))
         (tmp_path / "d.ann").write_text(rows, encoding="utf-8")
     path = str(tmp_path) if name == "brat" else write(tmp_path, "doccano", [(text, spans)])
-    written = write_correct_predictions(tmp_path, read_annotations(path))
+    written = write_correct_predictions(tmp_path, read_annotations(Source(path, may_be_folder=True)))
     if name == "brat":
         assert (written / "d.txt").read_bytes() == text.encode("utf-8")
         assert (written / "d.ann").read_text(encoding="utf-8") == rows
@@ -267,7 +268,7 @@ def test_utf16_offsets_stay_utf16(name, tmp_path):
         path = str(tmp_path / "a.json")
         tasks = [{"data": {"text": TEXT}, "annotations": [{"result": [{"value": value}]}]}]
         (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
-    file = read_annotations(path)
+    file = read_annotations(Source(path, may_be_folder=True))
     assert file.unit == JAVASCRIPT
     assert file.examples[0].tags[4:] == ("B-LOC", "I-LOC")
     content = write_correct_predictions(tmp_path, file).read_text(encoding="utf-8")

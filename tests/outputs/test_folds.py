@@ -18,6 +18,7 @@ from bert_cli.outputs.folds import (
 )
 from bert_cli.problem_types.columns import NumberColumn, Probabilities, TextColumn
 from bert_cli.problem_types.parts import Suspects
+from bert_cli.reading.source import Source
 
 TEXTS = [("one", None), ("two", None), ("three", None), ("four", None)]
 IDS = ("a", "b", "c", "d")
@@ -91,7 +92,7 @@ def test_suspected_words_are_sorted_by_probability():
 def test_suspected_words_have_their_position_in_the_file(tmp_path):
     text = "\na\tO\n\u200b\tO\nb\tO\n\nc d\tB-x\ne\tI-x\n"
     (tmp_path / "train.txt").write_text(text, encoding="utf-8")
-    file = read_columns(str(tmp_path / "train.txt"))
+    file = read_columns(Source(str(tmp_path / "train.txt")))
     suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
     assert write_suspects_of_words(str(suspects), file, PREDICTED, TAGS, TagNotation("BIOES")) == 3
     assert suspects.read_text(encoding="utf-8").splitlines() == [
@@ -110,7 +111,7 @@ def test_suspected_words_have_their_position_in_the_file(tmp_path):
 
 def test_suspected_words_in_json_lines(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"words": ["c", "e"], "tags": ["B-x", "I-x"]}\n', encoding="utf-8")
-    file = read_json_records(str(tmp_path / "train.jsonl"))
+    file = read_json_records(Source(str(tmp_path / "train.jsonl")))
     path = tmp_path / "suspects.tsv"
     assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, TagNotation()) == 2
     assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]
@@ -119,7 +120,7 @@ def test_suspected_words_in_json_lines(tmp_path):
 def test_suspected_words_in_brat_documents(tmp_path):
     (tmp_path / "d.txt").write_text("c\n e", encoding="utf-8")
     (tmp_path / "d.ann").write_text("T1\tx 0 1;3 4\tc e\n", encoding="utf-8")
-    file = read_annotations(str(tmp_path))
+    file = read_annotations(Source(str(tmp_path), may_be_folder=True))
     suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
     assert write_suspects_of_words(str(suspects), file, PREDICTED[1:], TAGS, TagNotation()) == 2
     assert [line.split("\t")[:3] for line in suspects.read_text().splitlines()[1:]] == [

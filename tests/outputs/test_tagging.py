@@ -8,6 +8,7 @@ from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.outputs.tagging import write_columns, write_json_lines
+from bert_cli.reading.source import Source
 
 
 def write(folder, text, name="words.txt"):
@@ -30,7 +31,7 @@ def write(folder, text, name="words.txt"):
     ],
 )
 def test_predicted_column(tmp_path, text, tags, notation, expected):
-    file = read_columns(write(tmp_path, text))
+    file = read_columns(Source(write(tmp_path, text)))
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [line.split() for line in tags], notation)
     assert out.read_bytes().decode() == expected
@@ -38,7 +39,7 @@ def test_predicted_column(tmp_path, text, tags, notation, expected):
 
 def test_headers_comments_and_rows_without_a_word_are_kept(tmp_path):
     text = "# text = x\nid\tform\tner\n1-2\tab\t_\n1\ta\tO\n2\tb\tO\n"
-    file = read_columns(write(tmp_path, text))
+    file = read_columns(Source(write(tmp_path, text)))
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [("B-x", "I-x")], TagNotation())
     assert out.read_text() == ("# text = x\nid\tform\tner\tpredicted_tag\n1-2\tab\t_\t_\n1\ta\tO\tB-x\n2\tb\tO\tI-x\n")
@@ -46,7 +47,7 @@ def test_headers_comments_and_rows_without_a_word_are_kept(tmp_path):
 
 def test_a_table_becomes_rows_with_tabs(tmp_path):
     text = 'Sentence #,Word,Tag\nSentence: 1,a,O\n,"b, c",O\nSentence: 2,"d\ne",O\n'
-    file = read_token_file(write(tmp_path, text, "a.csv"))
+    file = read_token_file(Source(write(tmp_path, text, "a.csv")))
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [("B-x", "I-x"), ("O",)], TagNotation())
     assert out.read_text() == (
@@ -55,7 +56,7 @@ def test_a_table_becomes_rows_with_tabs(tmp_path):
 
 
 def test_a_missing_tag_is_refused(tmp_path):
-    file = read_columns(write(tmp_path, "\na O\nb O\n"))
+    file = read_columns(Source(write(tmp_path, "\na O\nb O\n")))
     with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
         write_columns(str(tmp_path / "out.txt"), file, [("O",)], TagNotation())
     assert not (tmp_path / "out.txt").exists()
@@ -63,7 +64,7 @@ def test_a_missing_tag_is_refused(tmp_path):
 
 def test_predicted_tags_in_json_lines(tmp_path):
     text = '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"]}\n\n{"words": []}\n'
-    file = read_json_records(write(tmp_path, text, "a.jsonl"), TokenFlags(with_tags=False))
+    file = read_json_records(Source(write(tmp_path, text, "a.jsonl")), TokenFlags(with_tags=False))
     out = tmp_path / "out.jsonl"
     write_json_lines(str(out), file, [("B-x", "I-x"), ()], TagNotation("BIOES"))
     assert out.read_text(encoding="utf-8") == (

@@ -1,13 +1,14 @@
 """JSON tables in all layouts, and errors."""
 
-import contextlib
 import json
+import pathlib
 
 import pandas as pd
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.json_tables import find_json
+from bert_cli.reading.source import Source
 from tests.snapshots import raises
 
 RECORDS = [{"text": "a fine film", "label": "good"}, {"text": "dull", "label": "bad"}]
@@ -15,9 +16,9 @@ ROWS = [["text", "label"], ["a fine film", "good"], ["dull", "bad"]]
 
 
 def rows(text: str) -> list:
-    lines = text.splitlines(keepends=True)
-    table = find_json("t.json", lambda: contextlib.nullcontext(iter(lines)))
-    return list(table.rows("t.json", iter(lines)))
+    pathlib.Path("t.json").write_text(text, encoding="utf-8", newline="\n")
+    source = Source("t.json")
+    return list(find_json(source).rows("t.json", source.lines()))
 
 
 def cells(text: str) -> list:

@@ -11,6 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples import tables
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.probe import open_table
+from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, Columns, TextForm
 from tests.snapshots import check_message, raises
 
@@ -142,7 +143,7 @@ def test_tsv_with_csv_quotes(tmp_path):
     assert len(read(path)) == 24
     assert "--quoting=none" in refusal(path, quoting=CSV_QUOTES)
     with pytest.raises(InputError, match=f"{re.escape(str(path))}:3: a quote opens here"):
-        tables.read_rows(str(path), TextForm(quoting=CSV_QUOTES))
+        tables.read_rows(Source(str(path)), CSV_QUOTES)
 
 
 def test_quotes_in_different_columns(tmp_path):

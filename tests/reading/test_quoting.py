@@ -14,6 +14,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.rows import Row
+from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
 from tests.snapshots import raises
 
@@ -51,7 +52,7 @@ def read_user_rows(path, quoting=LITERAL):
 
 
 def read_task_rows(path, quoting=LITERAL):
-    return tables.read_rows(str(path), TextForm(quoting=quoting))
+    return tables.read_rows(Source(str(path)), quoting)
 
 
 READERS = pytest.mark.parametrize("read", [read_user_rows, read_task_rows])

@@ -39,7 +39,7 @@ examples.squad: settings text reading
 examples.token_files: settings reading examples.labels examples
 features: problem_types text examples examples.squad
 records:
-corpus: settings text features records
+corpus: settings text reading features records
 weights.formats:
 sentence: weights.formats
 weights: tf_internals model weights.formats
@@ -116,8 +116,8 @@ MAX_REACH = {
     "text.tokenization": 13,
     "vocab.txt": 17,
     "api.Tokenizer": 33,
-    "bert-tokenize": 52,
-    "bert-serve": 163,
+    "bert-tokenize": 54,
+    "bert-serve": 165,
 }
 
 # (line, message) per problem

@@ -14,7 +14,8 @@ from bert_cli.base.formats import list_names, quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.annotations.label_studio_min import ADDED_MEMBERS, is_record
 from bert_cli.reading.json_values import JsonRecord
-from bert_cli.reading.probe import open_table
+from bert_cli.reading.probe import read_layout
+from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
 
 # A cell with regions; CSV doubles the quotes.
@@ -24,14 +25,12 @@ _ID = re.compile("0|[1-9][0-9]{0,17}")
 
 
 def read_regions(
-    path: str, text: str, encoding: str, text_column: str | None = None, label_column: str | None = None
+    source: Source, text_column: str | None = None, label_column: str | None = None
 ) -> list[JsonRecord] | None:
     """Return the rows as JSON-MIN records; return None for a table without regions.
 
     Args:
-        path: the file.
-        text: its contents.
-        encoding: its encoding.
+        source: the file.
         text_column: column that --word_column names, or None.
         label_column: column that --tag_column names, or None.
 
@@ -39,10 +38,11 @@ def read_regions(
         InputError: a cell in a column of regions is not a list of regions, or a given column is
             missing.
     """
-    match = _REGIONS.search(text)
+    match = _REGIONS.search(source.text)
     if not match:
         return None
-    table = open_table(path, "", TextForm(encoding, CSV_QUOTES if match[1] else LITERAL))
+    path = source.name
+    table = read_layout(source, TextForm(quoting=CSV_QUOTES if match[1] else LITERAL))
     header, *rows = table.filled_rows(warns=False)
     names = [cell.strip() for cell in header.cells]
     columns = [number for number, _ in enumerate(names) if any(_parse_regions(row.cell(number)) for row in rows)]

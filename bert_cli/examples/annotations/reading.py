@@ -4,13 +4,10 @@ import collections
 import re
 from collections.abc import Sequence
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import to_json
-from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
-from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.annotations import (
     brat,
     dataturks,
@@ -34,7 +31,9 @@ from bert_cli.examples.annotations.record_formats import (
 from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.labels.answers import ANSWER
 from bert_cli.examples.tagging import WORDS, TaggingFile
+from bert_cli.reading.folder import find_documents, find_skipped
 from bert_cli.reading.json_values import JsonRecord, is_json_name, looks_like_json
+from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -44,8 +43,7 @@ _PYTHON_TUPLES = re.compile(r"""\s*(?:\w+\s*=\s*)?\[\s*\(["']""")
 
 
 def read_annotations(
-    path: str,
-    encoding: str = UTF_8,
+    source: Source,
     with_tags: bool = True,
     plain_text_format: str = PRODIGY,
     tokenizer: FullTokenizer | None = None,
@@ -54,8 +52,7 @@ def read_annotations(
     """Read texts with spans; return None for a file with words in columns or JSON lines.
 
     Args:
-        path: a file, or a directory with brat documents.
-        encoding: encoding used for all files.
+        source: a file, or a directory with brat documents.
         with_tags: whether to read the spans.
         plain_text_format: key of span_lists.FORMATS used to write predictions for a file of texts
             without spans.
@@ -65,12 +62,12 @@ def read_annotations(
     Raises:
         InputError: the JSON format is unknown, or the annotations are invalid.
     """
-    documents = _read_brat(path, encoding, with_tags, tokenizer)
+    documents = _read_brat(source, with_tags, tokenizer)
     if documents:
         return documents
-    text = read_text(path, encoding)
+    path, text = source.name, source.text
     is_json = looks_like_json(path, text)
-    records = None if is_json else label_studio_tables.read_regions(path, text, encoding, *columns)
+    records = None if is_json else label_studio_tables.read_regions(source, *columns)
     if records is None:
         return _read_json(path, text, with_tags, plain_text_format, tokenizer)
     # Writers parse the lines of JSON-MIN again.
@@ -109,15 +106,17 @@ def _list_members(records: Sequence[JsonRecord]) -> str:
     return f" (members: {list_names(list(members))})" if members else ""
 
 
-def _read_brat(path: str, encoding: str, with_tags: bool, tokenizer: FullTokenizer | None) -> TaggingFile | None:
-    documents = brat.find_documents(path)
+def _read_brat(source: Source, with_tags: bool, tokenizer: FullTokenizer | None) -> TaggingFile | None:
+    path, encoding = source.path, source.encoding
+    documents = find_documents(path)
     if not documents:
-        refuse_if(files.is_directory(path), f"{path}: holds no documents of brat, NAME.txt with NAME.ann")
+        refuse_if(source.is_folder, f"{path}: holds no documents of brat, NAME.txt with NAME.ann")
         return None
-    if files.is_directory(path) and (skipped := brat.find_skipped(path)):
+    if source.is_folder and (skipped := find_skipped(path)):
         form = "NAME.txt with NAME.ann directly in a directory are read"
         LOG.warning("%s: left out: %s; only %s", path, list_names(skipped), form)
-    texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
+    sources = [source if path == f"{document}.txt" else Source(f"{document}.txt", encoding) for document in documents]
+    texts = [text_source.characters for text_source in sources]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     annotated = [brat.annotate_document(document, number, text, encoding) for number, (document, text) in numbered]
     return _make_file(path, texts, annotated, BRAT, with_tags, tokenizer)

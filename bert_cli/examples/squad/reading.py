@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeGuard
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, expect_member, parse_json
-from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
 from bert_cli.reading.json_values import read_values
+from bert_cli.reading.source import Source
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
@@ -62,7 +62,7 @@ def _read_id(value: object, location: str, advice: str) -> str | None:
 
 def _iterate_articles(path: str) -> Iterator[tuple[str, object]]:
     """Yield the location and JSON value of each article, or of each record with one question."""
-    values = read_values(path, read_text(path))
+    values = read_values(path, Source(path, None).text)
     first = values[0].value if values else None
     if len(values) == 1 and isinstance(first, list):
         for i, article in enumerate(first):

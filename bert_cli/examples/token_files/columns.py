@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text, split_lines
+from bert_cli.base.lines import split_lines
 from bert_cli.base.log import LOG
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences, warn_about_one_sentence
 from bert_cli.reading.rows import Row, refuse_rows
+from bert_cli.reading.source import Source
 
 # CoNLL-2003 writes this line between documents; it looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
@@ -46,24 +47,25 @@ def _looks_like_comment(cells: Sequence[str]) -> bool:
     return cells[0].startswith("#") and _COMMENT.match(" ".join(cells)) is not None
 
 
-def read_lines(path: str, encoding: str) -> list[str]:
+def read_lines(source: Source) -> list[str]:
     r"""Return a file's lines unchanged, without `\n`.
 
     Raise InputError for a carriage return inside a line: in old files, it would join lines.
     """
-    lines = split_lines(read_text(path, encoding), path)
+    lines = split_lines(source.text, source.name)
     joined = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
-    refuse_rows(path, joined, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
+    refuse_rows(source.name, joined, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
     return lines
 
 
-def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
+def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """Read a column file's sentences.
 
     Raise InputError if the file has no words, or if a row lacks a column or has an empty word or
     tag. If columns are counted from the end, all rows must have the same number of columns.
     """
-    lines = read_lines(path, flags.encoding)
+    path = source.name
+    lines = read_lines(source)
     rows = _skip_comments(path, list(_split_rows(lines)), flags)
     layout = find_layout(path, rows, flags, "a file with one word and its tag on each line")
     rows = skip_conllu_rows(path, layout, flags)

@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 from bert_cli.base.log import LOG
-from bert_cli.base.recoding import UTF_8
 
 _NUMBER = re.compile(r"-?[0-9]+")
 
@@ -23,7 +22,6 @@ class TokenFlags(NamedTuple):
         are_types: whether numbers without names are entity types.
         types: a trained model's entity types.
         flag: flag that gives the path, for messages, or "".
-        encoding: the file's encoding.
         sheet: sheet name or number in a workbook, or None for the only sheet with rows.
         logs: whether to log detected columns and skipped rows; False if the file is read again.
     """
@@ -37,7 +35,6 @@ class TokenFlags(NamedTuple):
     are_types: bool = False
     types: frozenset[str] = frozenset()
     flag: str = ""
-    encoding: str = UTF_8
     sheet: str | None = None
     logs: bool = True
 

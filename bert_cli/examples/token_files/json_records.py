@@ -21,6 +21,7 @@ from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.json_values import JsonRecord, iterate_array, read_values
+from bert_cli.reading.source import Source
 
 _ROWS = ("data", "rows", "train", "validation", "test")
 # These documented names take precedence over other usual names.
@@ -99,12 +100,12 @@ def _unwrap(value: Any) -> list[Any]:
     return []
 
 
-def read_json_records(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
+def read_json_records(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """Read a JSON file's sentences, which may be empty.
 
     Raise InputError for a line that is not JSON, or that has a different form.
     """
-    return make_file(path, _read_records(path, flags), flags)
+    return make_file(source.name, _read_records(source, flags), flags)
 
 
 def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
@@ -149,8 +150,9 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
     return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS)
 
 
-def _read_records(path: str, flags: TokenFlags) -> Records:
-    text = "\n".join(read_lines(path, flags.encoding))
+def _read_records(source: Source, flags: TokenFlags) -> Records:
+    path = source.name
+    text = "\n".join(read_lines(source))
     values = read_values(path, text)
     lines = text.split("\n")
     document = values[0].value if len(values) == 1 else None

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.labels.written_lists import parse_list
@@ -27,7 +26,8 @@ from bert_cli.reading.json_values import JsonRecord
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.quoting import TAB, read_quoted_rows
 from bert_cli.reading.rows import Row
-from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
+from bert_cli.reading.source import Source
+from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 _HEAD = 200  # lines used to detect the delimiter
 _BINARY = (WORKBOOK, PARQUET, FEATHER)
@@ -38,17 +38,17 @@ def is_binary_table(path: str) -> bool:
     return is_table(path) and (find_format(path) in _BINARY or path.lower().endswith(".gz"))
 
 
-def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile | None:
+def find_table(source: Source, lines: Sequence[str], flags: TokenFlags) -> TableFile | None:
     """Return the layout of a text file with commas or other delimiters, or None for a column file.
 
     A column file has tabs, or the same number of space-separated columns in every row.
 
     Args:
-        path: the file.
+        source: the file.
         lines: its lines.
         flags: flag values.
     """
-    form = TextForm(flags.encoding)
+    path = source.name
     is_csv = is_table(path) and find_format(path) == CSV
     text = [f"{line}\n" for line in lines]
     layout = find_delimited(text[:_HEAD], len(text) <= _HEAD, CSV if is_csv else TSV, LITERAL)
@@ -63,7 +63,7 @@ def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile 
         layout = Delimited(delimiter, CSV_QUOTES)
     delimiter = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
     flags.log("%s: read as a table with a %s between cells", path, delimiter)
-    return TableFile(path, layout, form)
+    return TableFile(path, layout, source)
 
 
 def _have_columns(lines: Sequence[str]) -> bool:
@@ -168,7 +168,9 @@ def _read_sentences(
         if tag:
             record[tag] = _split_tags(record.get(tag, ""))
         records.append(JsonRecord(row.line, record))
-    features = _read_features(table.path) if table.path.lower().endswith((".parquet", ".pq")) else None
+    features = (
+        _read_features(table.source) if table.source and table.path.lower().endswith((".parquet", ".pq")) else None
+    )
     lines = [to_json(record.value) for record in records]
     content = Records(lines, list(enumerate(records, 1)), features)
     return make_file(table.path, content, flags._replace(word_column=word, tag_column=tag or None))
@@ -183,11 +185,11 @@ def _split_tags(cell: Any) -> list[str | int]:
     return [int(tag) if re.fullmatch("-?[0-9]+", tag) else tag for tag in _split_words(cell)]
 
 
-def _read_features(path: str) -> Any:
+def _read_features(source: Source) -> Any:
     """Return the features that Hugging Face's datasets library writes into Parquet files, or None."""
     import pyarrow.parquet
 
-    metadata = pyarrow.parquet.read_schema(files.make_local(path)).metadata or {}
+    metadata = pyarrow.parquet.read_schema(source.binary()).metadata or {}
     try:
         return json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
     except (ValueError, KeyError, TypeError):

@@ -25,6 +25,7 @@ from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import read_lines
 from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.reading.source import Source
 
 _FORMAT = "#FORMAT=WebAnno TSV "
 _VERSION = "3"
@@ -77,7 +78,7 @@ def has_annotations(text: str) -> bool:
     return any(line.startswith(_SPAN_LAYER) for line in text.split("\n"))
 
 
-def read_webanno(path: str, flags: TokenFlags) -> TaggingFile:
+def read_webanno(source: Source, flags: TokenFlags) -> TaggingFile:
     """Read a file's sentences, with BIO tags from one feature.
 
     --tag_column names the feature. By default, it is the value of named entities, or else the
@@ -87,7 +88,8 @@ def read_webanno(path: str, flags: TokenFlags) -> TaggingFile:
         InputError: the version is unknown, the feature is unclear, a row has a different form, or a
             word has several annotations.
     """
-    lines = read_lines(path, flags.encoding)
+    path = source.name
+    lines = read_lines(source)
     version = lines[0].removeprefix(_FORMAT).strip()
     is_known = version.split(".")[0] == _VERSION
     refuse_if(not is_known, f"{path}:1: is WebAnno TSV {version}, which is not read; {_ADVICE}")

@@ -6,7 +6,6 @@ This module does not import TensorFlow, so that it reports wrong flags and files
 import contextlib
 import dataclasses
 import itertools
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -14,11 +13,9 @@ from typing import NamedTuple
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import Layer
-from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.pooling import NONE
-from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.flags.option import flag_values
@@ -32,6 +29,7 @@ from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.predicting.pooling import pooled_width
 from bert_cli.predicting.vector_recipe import VectorFlags, VectorRecipe
 from bert_cli.reading.formats import is_table
+from bert_cli.reading.source import Source
 from bert_cli.runs.engine.shards import ShardPlan
 from bert_cli.settings.groups import LAST_LAYER, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
@@ -202,8 +200,7 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     """
     form = settings.text_form
     if input_file == STANDARD:
-        name = input_name(input_file)
-        yield Texts(read_text_lines(as_utf8(sys.stdin.buffer, form.encoding, name), name, done, form.encoding), None)
+        yield Texts(read_text_lines(Source(input_file, form.encoding), done), None)
         return
     if is_table(input_file):
         # Import late: lines need no readers for tables, which take a tenth of the import time.
@@ -213,19 +210,18 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
         _check_done(output_file, done, len(texts))
         yield Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
         return
+    source = Source(input_file, form.encoding, "input_file")
     total = 0
     last = b"\n"
-    with files.open_binary(input_file) as file:
-        utf8_file = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file)
+    with source.report_damage():
+        utf8_file = source.utf8()
         while block := utf8_file.read(1 << 20):
             total = total + block.count(b"\n")
             last = block[-1:]
     # Count a last line without a line break.
     total += last != b"\n"
     _check_done(output_file, done, total)
-    with files.open_binary(input_file) as file:
-        utf8_file = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file, logs=False)
-        yield Texts(read_text_lines(utf8_file, input_file, done, form.encoding), total)
+    yield Texts(read_text_lines(source, done), total)
 
 
 def _check_done(output_file: str, done: int, total: int) -> None:

@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import ArrivingLines, input_name, open_lines, refuse_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import CHUNK, iterate_chunks
 from bert_cli.opening.checks import check_first_unknown
+from bert_cli.reading.arriving import ArrivingLines
+from bert_cli.reading.source import Source
 from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
@@ -161,11 +162,10 @@ def predict_lines(
         reader: makes the chunks.
         may_be_empty: whether a source without lines is allowed; otherwise it is an InputError.
     """
-    name = input_name(source)
-    with open_lines(source, encoding, pipe=reader.pipe) as lines:
-        texts = (line.rstrip("\r\n") for line in refuse_nul(lines, name))
-        empty = None if may_be_empty else f"{name}: is empty; one text per line is needed"
-        predict_items(texts, target, predict, reader, empty)
+    opened = Source(source, encoding, "input_file", reader.pipe)
+    texts = (line.rstrip("\r\n") for line in opened.lines())
+    empty = None if may_be_empty else f"{opened.name}: is empty; one text per line is needed"
+    predict_items(texts, target, predict, reader, empty)
 
 
 def predict_items(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from bert_cli.base import files
-from bert_cli.base.lines import input_name, open_lines, read_text
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.reading import parse_questions
 from bert_cli.examples.squad.records import SquadExample, split_context
@@ -12,6 +11,7 @@ from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.trained import check_command
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_record, open_answerer
+from bert_cli.reading.source import Source
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask
 from bert_cli.runtime.streams import print_text
@@ -57,9 +57,9 @@ def run(settings: SquadSettings) -> dict:
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
     if question_flags.question:
+        context = question_flags.context
         if question_flags.context_file:
-            files.check_readable(question_flags.context_file, "context_file")
-        context = read_text(question_flags.context_file) if question_flags.context_file else question_flags.context
+            context = Source(question_flags.context_file, None, "context_file").text
         example = SquadExample("question", question_flags.question, split_context(context))
     elif source != STANDARD:
         files.check_readable(source, "input_file")
@@ -80,10 +80,11 @@ def run(settings: SquadSettings) -> dict:
         chunk_cuts.append(cuts)
         return map(answer_record, chunk, predictions)
 
-    name = input_name(source)
-    empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
     reader = ChunkReader(source, settings.files.line_buffered, _CHUNK, skips_blank=True)
-    with open_lines(source, pipe=reader.pipe) as lines:
-        count = write_records(parse_questions(lines, name), target or STANDARD, records, reader, empty)
+    opened = Source(source, None, "input_file", reader.pipe)
+    name = opened.name
+    empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
+    questions = parse_questions(opened.lines(allows_nul=True), name)
+    count = write_records(questions, target or STANDARD, records, reader, empty)
     warn_cut_questions(sum(chunk_cuts, NOT_CUT), settings.task.max_query_length, name)
     return {"answers": count}

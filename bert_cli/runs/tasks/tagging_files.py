@@ -9,7 +9,6 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.log import LOG
-from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
@@ -17,6 +16,8 @@ from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.reading.folder import find_documents
+from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -38,7 +39,7 @@ def find_file(path_flag: str | None, data_dir: str, split: str) -> str:
         InputError: there is no such file, or there are several.
     """
     if path_flag:
-        if not (files.is_directory(path_flag) and brat.find_documents(path_flag)):
+        if not (files.is_directory(path_flag) and find_documents(path_flag)):
             files.check_readable(path_flag, f"{split}_file")
         return path_flag
     paths = [os.path.join(data_dir, split + suffix) for suffix in _USUAL_SUFFIXES]
@@ -70,7 +71,6 @@ def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> Tok
         are_types=settings.task.tag_scheme == "IO",
         types=frozenset(find_entity_types(labels)),
         flag=f"{split}_file",
-        encoding=settings.text_files.encoding,
         sheet=settings.data.sheet,
     )
 
@@ -97,13 +97,14 @@ def read_split(
         labels: the model's labels, () before training.
         tokenizer: the model's tokenizer, which keeps added tokens in one word.
     """
-    _refuse_docbin(path)
+    source = Source(path, settings.text_files.encoding, may_be_folder=True)
+    _refuse_docbin(source)
     flags = token_flags(settings, split, labels)
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
-    if files.is_directory(path) or not has_tokens(path, flags):
+    if source.is_folder or not has_tokens(source, flags):
         columns = (flags.word_column, flags.tag_column)
-        file = read_annotations(path, flags.encoding, test_tags != "no", span_format, tokenizer, columns)
+        file = read_annotations(source, test_tags != "no", span_format, tokenizer, columns)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
         if test_tags == "yes" and not annotated:
@@ -116,18 +117,15 @@ def read_split(
             )
             file = dataclasses.replace(file, examples=annotated)
         return file, None, bool(annotated)
-    if test_tags == "no" or (test_tags == "auto" and not has_tags(path, flags)):
-        return read_token_file(path, flags._replace(with_tags=False)), None, False
-    return *convert_to_bio(read_token_file(path, flags), notation, flags.types), True
+    if test_tags == "no" or (test_tags == "auto" and not has_tags(source, flags)):
+        return read_token_file(source, flags._replace(with_tags=False)), None, False
+    return *convert_to_bio(read_token_file(source, flags), notation, flags.types), True
 
 
-def _refuse_docbin(path: str) -> None:
+def _refuse_docbin(source: Source) -> None:
     """Raise InputError for spaCy's binary files, which only spaCy can read."""
-    if not path.endswith(".spacy") or files.is_directory(path):
-        return
-    with files.open_binary(path) as file:
-        is_compressed = file.read(1) == _ZLIB
-    if is_compressed:
+    path = source.path
+    if path.endswith(".spacy") and source.head.startswith(_ZLIB):
         code = "for doc in DocBin().from_disk(path).get_docs(spacy.blank('en').vocab): print(json.dumps(doc.to_json()))"
         raise InputError(f"{path}: is a DocBin of spaCy; write it as JSON lines, with Python: {code}")
 

@@ -6,13 +6,14 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import read_annotations
+from bert_cli.reading.source import Source
 from tests.snapshots import check_message, raises
 
 
 def read(folder, text, annotations, path="d.txt"):
     (folder / "d.txt").write_bytes(text.encode("utf-8"))
     (folder / "d.ann").write_bytes(annotations.encode("utf-8"))
-    (example,) = read_annotations(str(folder / path)).examples
+    (example,) = read_annotations(Source(str(folder / path), may_be_folder=True)).examples
     return list(zip(example.words, example.tags, strict=True))
 
 
@@ -52,13 +53,13 @@ def test_invalid_rows(row, tmp_path):
 def test_annotation_without_text_file(tmp_path):
     (tmp_path / "d.ann").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match=r"d.txt: no such file"):
-        read_annotations(str(tmp_path / "d.ann"))
+        read_annotations(Source(str(tmp_path / "d.ann")))
 
 
 def test_words_have_line_numbers(tmp_path):
     (tmp_path / "d.txt").write_text("Anna\n\nleft Lund\n", encoding="utf-8")
     (tmp_path / "d.ann").write_text("", encoding="utf-8")
-    file = read_annotations(str(tmp_path))
+    file = read_annotations(Source(str(tmp_path), may_be_folder=True))
     (example,) = file.examples
     assert (example.name, example.path, example.lines) == ("d", f"{tmp_path}/d.txt", (1, 3, 3))
     assert file.location(example, 2) == f"{tmp_path}/d.txt:3"
@@ -69,7 +70,7 @@ def test_skipped_files_in_a_directory_are_named(tmp_path, caplog):
     for name in ("d.txt", "d.ann", "lost.ann", ".hidden.ann", "annotation.conf", "more/e.txt", "empty/notes"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-    assert [example.name for example in read_annotations(str(tmp_path)).examples] == ["d"]
+    assert [example.name for example in read_annotations(Source(str(tmp_path), may_be_folder=True)).examples] == ["d"]
     form = "NAME.txt with NAME.ann directly in a directory are read"
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warned == [f"{tmp_path}: left out: lost.ann, more; only {form}"]

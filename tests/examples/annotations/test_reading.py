@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.reading import explain_missing_annotations, read_annotations
+from bert_cli.reading.source import Source
 from bert_cli.text.offset_units import CODE_POINTS
 from tests.annotated_texts import FORMATS, write
 from tests.snapshots import check_message, raises
@@ -23,7 +24,7 @@ WANTED = [
 def test_each_format(name, tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     path = write(tmp_path, name, TEXTS)
-    file = read_annotations(path)
+    file = read_annotations(Source(path, may_be_folder=True))
     assert (file.format, file.path, file.unit, file.has_spans) == (name, path, CODE_POINTS, True)
     assert [(example.words, example.tags) for example in file.examples] == WANTED
     assert [example.text for example in file.examples] == [text for text, _ in TEXTS]
@@ -36,7 +37,7 @@ def test_contents_decide_not_the_name(name, tmp_path):
     if name != "brat":
         copy = tmp_path / "export.txt"
         copy.write_bytes((tmp_path / path).read_bytes())
-        assert read_annotations(str(copy)).format == name
+        assert read_annotations(Source(str(copy), may_be_folder=True)).format == name
 
 
 @pytest.mark.parametrize(
@@ -56,15 +57,15 @@ def test_contents_decide_not_the_name(name, tmp_path):
 )
 def test_words_are_not_annotations(text, name, tmp_path):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_annotations(str(tmp_path / name)) is None
+    assert read_annotations(Source(str(tmp_path / name), may_be_folder=True)) is None
 
 
 def test_plain_texts_get_the_requested_format(tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "Anna"}\n', encoding="utf-8")
-    assert read_annotations(str(path)).format == "prodigy"
-    file = read_annotations(str(path), plain_text_format="doccano")
+    assert read_annotations(Source(str(path), may_be_folder=True)).format == "prodigy"
+    file = read_annotations(Source(str(path), may_be_folder=True), plain_text_format="doccano")
     assert (file.format, file.examples[0].tags) == ("doccano", None)
     assert caplog.messages == [f"{path}: texts without spans (members: id, text)"] * 2
 
@@ -73,8 +74,8 @@ def test_unknown_members_are_not_plain_texts(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Anna", "ner": [[0, 4, "PER"]]}\n', encoding="utf-8")
     with raises(InputError, "a.jsonl:1: "):
-        read_annotations(str(path))
-    assert read_annotations(str(path), with_tags=False).examples[0].tags is None
+        read_annotations(Source(str(path), may_be_folder=True))
+    assert read_annotations(Source(str(path), may_be_folder=True), with_tags=False).examples[0].tags is None
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ def test_files_that_are_not_exports(text, name, tmp_path):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with raises(InputError, f"{path}: "):
-        read_annotations(str(path))
+        read_annotations(Source(str(path), may_be_folder=True))
 
 
 def messages_of(path, records, caplog):
     """Return the log lines for a file with these records, without the first line."""
     caplog.set_level(logging.INFO, "bert_cli")
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    read_annotations(str(path))
+    read_annotations(Source(str(path), may_be_folder=True))
     return [message.removeprefix(f"{path}: ") for message in caplog.messages if "texts with spans" not in message]
 
 
@@ -138,14 +139,22 @@ def test_missing_annotations_are_explained(tmp_path):
     }
     for name, reason in reasons.items():
         (tmp_path / name).mkdir()
-        assert explain_missing_annotations(read_annotations(write(tmp_path / name, name, [("a", None)]))) == reason
+        assert (
+            explain_missing_annotations(
+                read_annotations(Source(write(tmp_path / name, name, [("a", None)]), may_be_folder=True))
+            )
+            == reason
+        )
     answers = [{"text": "a", "spans": [], "answer": answer} for answer in ("reject", "ignore", "reject")]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
-    assert explain_missing_annotations(read_annotations(str(tmp_path / "a.jsonl"))) == " (answers: 2 reject, 1 ignore)"
+    assert (
+        explain_missing_annotations(read_annotations(Source(str(tmp_path / "a.jsonl"), may_be_folder=True)))
+        == " (answers: 2 reject, 1 ignore)"
+    )
     tasks = [{"data": {"text": "a"}, "predictions": [{"result": []}]}]
     tasks += [{"data": {"text": "a"}, "annotations": [{"was_cancelled": True}]}] * 2
     (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
-    file = read_annotations(str(tmp_path / "a.json"))
+    file = read_annotations(Source(str(tmp_path / "a.json"), may_be_folder=True))
     assert explain_missing_annotations(file) == " (tasks: 2 skipped, 1 with predictions alone)"
 
 
@@ -157,14 +166,14 @@ def test_first_span_decides(tmp_path):
         {"text": "b", "entities": [{"start_offset": 0, "end_offset": 1, "label": "X"}]},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert read_annotations(str(path)).format == "doccano_relations"
+    assert read_annotations(Source(str(path), may_be_folder=True)).format == "doccano_relations"
     path.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
-    assert read_annotations(str(path)).format == "spacy"
+    assert read_annotations(Source(str(path), may_be_folder=True)).format == "spacy"
 
 
 def test_a_directory_without_documents(tmp_path):
     with raises(InputError, f"{tmp_path}: "):
-        read_annotations(str(tmp_path))
+        read_annotations(Source(str(tmp_path), may_be_folder=True))
 
 
 # In formats with one document on one line, the second text's line is 1.
@@ -176,13 +185,13 @@ def test_overlapping_spans_are_reported_with_their_line(name, tmp_path):
     path = write(tmp_path, name, [("a", []), ("Anna left", [(0, 4, "PER"), (0, 9, "LOC")])])
     places = PLACES | {"brat": "/d001.ann:2"}
     with raises(InputError, f"{path}{places.get(name, ':2')}: "):
-        read_annotations(path)
-    assert read_annotations(path, with_tags=False).examples[1].tags is None
+        read_annotations(Source(path, may_be_folder=True))
+    assert read_annotations(Source(path, may_be_folder=True), with_tags=False).examples[1].tags is None
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_cut_word_is_reported_with_its_line(name, tmp_path, caplog):
     path = write(tmp_path, name, [("a", []), ("Annas left", [(0, 4, "PER")])])
     places = PLACES | {"brat": "/d001.ann:1"}
-    assert read_annotations(path).examples[1].tags == ("B-PER", "O")
+    assert read_annotations(Source(path, may_be_folder=True)).examples[1].tags == ("B-PER", "O")
     check_message(caplog, f"{path}{places.get(name, ':2')}: ")

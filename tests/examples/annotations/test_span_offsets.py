@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
+from bert_cli.reading.source import Source
 from tests.snapshots import check_message, raises
 
 LINES = ("The 😀 mill", "is old.", "Anna met Tom", "in Lund.")
@@ -73,7 +74,7 @@ def test_line_ends(write, line_end, counted_line_end, description, tmp_path, cap
     caplog.set_level(logging.INFO, "bert_cli")
     counted = counted_line_end.join(LINES)
     path = write(tmp_path, line_end.join(LINES), spans_in(counted))
-    (example,) = read_annotations(path).examples
+    (example,) = read_annotations(Source(path, may_be_folder=True)).examples
     tagged = [(word, tag) for word, tag in zip(example.words, example.tags, strict=True) if tag != "O"]
     assert tagged == [("Anna", "B-PER"), ("Tom", "B-PER"), ("Lund", "B-LOC")]
     assert caplog.messages[0].endswith(description)
@@ -84,7 +85,7 @@ def test_line_ends(write, line_end, counted_line_end, description, tmp_path, cap
 def test_line_ends_and_javascript(tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     path = write_doccano(tmp_path, "\r\n".join(LINES), spans_in(in_javascript("\n".join(LINES))))
-    (example,) = read_annotations(path).examples
+    (example,) = read_annotations(Source(path, may_be_folder=True)).examples
     assert [tag for tag in example.tags if tag != "O"] == ["B-PER", "B-PER", "B-LOC"]
     check_message(caplog)
 
@@ -93,7 +94,7 @@ def test_cut_words_do_not_change_the_unit(tmp_path, caplog):
     """A file that marks parts of words is read as before, whatever line ends it has."""
     text = "The mill\r\nis unhappy.\r\nAnna left\nLundby."
     spans = [(text.index("happy"), text.index("happy") + 5, "X"), (text.index("Lund"), text.index("Lund") + 4, "LOC")]
-    file = read_annotations(write_doccano(tmp_path, text, spans))
+    file = read_annotations(Source(write_doccano(tmp_path, text, spans), may_be_folder=True))
     assert not str(file.unit)
     assert len([message for message in caplog.messages if "is widened to whole words" in message]) == 2
 
@@ -101,14 +102,14 @@ def test_cut_words_do_not_change_the_unit(tmp_path, caplog):
 def test_stored_text_that_fits_no_unit(tmp_path):
     spans = [(start + 9, end + 9, name) for start, end, name in spans_in("\n".join(LINES))]
     with raises(InputError, "'Anna'"):
-        read_annotations(write_label_studio(tmp_path, "\r\n".join(LINES), spans))
+        read_annotations(Source(write_label_studio(tmp_path, "\r\n".join(LINES), spans), may_be_folder=True))
 
 
 def test_parts_of_a_span_after_line_ends(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
     (tmp_path / "d.txt").write_bytes(b"We met\r\nin\r\nNew\r\nYork today.\r\n")
     (tmp_path / "d.ann").write_text("T1\tLOC 10 13;14 18\tNew York\nT2\tTIME 19 24\ttoday\n", encoding="utf-8")
-    (example,) = read_annotations(str(tmp_path)).examples
+    (example,) = read_annotations(Source(str(tmp_path), may_be_folder=True)).examples
     assert example.tags == ("O", "O", "O", "B-LOC", "I-LOC", "B-TIME", "O")
     assert not caplog.messages
 

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
+from bert_cli.reading.source import Source
 from tests.snapshots import raises
 
 WORD_AND_TAG = TokenFlags("1", "2")
@@ -14,7 +15,7 @@ def read_words(tmp_path, sentences, flags=WORD_AND_TAG):
     text = "\n".join("".join(f"{number}\t{word}\tO\n" for number, word in rows) for rows in sentences)
     path = tmp_path / "a.tsv"
     path.write_text(text, encoding="utf-8")
-    return [example.words for example in read_columns(str(path), flags).examples]
+    return [example.words for example in read_columns(Source(str(path)), flags).examples]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_gaps_in_a_file_with_ten_columns(tmp_path):
     path = tmp_path / "a.conllu"
     rows = [[number, word, *"_" * 7, "O"] for number, word in (("3-4", "zum"), ("3", "zu"), ("5", "Haus"))]
     path.write_text("\n".join(map("\t".join, rows)) + "\n", encoding="utf-8")
-    assert read_columns(str(path), TokenFlags("1", "9")).examples[0].words == ("zu", "Haus")
+    assert read_columns(Source(str(path)), TokenFlags("1", "9")).examples[0].words == ("zu", "Haus")
 
 
 @pytest.mark.parametrize("numbers", [["1-1", "1-2"], ["4.1", "4.2"], ["1", "2"]])

@@ -8,6 +8,7 @@ import pytest
 from bert_cli.examples.tagging import WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import has_token_records, read_json_records
+from bert_cli.reading.source import Source
 from tests.examples.token_files.files import error_of, sentences, write
 from tests.snapshots import check_message
 
@@ -16,10 +17,10 @@ def test_json_lines(tmp_path):
     path = write(
         tmp_path, '{"words": ["Anna", "left"], "tags": ["B-PER", "O"]}\n\n{"words": [], "tags": []}\n', "a.jsonl"
     )
-    file = read_json_records(path)
+    file = read_json_records(Source(path))
     assert sentences(file) == [(("Anna", "left"), ("B-PER", "O"), 1), ((), (), 3)]
     assert file.format == WORDS
-    assert sentences(read_json_records(path, TokenFlags(with_tags=False)))[0] == (("Anna", "left"), None, 1)
+    assert sentences(read_json_records(Source(path), TokenFlags(with_tags=False)))[0] == (("Anna", "left"), None, 1)
 
 
 FORM = 'expected {"words": [texts that are not empty]}, found '
@@ -41,17 +42,17 @@ FORM = 'expected {"words": [texts that are not empty]}, found '
 )
 def test_invalid_json(tmp_path, line):
     path = write(tmp_path, '{"words": ["a"], "tags": ["O"]}\n' + line + "\n", "a.jsonl")
-    check_message(error_of(read_json_records, path), f"{path}:2: ")
+    check_message(error_of(read_json_records, Source(path)), f"{path}:2: ")
 
 
 def test_empty_json(tmp_path):
     path = write(tmp_path, "\n", "a.jsonl")
-    check_message(error_of(read_json_records, path), f"{path}: ")
+    check_message(error_of(read_json_records, Source(path)), f"{path}: ")
 
 
 def test_lines_keep_other_members(tmp_path):
     path = write(tmp_path, '{"id": 7, "words": ["a"], "tags": ["O"]}\n', "a.json")
-    assert json.loads(read_json_records(path).lines[0])["id"] == 7
+    assert json.loads(read_json_records(Source(path)).lines[0])["id"] == 7
 
 
 NAMES = ("O", "B-PER", "I-PER")
@@ -88,14 +89,14 @@ NAMES = ("O", "B-PER", "I-PER")
     ],
 )
 def test_members_and_document_layouts(tmp_path, text, flags, tags):
-    file = read_json_records(write(tmp_path, text, "a.json"), flags)
+    file = read_json_records(Source(write(tmp_path, text, "a.json")), flags)
     assert sentences(file) == [(("Anna", "left"), tags, 1)]
 
 
 def test_other_members_are_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, '{"tokens": ["Anna"], "ner_tags": ["O"]}', "a.jsonl")
-    read_json_records(path)
+    read_json_records(Source(path))
     check_message(caplog)
 
 
@@ -111,18 +112,18 @@ def test_other_members_are_logged(tmp_path, caplog):
 )
 def test_ambiguous_records(tmp_path, line, flags):
     path = write(tmp_path, line, "a.jsonl")
-    check_message(error_of(read_json_records, path, flags), f"{path}:1: ")
+    check_message(error_of(read_json_records, Source(path), flags), f"{path}:1: ")
 
 
 def test_sentences_without_tags_are_skipped(tmp_path):
     text = '{"words": ["a", "b"], "tags": ["O", null]}\n{"words": ["c"], "tags": ["O"]}\n{"words": ["d"]}\n'
     path = write(tmp_path, text, "a.jsonl")
-    assert sentences(read_json_records(path, TokenFlags(skip_unlabeled=True))) == [(("c",), ("O",), 2)]
+    assert sentences(read_json_records(Source(path), TokenFlags(skip_unlabeled=True))) == [(("c",), ("O",), 2)]
 
 
 def test_file_with_only_empty_sentences(tmp_path):
     path = write(tmp_path, '{"words": [], "tags": []}\n', "a.jsonl")
-    check_message(error_of(read_json_records, path, TokenFlags(flag="dev_file")), f"{path}: ")
+    check_message(error_of(read_json_records, Source(path), TokenFlags(flag="dev_file")), f"{path}: ")
 
 
 def test_flags_may_name_any_members():
@@ -132,7 +133,7 @@ def test_flags_may_name_any_members():
 
 def test_line_numbers_in_an_array(tmp_path):
     path = write(tmp_path, '[\n{"words": ["a"], "tags": ["O"]},\n{"words": ["b"],\n"tags": ["x"]}]', "a.json")
-    file = read_json_records(path)
+    file = read_json_records(Source(path))
     assert [file.location(example, 0) for example in file.examples] == [f"{path}:2", f"{path}:3"]
     assert json.loads(file.lines[1]) == {"words": ["b"], "tags": ["x"]}
 

@@ -5,11 +5,12 @@ import pytest
 from bert_cli.examples.tagging import COLUMNS, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.reading.source import Source
 from tests.examples.token_files.files import write
 
 
 def test_other_suffixes_are_column_files(tmp_path):
-    assert read_token_file(write(tmp_path, "a\tO\n", "train.conll")).format == COLUMNS
+    assert read_token_file(Source(write(tmp_path, "a\tO\n", "train.conll"))).format == COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,8 @@ def test_other_suffixes_are_column_files(tmp_path):
 )
 def test_contents_decide(tmp_path, name, text, expected):
     path = write(tmp_path, text, name)
-    assert read_token_file(path).format == expected
-    assert has_tokens(path, TokenFlags()) == (expected == WORDS)
+    assert read_token_file(Source(path)).format == expected
+    assert has_tokens(Source(path), TokenFlags()) == (expected == WORDS)
 
 
 @pytest.mark.parametrize(
@@ -43,4 +44,4 @@ def test_contents_decide(tmp_path, name, text, expected):
     ],
 )
 def test_has_tags(tmp_path, text, flags, expected):
-    assert has_tags(write(tmp_path, text), flags) == expected
+    assert has_tags(Source(write(tmp_path, text)), flags) == expected

@@ -11,6 +11,7 @@ import pytest
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.reading.source import Source
 from tests.examples.token_files.files import error_of, write
 from tests.snapshots import check_message
 
@@ -22,14 +23,16 @@ WORDS_AND_TAGS = [(("Anna", "lives", "1,5"), ("B-per", "O", "O")), (('"', "Rome"
 
 
 def read(path, *flags, **named):
-    return [(example.words, example.tags) for example in read_token_file(path, TokenFlags(*flags, **named)).examples]
+    return [
+        (example.words, example.tags) for example in read_token_file(Source(path), TokenFlags(*flags, **named)).examples
+    ]
 
 
 @pytest.mark.parametrize("name", ["ner.csv", "ner.txt", "ner.tsv"])
 def test_kaggle(tmp_path, name, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, KAGGLE, name)
-    file = read_token_file(path)
+    file = read_token_file(Source(path))
     assert [(example.words, example.tags) for example in file.examples] == WORDS_AND_TAGS
     assert file.format == TABLE
     assert file.location(file.examples[1], 1) == f"{path}:6"
@@ -65,7 +68,7 @@ def test_other_tables(tmp_path, text):
     ],
 )
 def test_columns_with_tabs_or_spaces_are_not_a_table(tmp_path, name, text):
-    assert read_token_file(write(tmp_path, text, name), TokenFlags(with_tags=False)).format == COLUMNS
+    assert read_token_file(Source(write(tmp_path, text, name)), TokenFlags(with_tags=False)).format == COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_columns_with_tabs_or_spaces_are_not_a_table(tmp_path, name, text):
 )
 def test_invalid_tables(tmp_path, text):
     path = write(tmp_path, text, "a.csv")
-    check_message(error_of(read_token_file, path, TokenFlags(flag="dev_file")), path)
+    check_message(error_of(read_token_file, Source(path), TokenFlags(flag="dev_file")), path)
 
 
 def test_sentences_without_tags_are_skipped(tmp_path):
@@ -98,7 +101,7 @@ def test_sentence_per_row_as_text(tmp_path):
 def test_numbers_in_lists_get_names(tmp_path):
     path = write(tmp_path, "tokens,ner_tags\n\"['Anna', 'left']\",\"[1, 0]\"\n", "a.csv")
     assert read(path, labels=("O", "B-per")) == [(("Anna", "left"), ("B-per", "O"))]
-    check_message(error_of(read_token_file, path), f"{path}:2: ")
+    check_message(error_of(read_token_file, Source(path)), f"{path}:2: ")
 
 
 FRAME = pd.DataFrame({"Sentence #": ["S1", None, "S2"], "Word": ["Anna", "left", "3"], "Tag": ["B-per", "O", "O"]})
@@ -111,7 +114,7 @@ def test_parquet_and_sheets(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv.gz", index=False)
     for name in ("a.parquet", "a.xlsx", "a.csv.gz"):
         path = str(tmp_path / name)
-        assert has_tokens(path, TokenFlags())
+        assert has_tokens(Source(path), TokenFlags())
         assert read(path) == expected
 
 
@@ -126,7 +129,7 @@ def test_parquet_and_sheets(tmp_path):
 )
 def test_word_per_json_record(tmp_path, text):
     path = write(tmp_path, text, "a.json")
-    assert has_tokens(path, TokenFlags())
+    assert has_tokens(Source(path), TokenFlags())
     assert read(path) == [(("Anna", "left"), ("B-per", "O")), (("3",), ("O",))]
 
 
@@ -141,11 +144,11 @@ def test_tag_names_in_hugging_face_parquet(tmp_path):
     path = str(tmp_path / "a.parquet")
     table = pa.table({"id": ["0"], "tokens": [["Anna", "left"]], "ner_tags": [[1, 0]]})
     pq.write_table(table, path)
-    assert error_of(read_token_file, path).startswith(f'{path}:1: "ner_tags" has numbers')
+    assert error_of(read_token_file, Source(path)).startswith(f'{path}:1: "ner_tags" has numbers')
     names = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
     metadata = {"huggingface": json.dumps({"info": {"features": {"ner_tags": names}}})}
     pq.write_table(table.replace_schema_metadata(metadata), path)
-    file = read_token_file(path)
+    file = read_token_file(Source(path))
     assert (file.format, file.tags) == (WORDS, [("B-PER", "O")])
     assert json.loads(file.lines[0]) == {"id": "0", "tokens": ["Anna", "left"], "ner_tags": [1, 0]}
 
@@ -160,4 +163,4 @@ def test_tag_names_in_hugging_face_parquet(tmp_path):
     ],
 )
 def test_has_tags(tmp_path, text, expected):
-    assert has_tags(write(tmp_path, text, "a.csv"), TokenFlags()) == expected
+    assert has_tags(Source(write(tmp_path, text, "a.csv")), TokenFlags()) == expected

@@ -6,6 +6,7 @@ import pytest
 
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.reading.source import Source
 from tests.examples.token_files.files import error_of, sentences, write
 from tests.snapshots import check_message
 
@@ -26,7 +27,7 @@ def webanno(rows, layers=ENTITIES, version="3.3"):
 
 
 def read(tmp_path, rows, layers=ENTITIES, flags=DEFAULTS):
-    return read_token_file(write(tmp_path, webanno(rows, layers), "a.tsv"), flags)
+    return read_token_file(Source(write(tmp_path, webanno(rows, layers), "a.tsv")), flags)
 
 
 @pytest.mark.parametrize(
@@ -35,18 +36,18 @@ def read(tmp_path, rows, layers=ENTITIES, flags=DEFAULTS):
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_named_entities(tmp_path, flags, line_end):
     path = write(tmp_path, webanno(ROWS).replace("\n", line_end), "a.tsv")
-    file = read_token_file(path, flags)
+    file = read_token_file(Source(path), flags)
     assert sentences(file) == EXPECTED
     assert file.location(file.examples[1], 1) == f"{path}:12"
-    assert (has_tags(path, flags), has_tokens(path, flags)) == (True, True)
+    assert (has_tags(Source(path), flags), has_tokens(Source(path), flags)) == (True, True)
 
 
 def test_texts_without_annotations(tmp_path):
     """A document without layers has three columns, so it can be tagged, but not trained on."""
     path = write(tmp_path, "#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Ann left\n1-1\t0-3\tAnn\t\n1-2\t4-8\tleft\t\n", "a.tsv")
-    assert not has_tags(path, TokenFlags())
-    assert sentences(read_token_file(path, TokenFlags(with_tags=False))) == [(("Ann", "left"), None, 5)]
-    check_message(error_of(read_token_file, path))
+    assert not has_tags(Source(path), TokenFlags())
+    assert sentences(read_token_file(Source(path), TokenFlags(with_tags=False))) == [(("Ann", "left"), None, 5)]
+    check_message(error_of(read_token_file, Source(path)))
 
 
 def test_other_layers(tmp_path):
@@ -87,7 +88,7 @@ def test_invalid_rows(tmp_path, rows, place):
 
 def test_another_version(tmp_path):
     path = write(tmp_path, webanno(ROWS, version="4.0"), "a.tsv")
-    check_message(error_of(read_token_file, path), f"{path}:1: ")
+    check_message(error_of(read_token_file, Source(path)), f"{path}:1: ")
 
 
 def test_parts_of_words_and_missing_values(tmp_path, caplog):
