@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.pooling import modes_of, read_pooling
+from tests.snapshots import raises
 
 
 def test_names_are_read_with_and_without_spaces():
@@ -13,14 +14,14 @@ def test_names_are_read_with_and_without_spaces():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "fragment"),
     [
-        ("average", "--pooling=average: 'average' is not one of none, cls"),
-        ("cls,pooler", "'pooler' is not one of cls"),
-        ("cls,none", "'none' is not one of cls"),
-        ("cls,cls", "names cls twice"),
+        ("average", "--pooling=average: "),
+        ("cls,pooler", "'pooler'"),
+        ("cls,none", "'none'"),
+        ("cls,cls", ""),
     ],
 )
-def test_other_names_are_refused(text, message):
-    with pytest.raises(InputError, match=message):
+def test_other_names_are_refused(text, fragment):
+    with raises(InputError, fragment):
         read_pooling(text)

@@ -10,6 +10,7 @@ from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.weights.path import TF1, CheckpointPath
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_labels_have_the_order_of_their_file(checkpoint, tmp_path):
 
 def test_an_empty_list_of_labels_is_refused(checkpoint, tmp_path):
     (tmp_path / "labels.txt").touch()
-    with pytest.raises(InputError, match=r"labels\.txt: is empty; it has to list the labels of the model, one a line$"):
+    with raises(InputError, "labels.txt: "):
         _ = head_of(checkpoint).labels
 
 
@@ -75,7 +76,7 @@ def test_other_names_than_in_the_files_are_refused_unless_they_may_rename(head, 
 
 def test_a_number_has_no_names(head):
     assert head.label_names(REGRESSION) == ()
-    with pytest.raises(InputError, match=r"^--labels: the model in .* predicts a number; leave them out$"):
+    with raises(InputError, "--labels: "):
         head.label_names(REGRESSION, ("a",))
 
 
@@ -83,16 +84,16 @@ def test_a_number_has_no_names(head):
 def test_a_name_that_occurs_twice_is_refused_with_its_outputs(checkpoint, tmp_path, problem_type):
     (tmp_path / "labels.txt").write_text("other\nsport\nother\n")
     head = head_of(checkpoint)
-    with pytest.raises(InputError, match=r"the outputs 0 and 2 have the same label, other; give .* in labels\.txt$"):
+    with raises(InputError):
         head.label_names(problem_type)
     assert head.label_names(problem_type, ("a", "b", "c")) == ("a", "b", "c")
-    with pytest.raises(InputError, match=r"the outputs 0 and 1 have the same label, a;"):
+    with raises(InputError):
         head.label_names(problem_type, ("a", "a", "c"))
 
 
 def test_one_label_is_no_choice(checkpoint, tmp_path):
     (tmp_path / "labels.txt").write_text("good\n")
-    with pytest.raises(InputError, match=r"one label \(good\) would always have the probability 1"):
+    with raises(InputError):
         head_of(checkpoint).label_names(SINGLE_LABEL)
     assert head_of(checkpoint).label_names(MULTI_LABEL) == ("good",)
 

@@ -13,6 +13,7 @@ from bert_cli.sentence.steps import Normalize
 from bert_cli.text.tokenization import FullTokenizer
 from tests.configs import small_config
 from tests.sentence_cases import folder_of
+from tests.snapshots import check_message, raises
 
 CONFIG = small_config(max_position_embeddings=24)
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "query", "passage", "of", ":", "a", "b"]
@@ -37,7 +38,7 @@ def test_modules_are_followed_and_reported(tmp_path, caplog):
     recipe = recipe_of("dense", tmp_path)
     assert (recipe.is_followed, recipe.pooling, recipe.max_seq_length) == (True, "mean", 24)
     assert recipe.width(8) == 4
-    assert "modules.json: pooling mean, a dense layer from 8 to 4 numbers with Tanh, length 1" in caplog.text
+    check_message(caplog, "modules.json: ")
     assert recipe_of("length", tmp_path).max_seq_length == 6
 
 
@@ -45,7 +46,7 @@ def test_flags_win_and_are_reported(tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     recipe = recipe_of("dense", tmp_path, pooling="cls")
     assert (recipe.is_followed, recipe.pooling, recipe.steps) == (False, "cls", ())
-    assert "modules.json: --pooling=cls is given, so these are not used: pooling mean, a dense" in caplog.text
+    check_message(caplog, "modules.json: ")
     assert recipe_of("cls", tmp_path, pooling="cls").is_followed
     assert recipe_of("mean", tmp_path, normalize=False).steps == ()
     assert "length 1; --normalize=false counts" in caplog.text
@@ -70,11 +71,9 @@ def test_prompts(tmp_path):
     assert recipe.prompt == "passage of "
     assert recipe.with_prompt("query").prompt == "query : "
     assert recipe.with_prompt(None) is recipe
-    with pytest.raises(
-        InputError, match="--prompt_name=x: this model has no such prompt; it has document, passage, query"
-    ):
+    with raises(InputError, "--prompt_name=x: "):
         recipe.with_prompt("x")
-    with pytest.raises(InputError, match=r"--prompt_name=x: this model's directory has no modules.json"):
+    with raises(InputError, "--prompt_name=x: "):
         choose_recipe(VectorFlags(prompt_name="x"), str(tmp_path), CONFIG)
 
 
@@ -100,7 +99,7 @@ def test_texts_are_lower_cased_before_the_tokenizer(tmp_path):
 
 
 def test_modules_of_another_encoder_are_refused(tmp_path):
-    with pytest.raises(InputError, match="its pooling takes vectors of 8 numbers, and the encoder gives 6"):
+    with raises(InputError, "8 numbers"):
         recipe_of("mean", tmp_path, small_config(hidden_size=6))
 
 

@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.sentence.modules import module_paths, modules_file, read_modules
 from bert_cli.sentence.steps import Dense, Normalize, Truncate
 from tests.sentence_cases import CASES, folder_of
+from tests.snapshots import check_message, raises
 
 
 def change(folder, name, **values):
@@ -88,60 +89,52 @@ def test_module_paths_are_relative(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "values", "message"),
+    ("name", "file", "values", "fragment"),
     [
-        ("mean", "1_Pooling/config.json", {"pooling_mode": "median"}, "pooling_mode 'median' is not one of cls"),
-        ("mean", "1_Pooling/config.json", {"include_prompt": 1}, "include_prompt: is a number, true or false"),
-        (
-            "dense",
-            "2_Dense/config.json",
-            {"activation_function": "torch.nn.Mish"},
-            "'torch.nn.Mish' cannot be computed",
-        ),
-        ("dense", "2_Dense/config.json", {"activation_function": "mine.Tanh"}, "'mine.Tanh' cannot be computed"),
-        ("dense", "2_Dense/config.json", {"out_features": 5}, "says 8 and 5 features, but its weights have 8 and 4"),
-        ("dense", "2_Dense/config.json", {"module_input_name": "token_embeddings"}, "module_input_name is 'token"),
-        ("dense", "1_Pooling/config.json", {"pooling_mode": ["cls", "mean"]}, "the 16 numbers that come before"),
-        ("mean", "sentence_bert_config.json", {"transformer_task": "fill-mask"}, "transformer_task is 'fill-mask'"),
-        ("mean", "sentence_bert_config.json", {"query_length": 32}, "query_length is 32"),
-        ("mean", "sentence_bert_config.json", {"max_seq_length": 1}, "max_seq_length is 1"),
-        ("mean", "config_sentence_transformers.json", {"model_type": "SparseEncoder"}, "model_type is SparseEncoder"),
-        ("mean", "config_sentence_transformers.json", {"default_prompt_name": "x"}, "'x' is not one of its prompts"),
+        ("mean", "1_Pooling/config.json", {"pooling_mode": "median"}, "'median'"),
+        ("mean", "1_Pooling/config.json", {"include_prompt": 1}, "include_prompt: "),
+        ("dense", "2_Dense/config.json", {"activation_function": "torch.nn.Mish"}, "'torch.nn.Mish'"),
+        ("dense", "2_Dense/config.json", {"activation_function": "mine.Tanh"}, "'mine.Tanh'"),
+        ("dense", "2_Dense/config.json", {"out_features": 5}, "5 features"),
+        ("dense", "2_Dense/config.json", {"module_input_name": "token_embeddings"}, ""),
+        ("dense", "1_Pooling/config.json", {"pooling_mode": ["cls", "mean"]}, "16 numbers"),
+        ("mean", "sentence_bert_config.json", {"transformer_task": "fill-mask"}, "'fill-mask'"),
+        ("mean", "sentence_bert_config.json", {"query_length": 32}, ""),
+        ("mean", "sentence_bert_config.json", {"max_seq_length": 1}, ""),
+        ("mean", "config_sentence_transformers.json", {"model_type": "SparseEncoder"}, ""),
+        ("mean", "config_sentence_transformers.json", {"default_prompt_name": "x"}, "'x'"),
     ],
 )
-def test_refused_values(name, file, values, message, tmp_path):
+def test_refused_values(name, file, values, fragment, tmp_path):
     folder = folder_of(name, tmp_path / "m")
     change(folder, file, **values)
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, fragment):
         read_modules(str(folder))
 
 
 @pytest.mark.parametrize(
-    ("module", "message"),
+    "module",
     [
-        (
-            {"type": "sentence_transformers.models.WeightedLayerPooling"},
-            r"lists the module WeightedLayerPooling \(3_X\)",
-        ),
-        ({"type": "custom_st.Transformer"}, "lists custom_st.Transformer, code that is not part of sentence-trans"),
-        ({"path": "../other"}, "the path '../other' leaves its directory"),
+        {"type": "sentence_transformers.models.WeightedLayerPooling"},
+        {"type": "custom_st.Transformer"},
+        {"path": "../other"},
     ],
 )
-def test_refused_modules(module, message, tmp_path):
+def test_refused_modules(module, tmp_path):
     folder = folder_of("mean", tmp_path / "m")
     modules = json.loads((folder / "modules.json").read_text())
     modules.append({"idx": 3, "name": "3", "path": "3_X", "type": "sentence_transformers.models.Dense"} | module)
     (folder / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(InputError, match=message):
+    with raises(InputError):
         read_modules(str(folder))
 
 
-@pytest.mark.parametrize(("kept", "message"), [([1], "begins with the module Pooling"), ([0], "lists no Pooling")])
-def test_missing_modules(kept, message, tmp_path):
+@pytest.mark.parametrize("kept", [[1], [0]])
+def test_missing_modules(kept, tmp_path):
     folder = folder_of("max", tmp_path / "m")
     modules = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps([modules[number] for number in kept]))
-    with pytest.raises(InputError, match=message):
+    with raises(InputError):
         read_modules(str(folder))
 
 
@@ -149,7 +142,7 @@ def test_unknown_keys_are_named(tmp_path, caplog):
     folder = folder_of("mean", tmp_path / "m")
     change(folder, "1_Pooling/config.json", temperature=2, bias=1)
     read_modules(str(folder))
-    assert "1_Pooling/config.json: not known here, not used: bias, temperature" in caplog.text
+    check_message(caplog, "1_Pooling/config.json: ")
 
 
 def test_every_case_is_read(tmp_path):

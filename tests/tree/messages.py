@@ -10,9 +10,10 @@ def lost_messages(checkout: Checkout) -> Iterator[str]:
     """Yield the tests with stored messages that their file no longer has."""
     for path in checkout.paths("tests/messages/**/*.txt"):
         test_file = path.replace("messages/", "", 1).removesuffix(".txt") + ".py"
-        is_file = (checkout.root / test_file).is_file()
-        nodes = nodes_of(checkout.text(test_file)) if is_file else []
-        functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+        if not (checkout.root / test_file).is_file():
+            yield f"{path}:1: {test_file} does not exist: move the messages with the tests, or remove them"
+            continue
+        functions = {node.name for node in nodes_of(checkout.text(test_file)) if isinstance(node, ast.FunctionDef)}
         for number, line in enumerate(checkout.text(path).split("\n"), 1):
             if line and not line.startswith(" ") and line.partition("[")[0] not in functions:
                 yield f"{path}:{number}: {test_file} has no such test: `make messages TESTS={test_file}`, or remove it"
