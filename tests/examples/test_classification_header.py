@@ -37,8 +37,7 @@ DATA_THAT_WOULD_BE_LOST = {
 @pytest.mark.parametrize("rows", DATA_THAT_WOULD_BE_LOST.values(), ids=DATA_THAT_WOULD_BE_LOST)
 def test_data_row_instead_of_a_test_files_header(tmp_path, caplog, rows):
     text = refused(tmp_path, "test.tsv", rows)
-    assert text.startswith(f"{tmp_path}/test.tsv:1: the first row looks like data (its ")
-    assert text.endswith(") but is skipped as a header; give --header=no if it is data, --header=yes if it is a header")
+    check_message(text, f"{tmp_path}/test.tsv:1: ")
     assert len(read(tmp_path, "test.tsv", rows, header="no")) == len(rows)
     if len(rows) > 1:
         assert len(read(tmp_path, "test.tsv", rows, header="yes")) == len(rows) - 1
@@ -104,8 +103,7 @@ HEADERS_OF_TRAIN = {
 def test_unexpected_header(tmp_path, name, header, rows):
     labels = None if name == "train.tsv" or rows[0][1] == "0" else ["ham", "spam"]
     text = refused(tmp_path, name, [header, *rows], labels=labels)
-    assert text.startswith(f"{tmp_path}/{name}:1: the first row looks like a header (its ")
-    assert text.endswith(") but is read as data; give --header=yes if it is a header, --header=no if it is data")
+    check_message(text, f"{tmp_path}/{name}:1: ")
     examples = read(tmp_path, name, [header, *rows], header="yes", labels=labels)
     assert [(example.label, example.text_a) for example in examples] == [(row[1], row[3]) for row in rows]
     assert examples[0].guid == f"{name[:-4]}-1"
@@ -172,7 +170,7 @@ MRPC_ROWS = [["1", "7", "8", "Tea", "Milk"], ["0", "9", "10", "Rain", "Mud"]]
 def test_mrpc_without_header(tmp_path, name):
     assert "test.tsv:1" in refused(tmp_path, "test.tsv", MRPC_ROWS, task="mrpc")
     text = refused(tmp_path, name, MRPC_ROWS, task="mrpc")
-    assert f"{name}:1: the first row looks like data (" in text
+    check_message(text, f"{name}:1: ")
     examples = read(tmp_path, name, MRPC_ROWS, task="mrpc", header="no")
     assert [example.guid for example in examples] == [f"{name[:-4]}-0", f"{name[:-4]}-1"]
 
@@ -190,7 +188,7 @@ def test_mrpc_headers(tmp_path, header):
 def test_mnli_without_header(tmp_path):
     row = ["31193", "x", "x", "fiction", "(", "(", "(", "(", "Tea", "Milk", "neutral"]
     text = refused(tmp_path, "train.tsv", [row, row], task="mnli")
-    assert "train.tsv:1: the first row looks like data (its label is 'neutral')" in text
+    check_message(text, "train.tsv:1: ")
     check_message(refused(tmp_path, "test_matched.tsv", [row, row], task="mnli"))
 
 
@@ -203,6 +201,6 @@ def test_xnli_without_header(tmp_path):
     (tmp_path / "multinli").mkdir()
     rows = [["甲", "乙", "contradictory"], ["丙", "丁", "neutral"]]
     text = refused(tmp_path, "multinli/multinli.train.zh.tsv", rows, task="xnli", split="train")
-    assert "looks like data (its label is 'contradictory')" in text
+    check_message(text, "'contradictory'")
     rows = [["zh", "neutral", "", "", "", "", "甲", "乙"]]
     assert "its label is 'neutral'" in refused(tmp_path, "xnli.dev.tsv", rows, task="xnli", split="dev")

@@ -12,7 +12,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.splitting import assign_folds, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import HeldOut
-from tests.snapshots import raises
+from tests.snapshots import check_message, raises
 
 
 def make_examples(*labels):
@@ -137,19 +137,12 @@ def warnings_of(caplog, rows, held_out, problem_type, names):
 def test_split_of_another_size_has_a_warning(caplog):
     rows = make_examples(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
     assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abc") == []
-    assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abcd") == [
-        "--dev_split=0.1: warning: the dev split has no row of 1 of 4 labels: d"
-    ]
+    check_message(warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abcd"), "--dev_split=0.1: ")
     pairs = make_examples(*(name for name in "abcdefghijklmnopqrst" for _ in range(2)))
-    assert warnings_of(caplog, pairs, HeldOut(count=30), SINGLE_LABEL, "abcdefghijklmnopqrst") == [
-        "--dev_split=30: warning: the dev split has 20 rows instead of 30, as rows of rare labels stay in training"
-    ]
+    check_message(
+        warnings_of(caplog, pairs, HeldOut(count=30), SINGLE_LABEL, "abcdefghijklmnopqrst"), "--dev_split=30: "
+    )
     # This file is sorted by label.
-    assert warnings_of(caplog, rows, HeldOut(count=60, is_first=True), SINGLE_LABEL, "abcd") == [
-        "--dev_split=first:60: warning: the dev split has no row of 3 of 4 labels: b, c, d",
-        "--dev_split=first:60: warning: training has no row of 1 of 4 labels: a",
-    ]
+    check_message(warnings_of(caplog, rows, HeldOut(count=60, is_first=True), SINGLE_LABEL, "abcd"))
     several = make_examples(*([(1, 0)] * 20 + [(0, 1)]))
-    assert warnings_of(caplog, several, HeldOut(0.2), MULTI_LABEL, ("x", "y")) == [
-        "--dev_split=0.2: warning: the dev split has no row of 1 of 2 labels: y"
-    ]
+    check_message(warnings_of(caplog, several, HeldOut(0.2), MULTI_LABEL, ("x", "y")), "--dev_split=0.2: ")
