@@ -24,7 +24,7 @@ from bert_cli.weights.path import find_checkpoint
 # Tolerance for another order of sums, for example with a resized embedding table.
 _MAX_DIFFERENCE = 1e-4
 # Shape of a batch of texts. Longer texts are cut for the outputs, which would take too long.
-_ROWS, _TOKENS = 4, 32
+_ROWS, _TOKENS = 10, 32
 TOKEN_IDS = "token_ids"  # name of their difference in the result
 
 
