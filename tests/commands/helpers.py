@@ -78,6 +78,10 @@ def refused_in_any_folder(call_command, folder: pathlib.Path, result: str):
     return check
 
 
+# A dry run logs this line after it has read its input, and before it compiles the first step.
+DRY_RUN = "***** Dry run *****"
+
+
 class _InterruptAfter(logging.Handler):
     def __init__(self, text: str):
         super().__init__()

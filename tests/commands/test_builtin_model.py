@@ -76,7 +76,8 @@ def test_training_starts_from_the_built_in_model(present, cola, classify, run_fo
     second_outcome = classify(*flags, "--learning_rate=0")  # the run's directory has all settings
     assert second_outcome.code == 0
     assert "training is already finished" in second_outcome.err
-    predicted = classify("--do_predict", "--data_dir", cola, f"--output_dir={out}", "--allow_unknown")
+    predict = ("--do_predict", "--data_dir", cola, "--allow_unknown", "--engine=onnxruntime")
+    predicted = classify(*predict, f"--output_dir={out}")
     assert predicted.code == 0, predicted.err
     assert BUILTIN_MODEL not in predicted.err
     classify(*flags, "--learning_rate=0", "--init_checkpoint=random").assert_refused(

@@ -50,7 +50,8 @@ def test_a_finished_run(calibrated, trained_once, classify, data_dir):
 
     # Every later prediction is calibrated; the labels stay the same.
     plain = RunFolder(trained_once[0])
-    done = classify("--do_predict", data_dir, f"--output_dir={out.path}", "--precision=float32")
+    flags = (data_dir, f"--output_dir={out.path}", "--precision=float32")
+    done = classify("--do_predict", "--engine=onnxruntime", *flags)
     assert done.code == 0, done.err
     expected = divided(plain.probabilities(), kept["temperature"])
     np.testing.assert_allclose(out.probabilities(), expected, atol=1e-5)
@@ -66,7 +67,7 @@ def test_a_finished_run(calibrated, trained_once, classify, data_dir):
     np.testing.assert_allclose(ranked["probability"], np.sort(expected.max(axis=1)), atol=1e-5)
 
     # Calibrating again gives the same file, since it is fitted to the logits.
-    done = classify(*CALIBRATE, data_dir, f"--output_dir={out.path}", "--precision=float32")
+    done = classify(*CALIBRATE, *flags)
     assert done.code == 0, done.err
     second_calibration = json.loads((out.path / "calibration.json").read_text("utf-8"))
     assert second_calibration == {"temperature": kept["temperature"], "rows": 11}

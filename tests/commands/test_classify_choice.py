@@ -73,7 +73,7 @@ def test_user_file(chosen, classify, tmp_path, capfd):
     # The directory has the columns and the label numbering, which two rows cannot show.
     few = write_csv(tmp_path / "few.csv", NAMES, rows(2))
     arguments = [f"--dev_file={few}", f"--predict_file={few}", f"--output_dir={out.path}"]
-    done = classify("--do_eval", "--do_predict", *arguments, "--precision=float32")
+    done = classify("--do_eval", "--noreport", "--do_predict", *arguments, "--precision=float32")
     assert done.code == 0, done.err
     assert out.eval_results()["eval_accuracy"] == np.float32(accuracy_score([0, 1], best[:2]))
     np.testing.assert_allclose(out.probabilities(), probabilities[:2], atol=1e-5)
@@ -100,7 +100,7 @@ def test_user_file(chosen, classify, tmp_path, capfd):
         "--gelu=tanh",
     ]
     start = [f"--init_checkpoint={tmp_path / 'hf'}", "--precision=float32", "--max_seq_length=32"]
-    done = classify("--do_predict", *start, *arguments)
+    done = classify("--do_predict", *start, *arguments, "--engine=onnxruntime")
     assert done.code == 0, done.err
     two = RunFolder(tmp_path / "p").probabilities()  # as many choices as the file has
     np.testing.assert_allclose(two, probabilities[:2, :2] / probabilities[:2, :2].sum(axis=1, keepdims=True), atol=1e-5)

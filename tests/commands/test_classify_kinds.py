@@ -113,13 +113,14 @@ def test_one_column_of_0_and_1_is_one_label(marks, model_flags, classify, tmp_pa
     assert (out.path / "labels.txt").read_text("utf-8") == f"{NAMES[0]}\n"
     assert list(out.predictions().columns) == ["id", "labels", f"prob_{NAMES[0]}", "text"]
     assert {"eval_roc_auc", "eval_roc_auc_micro"} <= out.eval_results().keys()
-    outcome = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}")
+    outcome = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}", "--engine=onnxruntime")
     assert outcome.code == 0, outcome.err
 
 
 def test_a_fixed_threshold(marked, classify, marks):
     out = marked
-    done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0")
+    flags = (f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0", "--engine=onnxruntime")
+    done = classify("--do_predict", *flags)
     assert done.code == 0, done.err
     assert set(out.predictions()["labels"]) == {",".join(NAMES)}
 
@@ -172,7 +173,7 @@ def test_numbers(classify, model_flags, tmp_path):
     np.testing.assert_allclose(submitted["prediction"], table["value"].clip(0, 5), atol=6e-4)
 
     assert json.loads((out.path / "run.json").read_text("utf-8"))["problem_type"] == "regression"
-    done = classify("--do_predict", f"--output_dir={out.path}", "--precision=float32")
+    done = classify("--do_predict", f"--output_dir={out.path}", "--engine=onnxruntime")
     assert done.code == 0, done.err
     assert list(out.predictions().columns) == ["id", "value", "text", "text_b"]
     classifier = Classifier.load(out.path, precision="float32")

@@ -109,7 +109,7 @@ def test_damaged_checkpoint_is_skipped_for_the_previous_one(trained, trained_onc
     (trained / "checkpoint").write_bytes(b"model_check\xff\x00")
     message = f"warning: {trained / 'model.ckpt-30'} is damaged or cut short (the checksum of bert/"
     lost = "is wrong): model.ckpt-20 is used, and steps 21 to 30 are lost"
-    outcome = classify("--do_predict", f"--output_dir={trained}")
+    outcome = classify("--do_predict", f"--output_dir={trained}", "--engine=onnxruntime")
     assert outcome.code == 0, outcome.err
     assert outcome.err.count(message) == outcome.err.count(lost) == 1
     assert f"{trained / 'model.ckpt-20'}: 25 variables loaded" in outcome.err

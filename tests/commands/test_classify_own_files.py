@@ -40,6 +40,10 @@ def read_predictions(folder):
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+# Unlike TensorFlow, onnxruntime traces no graph in each run.
+PREDICT = ("--do_predict", "--engine=onnxruntime")
+
+
 @pytest.fixture
 def reviews(tmp_path):
     return write_reviews(tmp_path / "reviews.csv")
@@ -68,12 +72,12 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
 
     # With the directory alone, the same rows are held out, and a list of texts is predicted.
     first = (out / "eval_results.txt").read_text("utf-8")
-    done = classify("--do_eval", f"--output_dir={out}", "--precision=float32")
+    done = classify("--do_eval", "--noreport", f"--output_dir={out}", "--precision=float32")
     assert done.code == 0, done.err
     assert "dev: 6 examples" in done.err
     assert (out / "eval_results.txt").read_text("utf-8") == first
     (tmp_path / "new.txt").write_text("a dog sees a cat .\n\nthe farmer buys bread .\n", encoding="utf-8")
-    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.txt'}", f"--output_dir={out}")
+    done = classify(*PREDICT, f"--predict_file={tmp_path / 'new.txt'}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(out)] == [
         ("test-0", "a dog sees a cat ."),
@@ -82,7 +86,7 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
 
     # The training file's columns were detected, so another file's columns are detected again.
     (tmp_path / "new.csv").write_text('id,review\n7,"a dog , a cat"\n', encoding="utf-8")
-    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={out}")
+    done = classify(*PREDICT, f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(out)] == [("7", "a dog , a cat")]
 
@@ -90,7 +94,7 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
     flags = (out / "flags.txt").read_text("utf-8")
     (out / "flags.txt").write_text(flags.replace("--header=auto", "--header=no"), encoding="utf-8")
     (tmp_path / "new.tsv").write_text("text\na dog sees a cat .\n", encoding="utf-8")
-    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.tsv'}", f"--output_dir={out}")
+    done = classify(*PREDICT, f"--predict_file={tmp_path / 'new.tsv'}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [row["text"] for row in read_predictions(out)] == ["a dog sees a cat ."]
 
@@ -111,7 +115,7 @@ def test_quoting_csv_is_remembered(classify, model_flags, tmp_path):
     assert done.code == 0, done.err
     assert "in CSV quotes" not in done.err
     assert saved_flags(out)["quoting"] == "csv"
-    done = classify("--do_predict", f"--predict_file={new}", f"--output_dir={out}")
+    done = classify(*PREDICT, f"--predict_file={new}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [row["id"] for row in read_predictions(out)] == [f"test-{number}" for number in range(4)]
     done = classify("--do_predict", f"--predict_file={new}", f"--output_dir={out}", "--quoting=none")
@@ -169,20 +173,18 @@ def test_json_lines_and_gzip(classify, model_flags, tmp_path):
 
 def test_predict_file_for_a_task_model(classify, trained, tmp_path):
     (tmp_path / "new.csv").write_text('id,text\n7,"a dog , a cat"\n', encoding="utf-8")
-    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}")
+    done = classify(*PREDICT, f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
     # A test file that is not a TSV is read in the same way.
-    done = classify(
-        "--do_predict", f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text"
-    )
+    done = classify(*PREDICT, f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
 
 
 def test_predict_file_in_the_layout_of_the_task(classify, trained, cola, mrpc):
     def predicted(path, *flags):
-        done = classify("--do_predict", f"--predict_file={path}", f"--output_dir={trained}", *flags)
+        done = classify(*PREDICT, f"--predict_file={path}", f"--output_dir={trained}", *flags)
         assert done.code == 0, done.err
         return [(row["id"], row["text"], row.get("text_b")) for row in read_predictions(trained)]
 
@@ -205,7 +207,7 @@ def test_ids_in_a_task_file_are_kept(classify, trained, tmp_path):
     test = tmp_path / "test.tsv"
     test.write_text("id\tsentence\tkey\nx7\ta dog .\tk7\nx8\ta cat .\tk8\n", encoding="utf-8")
     for flags, ids in ([], ["x7", "x8"]), (["--id_column=id"], ["x7", "x8"]), (["--id_column=2"], ["k7", "k8"]):
-        done = classify("--do_predict", f"--test_file={test}", f"--output_dir={trained}", *flags)
+        done = classify(*PREDICT, f"--test_file={test}", f"--output_dir={trained}", *flags)
         assert done.code == 0, done.err
         assert [row["id"] for row in read_predictions(trained)] == ids
     done = classify("--do_predict", f"--test_file={test}", f"--output_dir={trained}", "--id_column=no")
