@@ -2,10 +2,6 @@
 
 import json
 
-import pytest
-
-from bert_cli.base.errors import InputError
-
 CONTEXT = "Ann Lee was  born (1895)."  # words: Ann Lee was born (1895).
 
 
@@ -18,10 +14,3 @@ def squad_file(tmp_path, *questions, context=CONTEXT):
     path = tmp_path / "some.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [{"context": context, "qas": list(questions)}]}]}))
     return str(path)
-
-
-def error_of(function, *args, **kwargs):
-    with pytest.raises(InputError) as caught:
-        function(*args, **kwargs)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)

@@ -11,6 +11,7 @@ from bert_cli import export_model
 from bert_cli.run_classifier import main
 from tests.built_once import snapshot as snapshot_of_files
 from tests.commands import helpers, squad_run, stopping, tag_run
+from tests.rows import write_rows
 
 VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
 song sees likes eats chases buys sings paints builds opens in near under and not never . , ? '"""
@@ -66,11 +67,6 @@ ANIMALS = [
 SENTENCES = [row for pair in zip(PEOPLE, ANIMALS, strict=True) for row in zip(pair, (True, False), strict=True)]
 
 
-def write_table(path: pathlib.Path, rows: list[list[str]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-
-
 def write_cola(folder: pathlib.Path, labels: tuple[str, ...] = ("0", "1")) -> pathlib.Path:
     """Write 24 training rows, 11 dev rows, two of them mislabeled, and 13 rows to predict."""
     if len(labels) == 2:
@@ -78,10 +74,10 @@ def write_cola(folder: pathlib.Path, labels: tuple[str, ...] = ("0", "1")) -> pa
     else:
         marks = [labels[number % len(labels)] for number in range(len(SENTENCES))]
     rows = [[f"s{n:02}", mark, "", text] for n, (mark, (text, _)) in enumerate(zip(marks, SENTENCES, strict=True))]
-    write_table(folder / "train.tsv", rows)
+    write_rows(folder / "train.tsv", rows)
     wrong = [[name, marks[n + 6], mark, text] for n, (name, _, mark, text) in enumerate(rows[5:7])]
-    write_table(folder / "dev.tsv", [*wrong, *rows[7:16]])
-    write_table(folder / "test.tsv", [["id", "sentence"], *([row[0], row[3]] for row in rows[3:16])])
+    write_rows(folder / "dev.tsv", [*wrong, *rows[7:16]])
+    write_rows(folder / "test.tsv", [["id", "sentence"], *([row[0], row[3]] for row in rows[3:16])])
     return folder
 
 
@@ -91,9 +87,9 @@ def write_mrpc(folder: pathlib.Path) -> pathlib.Path:
         [str(n % 2), str(700 + n), str(900 + n), PEOPLE[n % 12], PEOPLE[n % 12] if n % 2 else PEOPLE[(n + 5) % 12]]
         for n in range(16)
     ]
-    write_table(folder / "train.tsv", [names, *rows])
-    write_table(folder / "dev.tsv", [names, *rows[:7]])
-    write_table(folder / "test.tsv", [["index", *names[1:]], *([str(n), *row[1:]] for n, row in enumerate(rows[:9]))])
+    write_rows(folder / "train.tsv", [names, *rows])
+    write_rows(folder / "dev.tsv", [names, *rows[:7]])
+    write_rows(folder / "test.tsv", [["index", *names[1:]], *([str(n), *row[1:]] for n, row in enumerate(rows[:9]))])
     return folder
 
 
@@ -103,9 +99,9 @@ def write_mnli(folder: pathlib.Path) -> pathlib.Path:
     rows = [
         [str(n), *["-"] * 7, PEOPLE[n % 12], PEOPLE[(n + n % 3) % 12], labels[n % 3], labels[n % 3]] for n in range(15)
     ]
-    write_table(folder / "train.tsv", [names, *rows])
-    write_table(folder / "dev_matched.tsv", [names, *rows[:7]])
-    write_table(folder / "test_matched.tsv", [names[:10], *(row[:10] for row in rows[:8])])
+    write_rows(folder / "train.tsv", [names, *rows])
+    write_rows(folder / "dev_matched.tsv", [names, *rows[:7]])
+    write_rows(folder / "test_matched.tsv", [names[:10], *(row[:10] for row in rows[:8])])
     return folder
 
 
@@ -134,7 +130,7 @@ def run_folder():
 
 def write_model(folder: pathlib.Path, config: dict) -> pathlib.Path:
     vocabulary = [*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    write_rows(folder / "vocab.txt", vocabulary)
     (folder / "bert_config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
 

@@ -10,6 +10,7 @@ from bert_cli.convert_checkpoint import main, run
 from bert_cli.flags.option import build
 from bert_cli.settings.tools import ConvertSettings
 from tests.commands import helpers
+from tests.rows import write_rows
 
 ALL = ("masked_lm", "next_sentence", "classifier", "spans")
 VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] all work and no play makes jack a dull boy , ."
@@ -40,9 +41,9 @@ def make_source(
     left = {"global_step": np.int64(7), "bert/pooler/dense/bias/adam_m": np.ones(16, np.float32)}
     write_tf1(str(folder / "bert_model.ckpt"), tensors | left)
     write_config(str(folder / "bert_config.json"), config)
-    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    write_rows(folder / "vocab.txt", tokens)
     if labels:
-        (folder / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
+        write_rows(folder / "labels.txt", labels)
     return folder, tensors
 
 

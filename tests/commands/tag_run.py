@@ -8,6 +8,7 @@ import pytest
 
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.run_tagging import main
+from tests.rows import write_rows
 
 LABELS = ("O", "B-ANI", "I-ANI", "B-PER", "I-PER")
 PEOPLE = ["farmer", "old farmer", "young teacher", "teacher", "young farmer", "old teacher"]
@@ -86,6 +87,6 @@ def save_pretrained(folder: pathlib.Path, model: pathlib.Path, with_head: bool) 
     tensors = {name: v.numpy() for name, v in variables.items() if with_head or not name.startswith("output_")}
     if with_head:  # large weights, so that adjacent words get different tags
         tensors["output_weights"] = np.random.default_rng(1).normal(0, 2, (5, 16)).astype(np.float32)
-        (folder / "labels.txt").write_text("".join(f"{label}\n" for label in LABELS), encoding="utf-8")
+        write_rows(folder / "labels.txt", LABELS)
     write_tf1(str(folder / "bert_model.ckpt"), tensors)
     return folder

@@ -23,6 +23,7 @@ from bert_cli.predicting import vectors as predicting_vectors
 from bert_cli.predicting.vectors import VectorModel
 from tests.commands import squad_run
 from tests.commands.convert_run import TOKENS, make_source
+from tests.rows import write_rows
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
 
@@ -104,7 +105,7 @@ def test_answers(answering, tmp_path, capfd, caplog):
     folder = answering
     pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]
     lines = [{"id": str(n), "question": q, "context": c} for n, (q, c) in enumerate([*pairs, ("who ?", "")])]
-    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows(tmp_path / "questions.jsonl", lines)
     flags = [f"--input_file={tmp_path / 'questions.jsonl'}", f"--init_checkpoint={folder}", "--precision=float32"]
     assert run_squad.main([*flags, f"--output_file={tmp_path / 'answers.jsonl'}"]) == 0
     answerer = QuestionAnswerer.load(folder, precision="float32")
@@ -130,7 +131,7 @@ def test_answers(answering, tmp_path, capfd, caplog):
 
 def test_tags(tagger, tmp_path):
     texts = ["The old farmer sees", "", "a cat " * 30]
-    (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
+    write_rows(tmp_path / "texts.txt", texts)
     flags = [f"--output_dir={tagger}", f"--input_file={tmp_path / 'texts.txt'}", "--precision=float32"]
     assert run_tagging.main([*flags, f"--output_file={tmp_path / 'tags.jsonl'}", "--decoding=viterbi"]) == 0
     tagged = Tagger.load(tagger, decoding="viterbi", precision="float32").tag(texts)

@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.sweep import mean_and_deviation
 from tests.commands.conftest import SENTENCES
 from tests.commands.test_api_training import LABELS, TEXTS, flags_of
+from tests.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +29,7 @@ def options(model) -> dict:
 
 
 def test_folds_equal_those_of_the_command(options, tmp_path, classify):
-    table = tmp_path / "train.tsv"
-    rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
-    table.write_text("text\tlabel\n" + "".join(rows))
+    table = write_rows(tmp_path / "train.tsv", [("text", "label"), *zip(TEXTS, LABELS, strict=True)])
     outcome = classify(f"--train_file={table}", *flags_of(options), f"--output_dir={tmp_path / 'out'}", "--do_train")
     assert outcome.code == 0, outcome.err
     index = [f"row {number}" for number in range(len(TEXTS))]

@@ -22,6 +22,7 @@ from bert_cli.runtime.signals import Stopped
 from tests.commands import squad_run
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import assert_same_tensors
+from tests.rows import write_rows
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 TEXTS = [text for text, _ in SENTENCES]
@@ -56,10 +57,12 @@ def flags_of(options: dict) -> list[str]:
 
 @pytest.mark.slow
 def test_model_equals_the_model_of_the_command(fitted, options, tmp_path, run_folder):
-    rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
-    (tmp_path / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
-    (tmp_path / "dev.tsv").write_text("text\tlabel\n" + "".join(rows[:5]))
-    flags = [f"--train_file={tmp_path / 'train.tsv'}", f"--dev_file={tmp_path / 'dev.tsv'}", *flags_of(options)]
+    rows = [("text", "label"), *zip(TEXTS, LABELS, strict=True)]
+    files = {
+        "train_file": write_rows(tmp_path / "train.tsv", rows),
+        "dev_file": write_rows(tmp_path / "dev.tsv", rows[:6]),
+    }
+    flags = flags_of(files | options)
     assert main([*flags, f"--output_dir={tmp_path / 'out'}", "--do_train", "--do_eval"]) == 0
     made, ours = run_folder(tmp_path / "out"), run_folder(pathlib.Path(fitted.output_dir))
     assert_same_tensors(ours.tensors(12), made.tensors(12))

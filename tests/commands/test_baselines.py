@@ -8,8 +8,9 @@ import sklearn.metrics
 
 from bert_cli import Classifier
 from bert_cli.runs.tasks.classification import results
-from tests.commands.conftest import SENTENCES, write_table
+from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import RunFolder, words
+from tests.rows import write_rows
 
 TEXTS = [text for text, _ in SENTENCES]
 
@@ -88,11 +89,6 @@ def test_no_warning_if_the_model_learned(classify, trained, trained_flags):
     assert warnings_of(done) == []
 
 
-def write_rows(path, header, rows):
-    write_table(path, [header, *rows])
-    return path
-
-
 @pytest.mark.slow  # two trainings
 def test_multi_label_model_without_predictions(classify, model_flags, tmp_path):
     """Each label is rare, so a bias below 0 in the untrained logits prevents all predictions.
@@ -100,7 +96,7 @@ def test_multi_label_model_without_predictions(classify, model_flags, tmp_path):
     A second evaluation of the finished run tunes the thresholds.
     """
     rows = [[text, str(int(number % 6 == 0)), str(int(number % 6 == 1))] for number, text in enumerate(TEXTS)]
-    table = write_rows(tmp_path / "rows.tsv", ["text", "one", "two"], rows)
+    table = write_rows(tmp_path / "rows.tsv", [["text", "one", "two"], *rows])
     flags = {"train_file": table, "dev_file": table, "output_dir": tmp_path / "out", "label_column": "one,two"}
     flags |= {"learning_rate": 0.001, "num_train_epochs": 4}
     for threshold in ("0.5", "tuned"):
@@ -116,7 +112,7 @@ def test_multi_label_model_without_predictions(classify, model_flags, tmp_path):
 @pytest.mark.slow  # test_classify_kinds.py trains and evaluates with numbers
 def test_numbers(classify, model_flags, tmp_path):
     rows = [[text, str(3.5 if of_people else 1)] for text, of_people in SENTENCES]
-    table = write_rows(tmp_path / "rows.tsv", ["text", "stars"], rows)
+    table = write_rows(tmp_path / "rows.tsv", [["text", "stars"], *rows])
     flags = {"train_file": table, "dev_file": table, "output_dir": tmp_path / "out", "label_column": "stars"}
     done = classify(*model_flags, *words(flags), "--problem_type=regression", "--do_train", "--do_eval")
     assert done.code == 0, done.err
@@ -134,7 +130,7 @@ def test_numbers(classify, model_flags, tmp_path):
 @pytest.mark.slow  # test_classify_choice.py checks the baselines of a user's file
 def test_choice_has_only_the_most_frequent_index(classify, model_flags, tmp_path):
     rows = [[text, "a dog", "a cat", str(int(number % 3 == 0))] for number, text in enumerate(TEXTS)]
-    table = write_rows(tmp_path / "rows.tsv", ["text", "first", "second", "answer"], rows)
+    table = write_rows(tmp_path / "rows.tsv", [["text", "first", "second", "answer"], *rows])
     flags = {"train_file": table, "dev_file": table, "output_dir": tmp_path / "out", "label_column": "answer"}
     flags |= {"choice_columns": "first,second", "num_train_epochs": 1}
     done = classify(*model_flags, *words(flags), "--do_train", "--do_eval")

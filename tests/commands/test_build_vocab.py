@@ -14,6 +14,7 @@ from bert_cli.build_vocab import main
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import helpers
+from tests.rows import write_rows
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old miller walks to the mill.
@@ -46,7 +47,7 @@ def build(tmp_path, monkeypatch, capfd):
     """Call the command in a directory with text.txt and old.txt, an existing vocabulary."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
-    (tmp_path / "old.txt").write_text("\n".join(OLD) + "\n")
+    write_rows(tmp_path / "old.txt", OLD)
 
     def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "text.txt"} | values
@@ -246,7 +247,7 @@ def test_extend_adds_at_the_end(build):
 def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message):
     (tmp_path / "blank.txt").write_text("\n \n")
     (tmp_path / "latin1.txt").write_bytes(b"one\ncaf\xe9\n")
-    (tmp_path / "full.txt").write_text("\n".join([*SPECIAL, "the"]) + "\n")
+    write_rows(tmp_path / "full.txt", [*SPECIAL, "the"])
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     outcome = build(**values)
     assert (outcome.code, outcome.lines[-1]) == (1, f"bert-build-vocab: error: {message}")

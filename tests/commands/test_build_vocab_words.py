@@ -15,6 +15,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.tokenize_text import main as tokenize_main
 from tests.commands import helpers
+from tests.rows import write_rows
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LONG = "x" * 201
@@ -35,7 +36,7 @@ def build(tmp_path, monkeypatch, capfd):
     """Call the command in a directory with text.txt and own.txt, a list without special tokens."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
-    (tmp_path / "own.txt").write_text("\n".join(OWN) + "\n")
+    write_rows(tmp_path / "own.txt", OWN)
 
     def call(**values) -> helpers.Outcome:
         return helpers.call(capfd, "bert-build-vocab", main, *helpers.words(values))
@@ -170,7 +171,7 @@ def test_new_words_without_room_are_named(build, tmp_path, text, new):
 
 def test_word_that_would_break_other_words_is_not_added(build, tmp_path):
     """abcd is ab ##cd; if abc were a token, the rest d would have no piece."""
-    (tmp_path / "list.txt").write_text("".join(f"{token}\n" for token in [*SPECIAL, "ab", "##c", "##cd"]))
+    write_rows(tmp_path / "list.txt", [*SPECIAL, "ab", "##c", "##cd"])
     (tmp_path / "text.txt").write_text("abc abc abcd\n")
     assert build(extend="list.txt", input_file="text.txt").code == 0
     assert tokens() == [*SPECIAL, "ab", "##c", "##cd"]

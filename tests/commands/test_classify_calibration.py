@@ -9,6 +9,7 @@ import pytest
 
 from bert_cli import Classifier, convert_checkpoint, export_model
 from tests.commands.helpers import RunFolder, as_problem, words
+from tests.rows import write_rows
 
 TEXTS = ["the old farmer buys bread .", "a dog chases a cat .", "small horse , small dog ?"]
 CALIBRATE = ("--do_eval", "--calibrate", "--noreport")
@@ -173,8 +174,7 @@ def test_refused(trained, classify, data_dir, tmp_path):
     shutil.copytree(trained, elsewhere)
     number = as_problem(trained, tmp_path / "number", "regression")
     several = as_problem(trained, tmp_path / "several", "multi_label")
-    table = tmp_path / "table.tsv"
-    table.write_text("text\tlabel\n" + "".join(f"{text}\t{row % 2}\n" for row, text in enumerate(TEXTS)), "utf-8")
+    table = write_rows(tmp_path / "table.tsv", [("text", "label"), *((text, n % 2) for n, text in enumerate(TEXTS))])
     dev_flags = (f"--dev_file={table}", "--text_column=text", "--label_column=label")
     for refused_flags, *fragments in (
         ([*CALIBRATE, "--abstain_error=200%", f"--output_dir={trained}"], "--abstain_error=200%: a share"),

@@ -6,6 +6,7 @@ import pytest
 from bert_cli.run_classifier import main
 from tests.commands.conftest import SENTENCES, write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.rows import write_rows
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +14,7 @@ def student_flags(tmp_path_factory, trained_once, model_flags) -> list[str]:
     """Flags for 12 steps on 24 labeled rows and 8 unlabeled texts."""
     folder = tmp_path_factory.mktemp("student")
     write_cola(folder / "cola")
-    (folder / "more.txt").write_text("".join(text.replace("the", "my") + "\n" for text, _ in SENTENCES[:8]))
+    write_rows(folder / "more.txt", (text.replace("the", "my") for text, _ in SENTENCES[:8]))
     flags = ["--task_name=cola", f"--data_dir={folder / 'cola'}", *model_flags, "--num_train_epochs=1.5", "--do_train"]
     return [
         *flags, f"--distill_from={trained_once[0]}", f"--unlabeled_file={folder / 'more.txt'}", "--distill_share=0.9",
@@ -71,9 +72,8 @@ def test_each_fold_learns_from_the_teacher(student_flags, classify, tmp_path):
 )
 def test_refused(student_flags, classify, tmp_path, flags, message):
     if "--task_name=sts-b" in flags:
-        rows = ["\t".join(["0", *["-"] * 6, "a cat", "a dog", "1.5"])] * 4
         names = "index\tgenre\tfile\tyear\told\ts1\ts2\ta\tb\tscore"
-        (tmp_path / "train.tsv").write_text("\n".join([names, *rows]))
+        write_rows(tmp_path / "train.tsv", [names, *[["0", *["-"] * 6, "a cat", "a dog", "1.5"]] * 4])
         flags = [*flags, f"--data_dir={tmp_path}"]
     classify(*student_flags, *flags, f"--output_dir={tmp_path / 'out'}").assert_refused(message)
     assert not (tmp_path / "out").exists()

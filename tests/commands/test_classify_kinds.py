@@ -13,8 +13,9 @@ import pytest
 from bert_cli import Classifier, convert_checkpoint
 from bert_cli.base.errors import InputError
 from bert_cli.run_classifier import main
-from tests.commands.conftest import SENTENCES, write_table
+from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import RunFolder, words
+from tests.rows import write_rows
 
 NAMES = ("people", "animals", "red")
 PHASES = ("--do_train", "--do_eval", "--do_predict")
@@ -39,9 +40,9 @@ def write_sts_b(folder):
         [str(n), *["-"] * 6, text, SENTENCES[n - n % 2][0], f"{5 - 3.5 * (n % 2):.3f}"]
         for n, (text, _) in enumerate(SENTENCES)
     ]
-    write_table(folder / "train.tsv", [names, *rows])
-    write_table(folder / "dev.tsv", [names, *rows[:9]])
-    write_table(folder / "test.tsv", [names[:9], *(row[:9] for row in rows[:7])])
+    write_rows(folder / "train.tsv", [names, *rows])
+    write_rows(folder / "dev.tsv", [names, *rows[:9]])
+    write_rows(folder / "test.tsv", [names[:9], *(row[:9] for row in rows[:7])])
     return folder
 
 
@@ -191,7 +192,7 @@ def test_numbers(classify, model_flags, tmp_path):
 @pytest.mark.slow
 def test_numbers_in_a_user_file(classify, model_flags, tmp_path):
     rows = [[text, f"{len(text) / 10}"] for text, _ in SENTENCES]
-    write_table(tmp_path / "own.tsv", [["text", "score"], *rows])
+    write_rows(tmp_path / "own.tsv", [["text", "score"], *rows])
     out = RunFolder(tmp_path / "out")
     flags = {
         "train_file": tmp_path / "own.tsv",

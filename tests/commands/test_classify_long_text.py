@@ -11,14 +11,15 @@ from bert_cli.run_classifier import main
 from tests.commands import helpers
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.rows import write_rows
 
 
 @pytest.fixture(scope="module")
 def windowed(tmp_path_factory, model_flags):
     """An output_dir after training on windows, and its flags; 13 of 24 texts exceed 8 tokens."""
     folder = tmp_path_factory.mktemp("windows")
-    rows = [f"{text}\t{'person' if of_people else 'animal'}\n" for text, of_people in SENTENCES]
-    (folder / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
+    rows = [(text, "person" if of_people else "animal") for text, of_people in SENTENCES]
+    write_rows(folder / "train.tsv", [("text", "label"), *rows])
     flags = [*model_flags, f"--train_file={folder / 'train.tsv'}", "--max_seq_length=8", "--long_text=windows"]
     flags += ["--num_train_epochs=2", "--do_train"]
     assert main([*flags, f"--output_dir={folder / 'out'}"]) == 0
@@ -30,7 +31,7 @@ def test_windows_are_remembered(windowed, run_folder, classify, tmp_path):
     trained_folder, flags = windowed
     folder = shutil.copytree(trained_folder, tmp_path / "out")
     texts = [text for text, _ in SENTENCES[:7]]
-    (tmp_path / "new.txt").write_text("".join(text + "\n" for text in texts))
+    write_rows(tmp_path / "new.txt", texts)
     predict = ["--do_eval", f"--dev_file={trained_folder.parent / 'train.tsv'}", "--do_predict"]
     predict.append(f"--predict_file={tmp_path / 'new.txt'}")
     assert main([*flags, *predict, f"--output_dir={folder}"]) == 0

@@ -7,6 +7,8 @@ import pytest
 import sklearn.metrics
 import tensorflow as tf
 
+from tests.rows import write_rows
+
 LAYER_WEIGHTS = {
     "attention/self/query/kernel": (16, 16),
     "attention/self/query/bias": (16,),
@@ -79,7 +81,7 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
     lines = (trained / "eval_results.txt").read_text(encoding="utf-8").splitlines()
     assert lines == sorted(lines)
     rows = [line.split("\t") for line in (cola / "dev.tsv").read_text(encoding="utf-8").splitlines()]
-    (cola / "test.tsv").write_text("id\ttext\n" + "".join(f"{row[0]}\t{row[3]}\n" for row in rows), encoding="utf-8")
+    write_rows(cola / "test.tsv", [("id", "text"), *((row[0], row[3]) for row in rows)])
     assert classify("--do_predict", f"--output_dir={trained}", f"--data_dir={cola}", "--precision=float32").code == 0
 
     gold = np.array([int(row[1]) for row in rows])

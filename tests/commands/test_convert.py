@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from tests.commands.convert_run import TOKENS, assert_holds, convert, make_source, refused, tensors_of
+from tests.rows import write_rows
 
 # Keras 3.15 reads TensorFlow variables through an old NumPy interface; Python hides this
 # warning from users.
@@ -198,7 +199,7 @@ def test_resizing(source, tmp_path):
 
 def test_a_larger_vocabulary_is_refused(source, tmp_path, capfd):
     folder, _ = source(())
-    (folder / "vocab.txt").write_text("\n".join([*TOKENS, "more"]) + "\n")
+    write_rows(folder / "vocab.txt", [*TOKENS, "more"])
     error = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
     assert "vocab.txt has 18 entries, but the model has rows for 17" in error
     assert "add rows with --resize_vocab=18" in error

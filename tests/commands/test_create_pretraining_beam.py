@@ -8,6 +8,7 @@ import pytest
 
 from bert_cli.create_pretraining_data import main
 from tests.commands import helpers
+from tests.rows import write_rows
 
 HAS_BEAM = importlib.util.find_spec("apache_beam") is not None
 with_beam = pytest.mark.skipif(not HAS_BEAM, reason="apache-beam is not installed: pip install 'bert_cli[beam]'")
@@ -24,7 +25,7 @@ def create(tmp_path, monkeypatch, capfd):
         (tmp_path / name).write_text("\n".join(chosen), encoding="utf-8")
     words = sorted({word for line in lines for word in re.findall(r"\w+|[^\w\s]", line.lower())})
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
-    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "vocab.txt", vocabulary)
 
     def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "*.txt", "output_file": "out@3", "vocab_file": "vocab.txt"} | values

@@ -14,6 +14,7 @@ from bert_cli.create_pretraining_data import main
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from tests.commands import helpers
+from tests.rows import write_rows
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old farmer sees a small bird.
@@ -37,7 +38,7 @@ COLOURS = [f"colour{number}" for number in range(60)]
 def create(tmp_path, monkeypatch, capfd):
     """Call the command in a directory with text.txt and vocab.txt."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, *WORDS, *COLOURS]) + "\n")
+    write_rows(tmp_path / "vocab.txt", [*SPECIAL, *WORDS, *COLOURS])
     (tmp_path / "text.txt").write_text(TEXT)
 
     def call(*flags, **values) -> helpers.Outcome:

@@ -13,6 +13,7 @@ from bert_cli.onnx.bert import FLAT
 from bert_cli.onnx.runners import logits_runner
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, refused, there_and_back
+from tests.rows import write_rows
 
 # Keras causes this warning, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -29,7 +30,7 @@ def folder(tmp_path):
     values = CONFIG | {"model_type": "distilbert", "max_position_embeddings": 12}
     values |= {"architectures": ["DistilBertForSequenceClassification"], "id2label": dict(enumerate(LABELS))}
     (path / "config.json").write_text(json.dumps(values))
-    (path / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+    write_rows(path / "vocab.txt", TOKENS)
     save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
     return path, tensors
 

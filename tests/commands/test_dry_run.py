@@ -19,6 +19,7 @@ from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
 from bert_cli.runs.engine.training_inputs import typical_rows
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
+from tests.rows import write_rows
 
 
 def forecast_of(outcome) -> tuple[int, str]:
@@ -33,7 +34,7 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot, monkeypatch):
     """The forecast includes a disk that is too small."""
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=1000))
     train = (cola / "train.tsv").read_text().splitlines()
-    (cola / "train.tsv").write_text("\n".join([*train, train[0], train[1].replace("\t0\t", "\t1\t")]) + "\n")
+    write_rows(cola / "train.tsv", [*train, train[0], train[1].replace("\t0\t", "\t1\t")])
     before = snapshot(tmp_path)
     done = classify(*flags, "--do_train", "--do_eval", "--dry_run", f"--output_dir={tmp_path / 'out'}")
     assert forecast_of(done) == (32, "nothing was written; the run without --dry_run starts from the beginning")

@@ -13,6 +13,7 @@ from bert_cli import Classifier
 from bert_cli.run_classifier import main
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.rows import write_rows
 from tests.waiting import wait_until
 
 WATCHING = [
@@ -186,9 +187,8 @@ def test_useless_flags_are_refused(trained_flags, refused, useless_flags, messag
 
 def numbers(folder: pathlib.Path, rows: list[tuple[str, float]], **values) -> list[str]:
     """Return flags for a regression that is trained and evaluated on these texts and numbers."""
-    lines = [f"{text}\t{number}\n" for text, number in rows]
-    (folder / "rows.tsv").write_text("text\tlabel\n" + "".join(lines), encoding="utf-8")
-    values = {"train_file": folder / "rows.tsv", "dev_file": folder / "rows.tsv", "output_dir": folder / "out"} | values
+    path = write_rows(folder / "rows.tsv", [("text", "label"), *rows])
+    values = {"train_file": path, "dev_file": path, "output_dir": folder / "out"} | values
     flags = ["--problem_type=regression", "--do_train", "--do_eval", "--eval_every=1", "--num_train_epochs=1"]
     return [*flags, *(f"--{name}={value}" for name, value in values.items())]
 

@@ -31,6 +31,7 @@ from tests.commands import helpers
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, tensors_of, there_and_back
 from tests.commands.squad_run import read
 from tests.commands.test_serve import serving
+from tests.rows import write_rows
 
 # Keras causes this warning, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -54,7 +55,7 @@ def make_folder(parent, architecture, tensors):
     if architecture == "ElectraForSequenceClassification":
         values["id2label"] = dict(enumerate(LABELS))
     (path / "config.json").write_text(json.dumps(values))
-    (path / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+    write_rows(path / "vocab.txt", TOKENS)
     save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
     return path
 
@@ -189,7 +190,7 @@ def google(tmp_path_factory):
     names = {name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in names.items()}
     left = {"global_step": np.int64(7), "electra/embeddings/LayerNorm/beta/adam_m": np.zeros(8, np.float32)}
     write_tf1(str(folder / "electra_small"), google_tensors(discriminator, "electra") | names | left)
-    (folder / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+    write_rows(folder / "vocab.txt", TOKENS)
     return folder, discriminator, generator
 
 

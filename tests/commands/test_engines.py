@@ -13,6 +13,7 @@ from bert_cli.run_squad import main as squad
 from tests.commands import helpers, squad_run
 from tests.commands.helpers import as_problem
 from tests.onnx.test_runners import likeness
+from tests.rows import write_rows
 
 PLAIN, ONNX, INT8 = "tensorflow", "onnxruntime", "int8"
 HOW = {
@@ -88,7 +89,7 @@ def test_windows_of_long_texts(trained):
 
 
 def test_a_tagger(tagger, tag, tmp_path):
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", TEXTS)
     records = {}
     for name, engine in FLAGS.items():
         target = tmp_path / f"{name}.jsonl"
@@ -126,7 +127,7 @@ SLOWER = [pytest.param(pooling, marks=pytest.mark.slow) for pooling in ("max", "
 
 @pytest.mark.parametrize("pooling", ["mean", "pooler", "none", *SLOWER])
 def test_vectors(trained, tmp_path, pooling):
-    (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "", "the dog " * 30]) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", [*TEXTS, "", "the dog " * 30])
     vectors = {}
     for name, how in HOW.items():
         flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
@@ -180,7 +181,7 @@ def test_int8_refuses_masked_words_and_attention(trained, capfd):
 
 def test_attention(trained, tmp_path):
     """Probabilities of all layers and heads, for a pair and for windows."""
-    (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "the dog ||| a cat ."]) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", [*TEXTS, "the dog ||| a cat ."])
     probabilities = {}
     for name in (PLAIN, ONNX):
         flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
@@ -225,7 +226,7 @@ def test_openvino(trained, classify, tmp_path, precision, far):
     options = {"long_text": "windows", "max_seq_length": 8}
     ours, plain = (Classifier.load(str(trained), **engine, **options).predict(texts) for engine in (how, HOW[ONNX]))
     np.testing.assert_allclose(ours.probabilities, plain.probabilities, atol=far)
-    (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", texts)
     vectors = []
     for number, engine in enumerate((how, HOW[ONNX])):
         flags = {

@@ -20,6 +20,7 @@ from bert_cli.predicting import vectors as predicting_vectors
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.settings.texts import ExtractSettings
+from tests.rows import write_rows
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 # A number in a list, not an index before a name.
@@ -49,7 +50,7 @@ def extract(checkpoint, tmp_path, capfd):
 
     The engine is onnxruntime, because TensorFlow traces a graph in each call.
     """
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", TEXTS)
 
     def call(*arguments, **flags):
         output = tmp_path / flags.pop("name", "out.jsonl")

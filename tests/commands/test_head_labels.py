@@ -9,6 +9,7 @@ import pandas as pd
 from bert_cli import Classifier
 from tests.commands import tag_run
 from tests.commands.conftest import SENTENCES, write_cola
+from tests.rows import write_rows
 
 HOLD = ("--learning_rate=1e-9", "--num_train_epochs=0.3", "--noreport")
 HEAD = ("output_weights", "output_bias")
@@ -19,7 +20,7 @@ def foreign_copy(folder, target, labels):
     shutil.copytree(folder, target)
     for name in ("run.json", "flags.txt"):
         (target / name).unlink()
-    (target / "labels.txt").write_text("".join(f"{label}\n" for label in labels), "utf-8")
+    write_rows(target / "labels.txt", labels)
     return target
 
 

@@ -13,6 +13,7 @@ from bert_cli.flags.option import build
 from bert_cli.opening.paths import PRETRAINED
 from bert_cli.settings.tools import ExportSettings
 from tests.commands import helpers, squad_run
+from tests.rows import write_rows
 
 TEXT = "the old farmer buys bread ."
 
@@ -20,7 +21,7 @@ TEXT = "the old farmer buys bread ."
 def copy_run(source: pathlib.Path, target: pathlib.Path, labels: list[str], **manifest: object) -> None:
     """Copy a run as one with other labels, and with other entries in its run.json."""
     shutil.copytree(source, target)
-    (target / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
+    write_rows(target / "labels.txt", labels)
     values = json.loads((target / "run.json").read_text()) | {"labels": labels, **manifest}
     (target / "run.json").write_text(json.dumps(values))
 

@@ -14,6 +14,7 @@ from bert_cli.runs.preparation.prepare_data import plan
 from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.commands import helpers
+from tests.rows import write_rows
 
 
 @pytest.fixture
@@ -169,9 +170,8 @@ def test_every_label_keeps_a_row_to_train_on():
 
 def test_dev_split_and_test_split_take_a_count_of_rows(prepare, tmp_path):
     """This is like bert-classify's --dev_split; the labels keep their proportion."""
-    table = tmp_path / "table.csv"
     lines = [f"row {number},{'aab'[number % 3]}" for number in range(30)]
-    table.write_text("\n".join(["text,label", *lines, ""]), encoding="utf-8")
+    table = write_rows(tmp_path / "table.csv", ["text,label", *lines])
     folder = tmp_path / "data"
     assert prepare(table, folder, "--dev_split=7", "--test_split=6").code == 0
     labels = {split: [row[1] for row in rows(folder / f"{split}.tsv")] for split in ("train", "dev")}

@@ -10,6 +10,7 @@ import pytest
 from bert_cli.run_pretraining import main
 from bert_cli.text.tokenization import BasicTokenizer
 from tests.commands import helpers
+from tests.rows import write_rows
 
 CORPUS = pathlib.Path(__file__).resolve().parents[2] / "data" / "pretraining" / "corpus.txt"
 CONFIG = {
@@ -33,7 +34,7 @@ def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
     (folder / "text.txt").write_text(text, encoding="utf-8")
     words = collections.Counter(BasicTokenizer().tokenize(text))
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(words)]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    write_rows(folder / "vocab.txt", vocabulary)
     (folder / "bert_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     flags = {
         "input_file": folder / "text.txt",

@@ -25,6 +25,7 @@ import pytest
 from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger, serve
 from tests.browser import browse, needs_browser
 from tests.commands import helpers
+from tests.rows import write_rows
 from tests.waiting import wait_until
 
 TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
@@ -100,7 +101,7 @@ def served(trained_once, tagger_once, answering):
 
 
 def test_classifier_gives_the_records_of_input_file(served, trained_once, classify, tmp_path):
-    (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in TEXTS))
+    write_rows(tmp_path / "texts.txt", TEXTS)
     flags = [f"--output_dir={trained_once[0]}", f"--input_file={tmp_path / 'texts.txt'}"]
     expected = [json.loads(line) for line in classify(*flags).out.splitlines()]
     items = [TEXTS[0], {"text": TEXTS[1]}, TEXTS[2]]

@@ -8,6 +8,7 @@ import pytest
 
 from bert_cli import extract_features
 from tests.commands import helpers
+from tests.rows import write_rows
 
 FLAGS = ("--precision=float32",)
 TEXTS = (
@@ -21,7 +22,7 @@ TEXTS = (
 def text_folder(tmp_path):
     """Three text files, one of them empty."""
     for number, lines in enumerate(TEXTS):
-        (tmp_path / f"part-{number}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_rows(tmp_path / f"part-{number}.txt", lines)
     return tmp_path
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.commands.squad_run import call, read, story, write_data
+from tests.rows import write_rows
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_questions_that_are_cut_are_reported_once(ask, trained, tmp_path):
     assert f"--question: warning: {counts}" in ask(question="cat dog " * 6, context="a dog", **flags).err
     path = tmp_path / "questions.jsonl"
     lines = [{"question": question, "context": "a dog " * 99} for question in ("the dog", "cat dog " * 6)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_rows(path, lines)
     outcome = ask(input_file=path, **flags)
     counts = "1 of 2 questions were cut to 8 tokens: 4 of 14 tokens (28.6%) were left out"
     advice = "a larger --max_query_length keeps them"

@@ -10,6 +10,7 @@ import pytest
 
 from bert_cli import fill_mask, run_classifier, run_squad, run_tagging
 from tests.commands import helpers
+from tests.rows import write_rows
 
 # bert-squad and bert-fill-mask skip blank lines, the other commands answer them.
 TEXTS = ("the old dog sees a cat .", "", "a bird", "the bird likes a small fish and a horse .", "a dog")
@@ -73,8 +74,7 @@ def assert_same(received: Any, expected: Any) -> None:
 )
 def test_each_line_is_answered_before_the_next_one_is_sent(stream, flag, tmp_path, capfd):
     module, lines, flags, answers_blank = stream
-    path = tmp_path / "lines.txt"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = write_rows(tmp_path / "lines.txt", lines)
     done = helpers.call(capfd, "", module.main, *flags, f"--input_file={path}")
     expected = [json.loads(line) for line in done.out.splitlines()]
     records, seconds = [], []

@@ -7,6 +7,7 @@ import sys
 import pandas as pd
 
 from tests.commands.tag_run import LABELS, LONG, SPLITS, columns, flat, predicted, save_pretrained
+from tests.rows import write_rows
 
 
 def test_predictions_are_the_test_file_with_another_column(tagger):
@@ -138,9 +139,9 @@ def test_json_lines(tagger, tag, tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     rows = [{"id": n, "words": words, "tags": tags} for n, (words, tags) in enumerate(SPLITS["test"])]
-    (data / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(data / "dev.jsonl", rows)
     bare = [{key: value for key, value in row.items() if key != "tags"} for row in rows]
-    (data / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare), encoding="utf-8")
+    write_rows(data / "test.jsonl", bare)
     out = tmp_path / "out"
     flags = (f"--init_checkpoint={tagger}", f"--data_dir={data}", f"--output_dir={out}", "--precision=float32")
     outcome = tag("--do_eval", "--do_predict", *flags)

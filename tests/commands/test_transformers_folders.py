@@ -31,6 +31,7 @@ from bert_cli.examples.tag_schemes import find_entities
 from tests.commands import helpers
 from tests.commands.convert_run import convert, make_source
 from tests.commands.test_serve import serving
+from tests.rows import write_rows
 from tests.tokenizer_folders import E1, SIZE, SPECIAL, USER, VOCABULARY, bert, tokenizer_json, write
 from tests.transformers_python import ask
 
@@ -139,7 +140,7 @@ def saved(tmp_path_factory):
     """Directories that transformers' Trainer has saved, and transformers' outputs for TEXTS, by task."""
     parent = tmp_path_factory.mktemp("saved")
     words = [token for token in VOCABULARY if token not in SPECIAL]
-    (parent / "vocab.txt").write_text("\n".join([*SPECIAL, *words]) + "\n", encoding="utf-8")
+    write_rows(parent / "vocab.txt", [*SPECIAL, *words])
     requests = []
     for task, (_, labels, _) in HEADS.items():
         requests.append(["save", task, str(parent / task), str(parent / "vocab.txt"), labels])
@@ -265,7 +266,7 @@ def test_a_saved_folder_converted_there_and_back(saved, tmp_path, task):
 @pytest.mark.slow
 def test_a_saved_folder_in_the_other_commands(saved, tmp_path, capfd):
     folder = saved["classification"][0]
-    (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in TEXTS))
+    write_rows(tmp_path / "texts.txt", TEXTS)
     tokens = call(capfd, tokenize_text.main, TEXTS[0], f"--init_checkpoint={folder}").split()
     assert {"<user>", "[E1]", str(SIZE), str(SIZE + 1)} <= set(tokens)
     flags = [f"--init_checkpoint={folder}", f"--input_file={tmp_path / 'texts.txt'}"]

@@ -15,6 +15,7 @@ from bert_cli import Classifier
 from bert_cli.api.once import load_once
 from bert_cli.base.errors import InputError
 from tests.readme_blocks import PAGES, ROOT, blocks
+from tests.rows import write_rows
 
 RECIPES = [block for block in blocks("python", pages={"docs/clusters.md": PAGES["docs/clusters.md"]}) if block.engine]
 RAY_CLUSTER = """
@@ -141,7 +142,7 @@ def test_a_recipe_gives_the_answers_of_the_command(recipe, trained, classify, tm
         pytest.skip("Spark needs Java 17: no java on the PATH")
     lines = [f"the old farmer {verb} bread {'and milk ' * (n % 9)}." for n in range(100) for verb in ("buys", "sees")]
     lines += ['Ünïcødé \u4e2d\u6587 \U0001f600 \\ "quoted" /', "the dog sees a cat ."] * 2
-    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "texts.txt", lines)
     (tmp_path / "bert_output").symlink_to(trained)
     (tmp_path / "recipe.py").write_text(recipe.text, encoding="utf-8")
     arguments, settings = CLUSTERS[engine]

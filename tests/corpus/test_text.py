@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.corpus.store import Corpus, StoredArray, store_corpus
 from bert_cli.corpus.text import find_inputs, read_blocks, token_typecode, tokenize_block, total_size
 from bert_cli.text.tokenization import FullTokenizer
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "three", "four", "five", "##s"]
@@ -47,9 +48,7 @@ def read_documents(folder, paths, files_end_documents=False, block_size=1 << 19)
 
 
 def write(folder, data: str | bytes, name="text.txt") -> str:
-    path = folder / name
-    path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
-    return str(path)
+    return str(write_rows(folder / name, data))
 
 
 @pytest.mark.parametrize("block_size", [1, 2, 7, 1 << 19])

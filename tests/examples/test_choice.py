@@ -2,7 +2,6 @@
 
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import (
     ChoiceExample,
     describe_choices,
@@ -16,6 +15,8 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns, HeldOut
+from tests.input_errors import error_of
+from tests.rows import tabbed, write_rows
 from tests.snapshots import check_message
 
 ENDINGS = ("a", "b", "c")
@@ -29,19 +30,10 @@ def file(tmp_path):
     """
 
     def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):
-        text = "".join(line.replace("|", "\t") + "\n" for line in lines)
-        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
-        path, kept = str(tmp_path / name), Columns(**columns)
-        return read_user_table(open_table(path, "train_file"), "train", kept, header, needs_label, choices)
+        table = open_table(str(write_rows(tmp_path / name, tabbed(*lines))), "train_file")
+        return read_user_table(table, "train", Columns(**columns), header, needs_label, choices)
 
     return read
-
-
-def refused(function, *arguments, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def labeled_table(file, *labels):
@@ -91,7 +83,7 @@ def test_label_forms_are_detected(file, labels, label_form, indices):
 
 
 def test_labels_that_may_count_from_0_or_1(file):
-    check_message(refused(find_choice_labels, labeled_table(file, "1", "2", "1")), "train.tsv: ")
+    check_message(error_of(find_choice_labels, labeled_table(file, "1", "2", "1")), "train.tsv: ")
 
 
 @pytest.mark.parametrize(
@@ -106,19 +98,19 @@ def test_labels_that_may_count_from_0_or_1(file):
 )
 def test_labels_without_an_ending(file, labels, place):
     table = labeled_table(file, *labels)
-    check_message(refused(make_choice_examples, table, find_choice_labels(table)), place)
+    check_message(error_of(make_choice_examples, table, find_choice_labels(table)), place)
 
 
 def test_missing_cells_and_columns(file):
     check_message(
-        refused(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0"),
+        error_of(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0"),
         "train.tsv:3: ",
     )
-    check_message(refused(file, "text|a|b|label", "t|x|y|0"), "--choice_columns=c: ")
-    check_message(refused(file, "text|a|b|c|label", "t|x|y|z|0", text_column="a"), "--text_column")
-    check_message(refused(file, "t", name="new.txt"))
+    check_message(error_of(file, "text|a|b|label", "t|x|y|0"), "--choice_columns=c: ")
+    check_message(error_of(file, "text|a|b|c|label", "t|x|y|z|0", text_column="a"), "--text_column")
+    check_message(error_of(file, "t", name="new.txt"))
     numbers = file("t|x|y|1", choices=("1", "2"), text_column="0", label_column="3")
-    assert "--choice_labels=name: " in refused(make_choice_examples, numbers, "name")
+    assert "--choice_labels=name: " in error_of(make_choice_examples, numbers, "name")
 
 
 def test_file_to_predict(file):
@@ -142,7 +134,7 @@ ROW = '0,lsmdc1052,3,"A man sits, then stands. He","A man sits, then stands.",He
 
 def read_swag(folder, split, *lines):
     layout = find_task("swag").splits[split][0]
-    (folder / layout.file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_rows(folder / layout.file, lines)
     return make_choice_examples(read_choice_file(str(folder / layout.file), split, layout, "data_dir"), "0")
 
 
@@ -156,10 +148,10 @@ def test_swag(tmp_path):
     expected = [ChoiceExample("test-0", "A man sits, then stands.", endings, None)]
     assert read_swag(tmp_path, "test", SWAG.removeprefix(","), ROW.removeprefix("0,")) == expected
     check_message(
-        refused(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3"),
+        error_of(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3"),
         f"{tmp_path}/train.csv:1: ",
     )
-    check_message(refused(read_swag, tmp_path, "dev", f"{SWAG},label", f"{ROW},3", f"{ROW},4"), ":3: ")
+    check_message(error_of(read_swag, tmp_path, "dev", f"{SWAG},label", f"{ROW},3", f"{ROW},4"), ":3: ")
 
 
 def test_real_files(shared):

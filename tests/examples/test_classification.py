@@ -4,7 +4,6 @@ import tracemalloc
 
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import (
     ClassificationExample,
     describe_examples,
@@ -12,6 +11,8 @@ from bert_cli.examples.classification import (
     read_examples,
 )
 from bert_cli.examples.glue import TASKS, find_task
+from tests.input_errors import error_of
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 
@@ -21,20 +22,10 @@ def data_dir(tmp_path):
 
     def write(files: dict) -> str:
         for name, rows in files.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = rows if isinstance(rows, str) else "".join("\t".join(row) + "\n" for row in rows)
-            path.write_text(text, encoding="utf-8", newline="\n")
+            write_rows(tmp_path / name, rows)
         return str(tmp_path)
 
     return write
-
-
-def message(call, *arguments, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        call(*arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 COLA_TRAIN = [["s1", "1", "", "The tide came in."], ["s1", "0", "*", "Came tide the in."]]
@@ -117,18 +108,18 @@ def test_xnli(data_dir):
 
 def test_xnli_dev_has_no_label_aliases(data_dir):
     folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("zh", "contradictory", "甲", "乙")]})
-    check_message(message(read_examples, "xnli", "dev", folder), ":2: ")
+    check_message(error_of(read_examples, "xnli", "dev", folder), ":2: ")
 
 
 def test_xnli_without_rows_in_the_language(data_dir):
     folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("ar", "neutral", "x", "y")]})
     expected = f"{folder}/xnli.dev.tsv: holds no data row of language zh (in column 1) below its header; check the file"
-    assert message(read_examples, "xnli", "dev", folder) == expected
+    assert error_of(read_examples, "xnli", "dev", folder) == expected
 
 
 def test_xnli_has_no_test_file(data_dir):
     expected = "--do_predict: the task xnli has no test file; leave it out, or use --do_eval"
-    assert message(read_examples, "xnli", "test", data_dir({})) == expected
+    assert error_of(read_examples, "xnli", "test", data_dir({})) == expected
 
 
 def test_label_orders():
@@ -153,39 +144,39 @@ def test_unknown_task():
         "--task_name: 'sst' is not a task; did you mean sst-2? The tasks are cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, "
         "rte, wnli, ax, xnli, swag"
     )
-    assert message(find_task, "sst") == expected
+    assert error_of(find_task, "sst") == expected
 
 
 def test_missing_file(data_dir):
     folder = data_dir({})
-    check_message(message(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv: ")
+    check_message(error_of(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv: ")
 
 
 def test_short_rows(data_dir):
     folder = data_dir({"train.tsv": "s1\t1\t\tIt rained.\nbroken\ns1\t0\n"})
-    check_message(message(read_examples, "cola", "train", folder), f"{folder}/train.tsv:2: ")
+    check_message(error_of(read_examples, "cola", "train", folder), f"{folder}/train.tsv:2: ")
 
 
 @pytest.mark.parametrize("task", ["cola", "mrpc"])
 def test_comma_separated_file(data_dir, task):
     folder = data_dir({"train.tsv": "id,label,mark,text\n1,0,,It rained.\n2,1,,Rain fell.\n"})
-    check_message(message(read_examples, task, "train", folder))
+    check_message(error_of(read_examples, task, "train", folder))
 
 
 def test_mnli_needs_a_label_column_after_the_texts(data_dir):
     folder = data_dir({"train.tsv": [MNLI_HEADER, mnli_row("0", "A.", "neutral")]})
-    check_message(message(read_examples, "mnli", "train", folder), ":2: ")
+    check_message(error_of(read_examples, "mnli", "train", folder), ":2: ")
 
 
 def test_unknown_label(data_dir):
     folder = data_dir({"dev.tsv": [*COLA_TRAIN, ["s1", "x", "", "A."], ["s1", "y", "", "B."], ["s1", "x", "", "C."]]})
-    check_message(message(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv:3: ")
+    check_message(error_of(read_examples, "cola", "dev", folder), f"{folder}/dev.tsv:3: ")
     assert len(read_examples("cola", "dev", folder, labels=["0", "1", "x", "y"])) == 5
 
 
 def test_mrpc_train_allows_no_new_labels(data_dir):
     rows = [["Quality", "a", "b", "c", "d"], ["2", "1", "2", "A.", "B."]]
-    assert ":2: label '2' is not among 0, 1" in message(read_examples, "mrpc", "train", data_dir({"train.tsv": rows}))
+    assert ":2: label '2' is not among 0, 1" in error_of(read_examples, "mrpc", "train", data_dir({"train.tsv": rows}))
 
 
 @pytest.mark.parametrize("label", ["", "  "])
@@ -193,29 +184,29 @@ def test_empty_label(data_dir, label):
     folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", label, "", "A."]]})
     skip = "--skip_unlabeled leaves such rows out"
     expected = f"{folder}/train.tsv:3: the label in column 2 is empty; every row needs one; {skip}"
-    assert message(read_examples, "cola", "train", folder) == expected
+    assert error_of(read_examples, "cola", "train", folder) == expected
 
 
 def test_empty_label_in_the_last_column(data_dir):
     folder = data_dir({"train.tsv": [[*MNLI_HEADER, "gold_label"], mnli_row("0", "A.", "B.", "")]})
-    check_message(message(read_examples, "mnli", "train", folder), "train.tsv:2: ")
+    check_message(error_of(read_examples, "mnli", "train", folder), "train.tsv:2: ")
 
 
 def test_label_with_a_trailing_space(data_dir):
     folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", "1 ", "", "A."]]})
     expected = f"{folder}/train.tsv:3: label '1 ' has a space at its end or start; remove it"
-    assert message(read_examples, "cola", "train", folder) == expected
+    assert error_of(read_examples, "cola", "train", folder) == expected
 
 
 def test_texts_in_the_label_column_are_refused(data_dir):
     rows = [[f"s{i}", f"The boat number {i} sank.", "", str(i % 2)] for i in range(30)]
-    check_message(message(read_examples, "cola", "train", data_dir({"train.tsv": rows})), "train.tsv:1: ")
+    check_message(error_of(read_examples, "cola", "train", data_dir({"train.tsv": rows})), "train.tsv:1: ")
 
 
 def test_header_only(data_dir):
     folder = data_dir({"test.tsv": "index\tsentence\n"})
     expected = f"{folder}/test.tsv: holds no data row below its header; check the file"
-    assert message(read_examples, "cola", "test", folder) == expected
+    assert error_of(read_examples, "cola", "test", folder) == expected
 
 
 @pytest.mark.parametrize(
@@ -231,14 +222,14 @@ def test_header_only(data_dir):
 )
 @pytest.mark.parametrize("header", ["auto", "yes", "no"])
 def test_cola_test_file_with_labels_instead_of_texts(data_dir, rows, header):
-    text = message(read_examples, "cola", "test", data_dir({"test.tsv": rows}), header=header)
+    text = error_of(read_examples, "cola", "test", data_dir({"test.tsv": rows}), header=header)
     assert "column 2 holds labels or numbers ('" in text
     assert text.endswith("where the text is expected; lay the file out as id<TAB>text under a header row")
 
 
 def test_known_word_labels_instead_of_texts_are_refused(data_dir):
     folder = data_dir({"test.tsv": [["id", "label", "mark", "text"], ["a1", "good", "", "Nice."]]})
-    assert "column 2 holds labels" in message(read_examples, "cola", "test", folder, labels=["bad", "good"])
+    assert "column 2 holds labels" in error_of(read_examples, "cola", "test", folder, labels=["bad", "good"])
 
 
 def test_texts_may_be_numbers(data_dir):
@@ -279,7 +270,7 @@ def test_labels_without_labeled_examples_are_the_tasks(data_dir):
 def test_single_new_label_is_refused(data_dir):
     examples = train_with(["good", "good"], data_dir)
     expected = "every row of the train file has the label 'good'; two labels are needed, see --labels"
-    assert message(find_labels, "cola", examples) == expected
+    assert error_of(find_labels, "cola", examples) == expected
 
 
 def test_describe(data_dir):

@@ -6,19 +6,18 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import read_examples
+from tests.input_errors import error_of
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 
 def read(folder, name: str, rows: list[list[str]], task="cola", split=None, **options):
-    (folder / name).write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8", newline="\n")
+    write_rows(folder / name, rows)
     return read_examples(task, split or name.split(".")[0].split("_")[0], str(folder), **options)
 
 
 def refused(folder, name, rows, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        read(folder, name, rows, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return error_of(read, folder, name, rows, **options)
 
 
 DATA_THAT_WOULD_BE_LOST = {

@@ -2,15 +2,16 @@
 
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
 from bert_cli.examples.glue import TASKS
 from bert_cli.reading.rows import Row
+from tests.input_errors import error_of
+from tests.rows import tabbed, write_rows
 from tests.snapshots import check_message
 
 
 def write(folder, name: str, *lines: str) -> str:
-    (folder / name).write_text("".join(line.replace("|", "\t") + "\n" for line in lines), encoding="utf-8")
+    write_rows(folder / name, tabbed(*lines))
     return str(folder)
 
 
@@ -19,12 +20,6 @@ def read(folder, task, split, **options):
         (example.guid, example.text_a, example.text_b, example.label)
         for example in read_examples(task, split, str(folder), **options)
     ]
-
-
-def refused(*arguments, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        read_examples(*arguments, **options)
-    return str(caught.value)
 
 
 def test_metrics_and_problem_types():
@@ -72,7 +67,7 @@ def test_mrpc_without_ids(tmp_path):
 def test_mrpc_as_distributed_by_microsoft(tmp_path):
     write(tmp_path, "msr_paraphrase_train.txt", "\ufeff" + MRPC, "1|10|11|A.|B.", "0|20|21|C.|D.", "1|30|31|E.|F.")
     write(tmp_path, "msr_paraphrase_test.txt", MRPC, "0|40|41|G.|H.")
-    check_message(refused("mrpc", "dev", str(tmp_path)), "dev_ids.tsv: ")
+    check_message(error_of(read_examples, "mrpc", "dev", str(tmp_path)), "dev_ids.tsv: ")
     assert len(read(tmp_path, "mrpc", "train")) == 3
     write(tmp_path, "dev_ids.tsv", "20|21")
     assert read(tmp_path, "mrpc", "train") == [("train-1", "A.", "B.", "1"), ("train-3", "E.", "F.", "1")]
@@ -101,7 +96,7 @@ def test_sts_b_needs_decimals(tmp_path, score):
     write(tmp_path, "dev.tsv", STS_B + "|score", f"{row}|1.0", f"{row}|{score}")
     advice = "; --skip_unlabeled leaves such rows out" if score in ("", "nan") else ""
     expected = f"{tmp_path}/dev.tsv:3: column 10 is {score!r}, a decimal such as 2.5 is needed{advice}"
-    assert refused("sts-b", "dev", str(tmp_path)) == expected
+    assert error_of(read_examples, "sts-b", "dev", str(tmp_path)) == expected
 
 
 def test_qqp(tmp_path, caplog):
@@ -113,7 +108,7 @@ def test_qqp(tmp_path, caplog):
     assert examples[1] == ("train-1", "How?", "How so?", "1")
     check_message(caplog, "train.tsv: ")
     write(tmp_path, "dev.tsv", header, *rows[:2], "150|1|2|many of these are another file")
-    check_message(refused("qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
+    check_message(error_of(read_examples, "qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
     write(tmp_path, "test.tsv", "id|question1|question2", "0|Would this work?|Does it?")
     assert read(tmp_path, "qqp", "test") == [("test-0", "Would this work?", "Does it?", None)]
 
@@ -143,15 +138,15 @@ def test_indexed_pairs(tmp_path, task, names, label):
     write(tmp_path, "test.tsv", names, "3|Who?|Ann.")
     assert read(tmp_path, task, "test") == [("test-3", "Who?", "Ann.", None)]
     write(tmp_path, "dev.tsv", names + "|label", "9|Who?|Ann.|maybe")
-    check_message(refused(task, "dev", str(tmp_path)), ":2: ")
+    check_message(error_of(read_examples, task, "dev", str(tmp_path)), ":2: ")
 
 
 @pytest.mark.parametrize("name", ["diagnostic.tsv", "AX.tsv"])
 def test_ax(tmp_path, name):
     write(tmp_path, name, "index|sentence1|sentence2", "0|The cat sat.|The cat did not sit.")
     assert read(tmp_path, "ax", "test") == [("test-0", "The cat sat.", "The cat did not sit.", None)]
-    check_message(refused("ax", "train", str(tmp_path)), "--do_train: ")
-    check_message(refused("ax", "dev", str(tmp_path)), "--do_eval: ")
+    check_message(error_of(read_examples, "ax", "train", str(tmp_path)), "--do_train: ")
+    check_message(error_of(read_examples, "ax", "dev", str(tmp_path)), "--do_eval: ")
 
 
 def test_xnli_in_another_language(tmp_path):
@@ -161,8 +156,8 @@ def test_xnli_in_another_language(tmp_path):
     write(tmp_path, "xnli.dev.tsv", "language|gold_label|a|b|c|d|sentence1|sentence2", *rows)
     assert read(tmp_path, "xnli", "train", language="de") == [("train-1", "Ja.", "Nein.", "contradiction")]
     assert read(tmp_path, "xnli", "dev", language="de") == [("dev-2", "de a", "de b", "neutral")]
-    check_message(refused("xnli", "train", str(tmp_path), language="fr"), "multinli.train.fr.tsv: ")
-    check_message(refused("xnli", "dev", str(tmp_path), language="fr"))
+    check_message(error_of(read_examples, "xnli", "train", str(tmp_path), language="fr"), "multinli.train.fr.tsv: ")
+    check_message(error_of(read_examples, "xnli", "dev", str(tmp_path), language="fr"))
 
 
 def test_file_instead_of_the_tasks_file(tmp_path):

@@ -10,13 +10,12 @@ from bert_cli.base.formats import quote
 from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 
 def write(folder, data: bytes | str) -> str:
-    path = folder / "rows.tsv"
-    path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
-    return str(path)
+    return str(write_rows(folder / "rows.tsv", data))
 
 
 def test_rows_have_line_numbers_and_cells(tmp_path):

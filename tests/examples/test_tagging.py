@@ -6,17 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import make_text_example, split_text
 from bert_cli.text.tokenization import BasicTokenizer
+from tests.input_errors import error_of
 from tests.snapshots import check_message
-
-
-def error_of(function, *arguments, **named):
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **named)
-    return str(caught.value)
 
 
 def test_a_record_is_frozen():

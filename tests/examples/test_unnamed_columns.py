@@ -10,6 +10,7 @@ from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns, TrainedColumns
+from tests.input_errors import error_of
 from tests.snapshots import check_message, raises
 
 TABLE = TableFile("a.csv", Delimited(","))
@@ -25,10 +26,7 @@ def detect_columns(columns, header="auto", needs_label=True, **flags) -> ColumnI
 
 
 def refused(columns, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        detect_columns(columns, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return error_of(detect_columns, columns, **options)
 
 
 @pytest.mark.parametrize("header", ["auto", "no"])

@@ -4,13 +4,13 @@ import logging
 
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.user_columns import ColumnIndices, find_columns
 from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.json_tables import JsonTable
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from tests.input_errors import error_of
 from tests.snapshots import check_message
 
 
@@ -23,10 +23,7 @@ def detect_columns(
 
 
 def refused(*arguments, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        detect_columns(*arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return error_of(detect_columns, *arguments, **options)
 
 
 @pytest.mark.parametrize(

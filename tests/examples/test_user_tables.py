@@ -10,6 +10,8 @@ from bert_cli.examples.user_tables import make_examples, read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
+from tests.input_errors import error_of
+from tests.rows import tabbed, write_rows
 from tests.snapshots import check_message, raises
 
 
@@ -18,11 +20,8 @@ def file(tmp_path):
     """Return a function that writes lines to a file, with | as a tab, and reads them as a UserTable."""
 
     def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
-        text = "".join(line.replace("|", "\t") + "\n" for line in lines)
-        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
-        return read_user_table(
-            open_table(str(tmp_path / name), "train_file"), split, Columns(**columns), "auto", needs_label
-        )
+        table = open_table(str(write_rows(tmp_path / name, tabbed(*lines))), "train_file")
+        return read_user_table(table, split, Columns(**columns), "auto", needs_label)
 
     return read
 
@@ -41,13 +40,6 @@ def examples(file, label_separator=None, problem_type=None):
 
 def parse(file, problem_type, labels):
     return problem_type.reader.parse(file.label_cells(None), labels)
-
-
-def refused(function, *arguments, **options) -> str:
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_one_label(file):
@@ -83,7 +75,7 @@ def test_columns_of_0_and_1(file):
     other_table = file("loud|text|rude", "1|a|0", label_column="loud,rude")
     assert parse(other_table, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
     wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
-    check_message(refused(parse, wrong, MULTI_LABEL, ("rude", "loud")), ":3: ")
+    check_message(error_of(parse, wrong, MULTI_LABEL, ("rude", "loud")), ":3: ")
 
 
 def test_labels_in_one_cell(file):
@@ -104,18 +96,18 @@ def test_lists_of_labels(file):
 
 def test_decimals_are_ambiguous(file):
     table = file("text|score", "a|1", "b|2.5")
-    check_message(refused(examples, table), "train.tsv:3: ")
+    check_message(error_of(examples, table), "train.tsv:3: ")
     assert examples(table, problem_type="regression")[1] == ()
     assert [row[3] for row in examples(table, problem_type="regression")[2]] == ["1", "2.5"]
     assert examples(table, problem_type="single_label")[1] == ("1", "2.5")
     for cell in ("high", "nan", ""):
         wrong = file("text|score", "a|1", f"b|{cell}")
-        check_message(refused(parse, wrong, REGRESSION, ()), ":3: ")
+        check_message(error_of(parse, wrong, REGRESSION, ()), ":3: ")
 
 
 def test_several_columns_for_a_single_label(file):
     table = file("text|rude|loud", "a|1|0", label_column="rude,loud")
-    message = refused(parse, table, REGRESSION, ())
+    message = error_of(parse, table, REGRESSION, ())
     assert message.startswith("--problem_type=regression: ")
 
 
@@ -128,7 +120,7 @@ def test_several_columns_for_a_single_label(file):
     ],
 )
 def test_invalid_labels(file, lines, fragment):
-    check_message(refused(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL), fragment)
+    check_message(error_of(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL), fragment)
 
 
 def test_a_label_with_one_row(file, caplog):
@@ -140,8 +132,8 @@ def test_a_label_with_one_row(file, caplog):
 
 def test_label_that_is_not_in_the_training_data(file):
     table = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
-    check_message(refused(parse, table, SINGLE_LABEL, ("x", "y")), "dev.tsv:3: ")
-    assert ":3: the label is empty" in refused(parse, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"))
+    check_message(error_of(parse, table, SINGLE_LABEL, ("x", "y")), "dev.tsv:3: ")
+    assert ":3: the label is empty" in error_of(parse, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"))
 
 
 def test_empty_texts_are_logged(file, caplog):
@@ -151,14 +143,14 @@ def test_empty_texts_are_logged(file, caplog):
 
 
 def test_rows_with_another_width(file):
-    check_message(refused(file, "text|label", "a|x", "b|c|y"), ":3: ")
-    check_message(refused(file, "text,label", "a,x", '"b\nc"', name="a.csv"), ":3: ")
+    check_message(error_of(file, "text|label", "a|x", "b|c|y"), ":3: ")
+    check_message(error_of(file, "text,label", "a,x", '"b\nc"', name="a.csv"), ":3: ")
 
 
 def test_empty_files(file):
-    check_message(refused(file))
-    check_message(refused(file, needs_label=False))
-    check_message(refused(file, "text|label"))
+    check_message(error_of(file))
+    check_message(error_of(file, needs_label=False))
+    check_message(error_of(file, "text|label"))
 
 
 def test_texts_to_predict(file):
@@ -167,7 +159,7 @@ def test_texts_to_predict(file):
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
-    check_message(refused(file, "one", "a|b", name="new.txt", needs_label=False), ":2: ")
+    check_message(error_of(file, "one", "a|b", name="new.txt", needs_label=False), ":2: ")
 
 
 def test_real_files(shared):

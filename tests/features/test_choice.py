@@ -10,6 +10,7 @@ from bert_cli.features.choice import choice_features, format_choices
 from bert_cli.features.packing import Cuts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 
@@ -24,7 +25,7 @@ class Example(NamedTuple):
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "tide", "came", "in", "rain"]
-    path.write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    write_rows(path, tokens)
     return FullTokenizer(read_vocabulary(str(path)), do_lower_case=True)
 
 

@@ -13,6 +13,7 @@ from bert_cli.features.packing import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 
@@ -20,7 +21,7 @@ from tests.snapshots import raises
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "tide", "came", "in", ".", "##s", "rain"]
-    path.write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    write_rows(path, tokens)
     return FullTokenizer(read_vocabulary(str(path)), do_lower_case=True)
 
 

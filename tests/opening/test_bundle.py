@@ -1,20 +1,13 @@
 """Tokenizer files and fingerprint for a loaded model."""
 
-import pytest
-
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.text.tokenizer_settings import GOOGLE
 from bert_cli.text.vocabulary import vocabulary_of
-from bert_cli.weights.path import TF1, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog"]
 CONFIG = BertConfig(6, 8, 2, 2, intermediate_size=8, max_position_embeddings=16)
-
-
-@pytest.fixture
-def checkpoint(tmp_path) -> CheckpointPath:
-    return CheckpointPath(TF1, str(tmp_path / "model.ckpt-1"))
 
 
 def make_bundle(checkpoint: CheckpointPath, lower: bool = True, **options) -> ModelBundle:

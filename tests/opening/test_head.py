@@ -9,13 +9,8 @@ from bert_cli.opening.paths import ModelPaths
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.weights.path import TF1, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 from tests.snapshots import raises
-
-
-@pytest.fixture
-def checkpoint(tmp_path) -> CheckpointPath:
-    return CheckpointPath(TF1, str(tmp_path / "model.ckpt-1"))
 
 
 def head_of(checkpoint: CheckpointPath) -> HeadFiles:

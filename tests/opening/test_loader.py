@@ -19,6 +19,7 @@ from bert_cli.weights import checkpoint as checkpoint_files
 from bert_cli.weights.formats import checkpoint_writer
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 from tests.commands.convert_run import TOKENS, make_source
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
@@ -32,7 +33,7 @@ FLAGS = ModelFiles()
 @pytest.fixture
 def checkpoint(tmp_path) -> CheckpointPath:
     """A Google checkpoint with 7 words and without weights, which the loader does not read."""
-    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_rows(tmp_path / "vocab.txt", WORDS)
     (tmp_path / "bert_config.json").write_text(json.dumps(SIZES))
     return CheckpointPath(TF1, str(tmp_path / "bert_model.ckpt"))
 
@@ -56,7 +57,7 @@ def test_shared_weights_give_the_sizes_of_an_electra(tmp_path):
     shapes["electra/encoder/layer_0/intermediate/dense/kernel"] = (16, 24)
     path = str(tmp_path / "electra_small")
     checkpoint_writer.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
-    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    write_rows(tmp_path / "vocab.txt", WORDS)
     checkpoint = SharedCheckpoints([find_checkpoint(path)]).find(path)
     model = load_model(FLAGS, checkpoint, None)
     config = model.config
@@ -102,7 +103,7 @@ def test_the_fingerprint_depends_on_contents(checkpoint):
     before = load_model(FLAGS, checkpoint, 16).fingerprint
     assert load_model(FLAGS, checkpoint, 16).fingerprint == before
     folder = folder_of(checkpoint)
-    (folder / "vocab.txt").write_text("\n".join([*WORDS[:-1], "cat"]) + "\n")
+    write_rows(folder / "vocab.txt", [*WORDS[:-1], "cat"])
     changed = load_model(FLAGS, checkpoint, 16).fingerprint
     assert {flag for flag, value in changed.items() if value != before[flag]} == {"vocab_file"}
 
@@ -114,15 +115,14 @@ def test_weights_give_a_vocab_size_that_the_config_lacks(tmp_path):
     del values["vocab_size"]
     (folder / "bert_config.json").write_text(json.dumps(values))
     checkpoint = find_checkpoint(str(folder))
-    extended = tmp_path / "extended.txt"
-    extended.write_text("\n".join([*TOKENS, "more", "words"]) + "\n")
+    extended = write_rows(tmp_path / "extended.txt", [*TOKENS, "more", "words"])
     flags = ModelFiles(vocab_file=str(extended))
     model = load_model(flags, checkpoint, None, to_convert=True)
     assert model.config.vocab_size == len(TOKENS)
     size = len(TOKENS) + 2
     with raises(InputError, f"{size} entries"):
         load_model(flags, checkpoint, 8)
-    (folder / "vocab.txt").write_text("\n".join(TOKENS[:-1]) + "\n")
+    write_rows(folder / "vocab.txt", TOKENS[:-1])
     assert load_model(FLAGS, checkpoint, 8).config.vocab_size == len(TOKENS)
 
 

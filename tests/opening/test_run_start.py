@@ -11,6 +11,7 @@ from bert_cli.opening.run_start import RunStart
 from bert_cli.run_directory.manifest import model_manifest
 from bert_cli.weights.path import find_checkpoint
 from tests.opening.test_checkpoints import make_run
+from tests.rows import write_rows
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def run_from(tmp_path):
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"config": {}, "init_checkpoint": name and str(name)}))
         lines = [f"--output_dir={folder}", *([f"--init_checkpoint={flag}"] if flag else [])]
-        (folder / "flags.txt").write_text("\n".join(lines) + "\n")
+        write_rows(folder / "flags.txt", lines)
         return folder
 
     return make

@@ -6,13 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.opening.trained import check_command, command_of
-from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 from tests.snapshots import raises
-
-
-@pytest.fixture
-def checkpoint(tmp_path) -> CheckpointPath:
-    return CheckpointPath(TF1, str(tmp_path / "model.ckpt-1"))
 
 
 def test_run_json_names_the_command(checkpoint, tmp_path):

@@ -9,12 +9,7 @@ from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.outputs.tagging import write_columns, write_json_lines
 from bert_cli.reading.source import Source
-
-
-def write(folder, text, name="words.txt"):
-    path = folder / name
-    path.write_bytes(text.encode())
-    return str(path)
+from tests.examples.token_files.files import write
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.regression import has_comma, read_numbers
+from tests.input_errors import error_of
 from tests.snapshots import check_message
 
 
@@ -12,10 +12,8 @@ def read(*texts):
     return read_numbers(LabelCells("t.csv", range(2, 2 + len(texts)), [], ("score",), True), texts)
 
 
-def error_of(*texts):
-    with pytest.raises(InputError) as caught:
-        read(*texts)
-    return str(caught.value)
+def refused(*texts):
+    return error_of(read, *texts)
 
 
 def test_numbers_with_a_point_are_unchanged(caplog):
@@ -49,16 +47,16 @@ def test_the_line_of_the_log(caplog):
 
 
 def test_a_comma_that_may_separate_thousands():
-    check_message(error_of("1,234", "999", "2,500"), "t.csv:2: ")
+    check_message(refused("1,234", "999", "2,500"), "t.csv:2: ")
 
 
 def test_points_and_commas_in_one_file():
-    check_message(error_of("3.5", "4,5"), "t.csv:3: ")
+    check_message(refused("3.5", "4,5"), "t.csv:3: ")
 
 
 @pytest.mark.parametrize("text", ["1.234,5", "1,234.5", "1,234,567.8", "1 234,5", "1'234,5", "1\u00a0234,50"])
 def test_thousands_separators_are_refused(text):
-    check_message(error_of("3", text))
+    check_message(refused("3", text))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,7 @@ def test_thousands_separators_are_refused(text):
      ""],
 )  # fmt: skip
 def test_texts_that_are_not_numbers(text):
-    check_message(error_of("1", text), "t.csv:3: ")
+    check_message(refused("1", text), "t.csv:3: ")
 
 
 def test_texts_with_a_comma():

@@ -1,6 +1,7 @@
 """Workbooks, Parquet and Feather files: cells, sheets and errors."""
 
 import datetime
+import functools
 import pathlib
 import re
 import sys
@@ -10,10 +11,10 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.reading import frames
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import TextForm
+from tests.input_errors import error_of
 from tests.snapshots import check_message
 
 FRAME = pd.DataFrame({
@@ -32,13 +33,7 @@ def rows(tmp_path):
 
 @pytest.fixture
 def refused(rows):
-    def message(*arguments) -> str:
-        with pytest.raises(InputError) as caught:
-            rows(*arguments)
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    return message
+    return functools.partial(error_of, rows)
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.ods"])

@@ -16,6 +16,7 @@ from bert_cli.reading.probe import open_table
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 WARNING = (
@@ -70,10 +71,7 @@ def write(folder, texts, **options):
 
 
 def write_literally(folder, texts):
-    path = folder / "a.tsv"
-    lines = ["text\tlabel", *(f"{text}\t{number % 2}" for number, text in enumerate(texts))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return write_rows(folder / "a.tsv", [("text", "label"), *((text, n % 2) for n, text in enumerate(texts))])
 
 
 @READERS

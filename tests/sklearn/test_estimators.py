@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from bert_cli import Callback
 from bert_cli.api import watching
 from bert_cli.sklearn import BertClassifier, BertRegressor
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 WORDS = [f"w{number}" for number in range(60)]
@@ -38,7 +39,7 @@ def parameters(tmp_path_factory) -> dict:
     """Parameters for a network that trains in a second."""
     folder = tmp_path_factory.mktemp("network")
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    (folder / "vocab.txt").write_text("\n".join([*special, *WORDS]) + "\n")
+    write_rows(folder / "vocab.txt", [*special, *WORDS])
     (folder / "bert_config.json").write_text(json.dumps(CONFIG))
     files = {"vocab_file": "vocab.txt", "bert_config_file": "bert_config.json"}
     options = {name: str(folder / file) for name, file in files.items()}

@@ -12,6 +12,7 @@ from bert_cli.text.tokenizer_json import (
 )
 from bert_cli.text.tokenizer_settings import AddedToken, TokenizerSettings, special_token
 from bert_cli.text.vocabulary import Vocabulary, vocabulary_of
+from tests.rows import write_rows
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "sea", "##side"]
 STANDARD = tuple(special_token(token, index) for index, token in enumerate(TOKENS[:5]))
@@ -62,7 +63,7 @@ def test_settings_survive_a_hugging_face_directory(tmp_path):
 
 
 def test_settings_survive_a_run_directory(tmp_path):
-    (tmp_path / "vocab.txt").write_text("\n".join([*TOKENS, "<user>", "[E1]"]) + "\n")
+    write_rows(tmp_path / "vocab.txt", [*TOKENS, "<user>", "[E1]"])
     stored = read_back(tmp_path, {"tokenizer_config.json": {"do_lower_case": False} | SETTINGS.values()}, "vocab.txt")
     assert (stored.casing[1], stored.settings) == (False, SETTINGS)
 

@@ -8,15 +8,14 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
 from bert_cli.text.vocabulary import has_marked_words, looks_cased, read_vocabulary, without_blank_end
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def write(folder, text: str) -> str:
-    path = folder / "vocab.txt"
-    path.write_bytes(text.encode("utf-8"))
-    return str(path)
+    return str(write_rows(folder / "vocab.txt", text))
 
 
 def ids_of(folder, text: str) -> dict[str, int]:

@@ -10,6 +10,7 @@ from bert_cli.examples.annotations.reading import explain_missing_annotations, r
 from bert_cli.reading.source import Source
 from bert_cli.text.offset_units import CODE_POINTS
 from tests.annotated_texts import FORMATS, write
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 TEXTS = [("Anna, 😀\r\nleft\tNew\nYork", [(0, 4, "PER"), (14, 22, "LOC")]), ("no one", []), ("not yet", None)]
@@ -159,7 +160,7 @@ def test_first_span_decides(tmp_path):
         {"text": "a", "entities": []},
         {"text": "b", "entities": [{"start_offset": 0, "end_offset": 1, "label": "X"}]},
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     assert read_annotations(Source(str(path), may_be_folder=True)).format == "doccano_relations"
     path.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
     assert read_annotations(Source(str(path), may_be_folder=True)).format == "spacy"

@@ -13,6 +13,7 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 TRAIN, DEV, TEST = FileRole(True, False, False), FileRole(False, False, False), FileRole(False, True, False)
@@ -23,9 +24,7 @@ ROWS_OF_LABELS = ("text", "label", "answer")
 
 
 def write_lines(folder, rows, columns=ROWS_OF_LABELS):
-    path = folder / "data.jsonl"
-    path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
-    return path
+    return write_rows(folder / "data.jsonl", (dict(zip(columns, row, strict=True)) for row in rows))
 
 
 def write_array(folder, rows):

@@ -7,11 +7,8 @@ from bert_cli.examples.labels.label_names import find_label_names, natural_key, 
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
+from tests.examples.labels.cells import column
 from tests.snapshots import check_message, raises
-
-
-def column(*labels):
-    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True)
 
 
 def test_labels_in_natural_order():

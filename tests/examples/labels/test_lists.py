@@ -6,11 +6,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.lists import read_lists, split_label_names
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from tests.examples.labels.cells import column
+from tests.input_errors import error_of
 from tests.snapshots import check_message, raises
-
-
-def column(*labels):
-    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True)
 
 
 def read(*labels, problem_type=None, names=None):
@@ -19,9 +17,7 @@ def read(*labels, problem_type=None, names=None):
 
 
 def refused(*labels, problem_type=None, names=None):
-    with pytest.raises(InputError) as caught:
-        read(*labels, problem_type=problem_type, names=names)
-    return str(caught.value)
+    return error_of(read, *labels, problem_type=problem_type, names=names)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.lists import ListCells, read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.problem_types.columns import LabelCells
+from tests.examples.labels.cells import column
 from tests.snapshots import raises
-
-
-def column(*labels, separator=None):
-    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True, separator)
 
 
 def infer(*labels, separator=None):

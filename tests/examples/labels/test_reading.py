@@ -6,14 +6,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from tests.examples.labels.cells import column
 from tests.snapshots import check_message, raises
 
 TRAIN, TRAIN_SKIPPING = FileRole(True, False, False), FileRole(True, False, True)
 DEV, TEST_SKIPPING = FileRole(False, False, False), FileRole(False, True, True)
-
-
-def column(*labels, separator=None):
-    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True, separator)
 
 
 def test_training_file_decides_problem_type_and_names():

@@ -8,8 +8,9 @@ import pytest
 from bert_cli.examples.squad.reading import parse_questions, read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import describe_examples
 from bert_cli.examples.squad.training import read_training_examples
+from tests.input_errors import error_of
 from tests.snapshots import check_message
-from tests.squad_files import CONTEXT, error_of, question, squad_file
+from tests.squad_files import CONTEXT, question, squad_file
 
 
 def test_questions_to_predict(tmp_path):

@@ -1,8 +1,6 @@
 """Helpers that write files with words and tags, and read their sentences."""
 
-import pytest
-
-from bert_cli.base.errors import InputError
+from tests.rows import write_rows
 
 CONLL = """-DOCSTART- -X- O O
 
@@ -14,15 +12,7 @@ Peter NNP I-NP I-PER
 
 
 def write(folder, text, name="words.txt"):
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
-    return str(path)
-
-
-def error_of(function, *arguments, **named):
-    with pytest.raises(InputError) as caught:
-        function(*arguments, **named)
-    return str(caught.value)
+    return str(write_rows(folder / name, text))
 
 
 def sentences(file):

@@ -6,6 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.reading.source import Source
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 WORD_AND_TAG = TokenFlags("1", "2")
@@ -54,7 +55,7 @@ def test_rows_of_conllu(tmp_path, numbers, expected):
 def test_gaps_in_a_file_with_ten_columns(tmp_path):
     path = tmp_path / "a.conllu"
     rows = [[number, word, *"_" * 7, "O"] for number, word in (("3-4", "zum"), ("3", "zu"), ("5", "Haus"))]
-    path.write_text("\n".join(map("\t".join, rows)) + "\n", encoding="utf-8")
+    write_rows(path, rows)
     assert read_columns(Source(str(path)), TokenFlags("1", "9")).examples[0].words == ("zu", "Haus")
 
 

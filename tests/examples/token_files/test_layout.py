@@ -5,7 +5,7 @@ import pytest
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, split_sentences
 from bert_cli.reading.rows import Row
-from tests.examples.token_files.files import error_of
+from tests.input_errors import error_of
 from tests.snapshots import check_message
 
 

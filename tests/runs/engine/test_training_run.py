@@ -15,11 +15,11 @@ from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.settings.devices import Devices
 from bert_cli.training import loss_scale
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
-from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.configs import small_config
 from tests.train_rows import Called, train_rows
+from tests.training_states import tensors_of
 
 CONFIG = small_config()
 UPDATES = TrainingHyperparameters(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
@@ -40,11 +40,6 @@ def make_engine(precision: str) -> TensorFlowEngine:
 def infer(engine: TensorFlowEngine, features) -> np.ndarray:
     """Return the logits of the features."""
     return Predictor(engine, 8).infer(features, 4, "predicting").logits
-
-
-def tensors_of(prefix: str) -> dict:
-    reader = Tf1Reader(prefix)
-    return {name: reader.read(name) for name in reader.shapes}
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +67,10 @@ def test_a_stopped_run_in_float16_resumes_with_its_loss_scale(features, scaled, 
     stop = Called(5, lambda step: True)
     report = train_rows(make_engine("float16"), features, UPDATES, SAVING, folder, None, callbacks=[stop])
     assert report.global_step == 5
-    middle = tensors_of(str(folder / "model.ckpt-5"))
+    middle = tensors_of(folder, 5)
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
     train_rows(make_engine("float16"), features, UPDATES, SAVING, str(folder), str(folder / "model.ckpt-5"))
-    resumed, expected = (tensors_of(str(output_folder / "model.ckpt-8")) for output_folder in (folder, scaled))
+    resumed, expected = (tensors_of(output_folder, 8) for output_folder in (folder, scaled))
     assert (expected["loss_scale"], expected["loss_scale_good_steps"]) == (2.0**17, 2)
     assert resumed.keys() == expected.keys()
     for name, value in expected.items():
@@ -83,20 +78,20 @@ def test_a_stopped_run_in_float16_resumes_with_its_loss_scale(features, scaled, 
 
 
 def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp_path):
-    tensors = tensors_of(str(plain / "model.ckpt-5"))
+    tensors = tensors_of(plain, 5)
     assert not any(name.startswith("loss_scale") for name in tensors)
     prefix = str(tmp_path / "model.ckpt-77")
     write_tf1(prefix, tensors)
     report = train_rows(make_engine("float16"), features, UPDATES, SAVING, str(tmp_path), prefix)
     assert report.global_step == 8
-    after = tensors_of(str(tmp_path / "model.ckpt-8"))
+    after = tensors_of(tmp_path, 8)
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
 
 
 def test_the_loss_scale_is_not_reported_as_unused(plain, tmp_path, caplog):
     scale = {"loss_scale": np.float32(2.0**16), "loss_scale_good_steps": np.int64(2)}
     prefix = str(tmp_path / "model.ckpt-8")
-    write_tf1(prefix, tensors_of(str(plain / "model.ckpt-8")) | scale)
+    write_tf1(prefix, tensors_of(plain, 8) | scale)
     with caplog.at_level("INFO"):
         load_trained(make_engine("float32"), find_checkpoint(prefix))
     assert "0 missing, 0 unused" in caplog.text
@@ -113,7 +108,7 @@ def test_frozen_variables_do_not_change(features, tmp_path, table):
     start = {name: variable.numpy() for name, variable in engine.variables.items()}
     factors = rate_factors(engine.variables, table)
     train_rows(engine, features, UPDATES, SAVING, tmp_path, None, factors)
-    tensors = tensors_of(str(tmp_path / "model.ckpt-8"))
+    tensors = tensors_of(tmp_path, 8)
     for name, factor in factors.items():
         assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
         assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
@@ -131,7 +126,7 @@ def test_a_callback_can_predict_without_changing_the_training(features, plain, t
     train_rows(engine, features, UPDATES, SAVING, watched_folder, None, callbacks=[Called(1, predict)])
     assert list(logits) == list(range(1, 9))
     for step in (5, 8):
-        saved, expected = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched_folder, plain))
+        saved, expected = (tensors_of(folder, step) for folder in (watched_folder, plain))
         assert all(saved[name].tobytes() == value.tobytes() for name, value in expected.items())
         loaded = make_engine("float32")
         load_trained(loaded, find_checkpoint(str(watched_folder / f"model.ckpt-{step}")))

@@ -17,10 +17,10 @@ from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.problem_types.registry import PROBLEM_TYPES as TYPES
 from bert_cli.settings.devices import Devices
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
 from tests.configs import small_config
 from tests.train_rows import Called, train_rows
+from tests.training_states import tensors_of
 
 CONFIG = small_config(hidden_size=64, intermediate_size=128)
 PROBLEM_TYPES = ("multi_label", "regression", "choice")
@@ -94,11 +94,6 @@ def trained(request, tmp_path_factory):
     losses_before = infer(request.param, engine, features)["losses"]
     train_rows(engine, features, UPDATES, SAVING, str(folder), None)
     return request.param, folder, features, losses_before, engine
-
-
-def tensors_of(folder, step: int) -> dict:
-    reader = Tf1Reader(str(folder / f"model.ckpt-{step}"))
-    return {name: reader.read(name) for name in reader.shapes}
 
 
 def test_training_reduces_the_loss(trained):

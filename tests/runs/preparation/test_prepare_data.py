@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.preparation.prepare_data import LISTING, Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import Columns, HeldOut
 from bert_cli.settings.preparation import RowSelection
+from tests.rows import write_rows
 from tests.snapshots import raises
 
 LINES = ["text,label", *(f"text {number},{'good' if number % 3 else 'bad'}" for number in range(12)), ",good", "x,"]
@@ -16,8 +17,7 @@ LINES = ["text,label", *(f"text {number},{'good' if number % 3 else 'bad'}" for 
 @pytest.fixture
 def source(tmp_path) -> Source:
     """Return a table with 8 good and 4 bad rows, a row without text and one without label."""
-    path = tmp_path / "a.csv"
-    path.write_text("\n".join(LINES) + "\n")
+    path = write_rows(tmp_path / "a.csv", LINES)
     return Source.open(str(path), Columns(), "auto")
 
 

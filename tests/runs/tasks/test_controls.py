@@ -30,10 +30,10 @@ from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
-from bert_cli.weights.checkpoint import Tf1Reader
 from tests.configs import small_config
 from tests.snapshots import raises
 from tests.train_rows import train_rows
+from tests.training_states import tensors_of
 
 CONFIG = small_config(num_hidden_layers=2)
 ONE_LAYER_CONFIG = dataclasses.replace(CONFIG, num_hidden_layers=1)  # each layer costs a second of tracing
@@ -171,12 +171,7 @@ def train_model(flags: dict, features, folder, state: str | None = None) -> dict
     factors = controls.factors(engine.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
     updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     train_rows(engine, features, updates, SAVING, str(folder), state, factors)
-    return read_tensors(folder, STEPS)
-
-
-def read_tensors(folder, step: int) -> dict:
-    reader = Tf1Reader(str(folder / f"model.ckpt-{step}"))
-    return {name: reader.read(name) for name in reader.shapes}
+    return tensors_of(folder, STEPS)
 
 
 FLAG_SETS = {
