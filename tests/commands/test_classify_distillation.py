@@ -29,7 +29,6 @@ def student(tmp_path_factory, student_flags):
     return output_dir, student_flags
 
 
-@pytest.mark.slow
 def test_stopped_run_ends_with_the_same_weights(student, run_folder, classify, tmp_path, trained_once):
     folder, flags = student
     assert run_folder(folder).report()["global_step"] == 12

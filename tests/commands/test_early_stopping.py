@@ -79,7 +79,7 @@ def test_it_stops_after_two_evaluations_without_a_better_one(watched, run_folder
     assert steps == list(range(3, last + 1, 3))
 
 
-@pytest.mark.slow  # test_session tests it for all hooks
+@pytest.mark.slow  # test_training_run.py has a callback that predicts and does not change the training
 def test_evaluations_do_not_change_training(trained_once, tmp_path, classify, run_folder):
     """The weights with evaluations between steps are the same, bit for bit."""
     out = tmp_path / "out"

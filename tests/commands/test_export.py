@@ -111,7 +111,6 @@ def open_text(path) -> str:
         return file.read()
 
 
-@pytest.mark.slow
 def test_pairs_token_ids_and_any_number_of_texts(trained, tmp_path):
     import tensorflow as tf
 

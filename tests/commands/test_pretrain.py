@@ -127,8 +127,7 @@ def assert_resumes_like(whole, pretrain, run_folder, folder, **flags) -> dict[st
     return expected
 
 
-@pytest.mark.slow  # test_stopping tests it with all commands
-@pytest.mark.parametrize("source", ["from_text", "from_records"])
+@pytest.mark.parametrize("source", ["from_text", pytest.param("from_records", marks=pytest.mark.slow)])
 def test_stopped_run_ends_with_the_same_weights(source, request, pretrain, tmp_path, run_folder):
     whole, flags = request.getfixturevalue(source)
     tensors = assert_resumes_like(whole, pretrain, run_folder, tmp_path / "out", **flags)

@@ -111,7 +111,7 @@ def test_it_learns(squad, model, data, tmp_path, run_folder):
     assert not (tmp_path / "out" / "predictions.json").exists()
 
 
-@pytest.mark.slow  # test_stopping tests it with all commands
+@pytest.mark.slow  # test_controls.py resumes a run with the same training loop and rows in memory
 def test_stopped_run_ends_with_the_same_weights(whole, squad, data, tmp_path, run_folder):
     with interrupted_after("model.ckpt-4"):
         assert squad("--do_train", train_file=data).code == 130

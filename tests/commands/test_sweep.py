@@ -100,10 +100,9 @@ def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
     assert (out / "test_predictions.txt").read_bytes() == expected
 
 
-@pytest.mark.slow
 def test_diverging_cell_does_not_end_the_grid(without_predictions, tmp_path, classify, run_folder):
     out = tmp_path / "out"
-    flags = [*without_predictions, *SHORT, f"--output_dir={out}", "--optimizer=nadam"]
+    flags = [*without_predictions, *SHORT, "--num_train_epochs=1", f"--output_dir={out}", "--optimizer=nadam"]
     outcome = classify(*flags, "--learning_rate=1e38,0.003")
     assert outcome.code == 0, outcome.err
     assert "the other runs go on without it" in outcome.err
@@ -135,9 +134,8 @@ def test_page_of_a_grid_with_several_runs_per_cell(repeats, without_predictions,
     assert all((out / link).is_file() for link in pages)
 
 
-@pytest.mark.slow
 def test_folds(without_predictions, tmp_path, classify, run_folder):
-    out, flags = tmp_path / "out", [*without_predictions, *SHORT, "--cross_validation=2"]
+    out, flags = tmp_path / "out", [*without_predictions, *SHORT, "--num_train_epochs=1", "--cross_validation=2"]
     outcome = classify(*flags, f"--output_dir={out}")
     assert outcome.code == 0, outcome.err
     rows, folds = table(out / "out_of_fold.tsv"), table(out / "folds.tsv")

@@ -70,7 +70,7 @@ def test_hundreds_of_tags_on_few_words_are_a_warning(two_layer_flags, tag, tmp_p
     assert "train.txt: warning: 150 labels in 200 entities, 1.3 per label: few to learn from" in outcome.err
 
 
-@pytest.mark.slow  # test_stopping tests it with all commands
+@pytest.mark.slow  # test_controls.py resumes a run with the same training loop and rows in memory
 def test_interrupted_run_ends_with_the_same_weights(tagger_once, tag, tmp_path, run_folder):
     whole, flags = tagger_once
     flags = [*flags, f"--output_dir={tmp_path / 'out'}"]
