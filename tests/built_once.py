@@ -1,4 +1,4 @@
-"""Directories that all workers of a test run share, such as trained models."""
+"""Directories that the workers of this run share, such as trained models."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ class BuiltOnce:
     """Directories that the first worker in need of them builds, and that later ones reuse.
 
     They live as long as pytest's temporary directory of this run. So no test sees what an earlier
-    version of the code built, and two runs at the same time never meet.
+    version has built, and two parallel runs never meet.
     """
 
     def __init__(self, base: pathlib.Path):

@@ -5,7 +5,7 @@
 tests/decisions.txt or tests/decisions_shared.txt instead, which tests/test_decisions.py compares.
 
 A section has the file's path, and a line per reader: its decisions or its error, followed by its
-log. Rows are shown as their number and a checksum of their cells. For ../shared/cases, the stored
+log. Rows are shown as their number and a checksum. For ../shared/cases, the stored
 file has shorter lines, and a checksum for each log.
 """
 

@@ -189,7 +189,7 @@ def test_a_restarted_container_takes_over_the_lock_immediately(tmp_path, caplog)
     with raises(BusyError, "process 1 on other"):
         DirectoryLock(str(tmp_path), "auto")
     process.kill()
-    # The end of its output is its end. If its input were closed earlier, it would remove the lock.
+    # Wait until it has ended: with its input closed, it would remove the lock.
     assert process.stdout.read() == b""
     process.communicate()
     with hold(tmp_path):

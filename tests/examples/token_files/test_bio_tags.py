@@ -10,7 +10,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import CONLL, error_of, write
+from tests.examples.token_files.files import CONLL, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 

@@ -8,7 +8,7 @@ from bert_cli.examples.tagging import COLUMNS
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import CONLL, error_of, sentences, write
+from tests.examples.token_files.files import CONLL, sentences, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 

@@ -9,7 +9,7 @@ from bert_cli.examples.tagging import WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import has_token_records, read_json_records
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import error_of, sentences, write
+from tests.examples.token_files.files import sentences, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 

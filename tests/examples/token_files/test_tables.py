@@ -12,7 +12,7 @@ from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import error_of, write
+from tests.examples.token_files.files import write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import error_of, sentences, write
+from tests.examples.token_files.files import sentences, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 
