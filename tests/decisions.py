@@ -28,7 +28,7 @@ from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
-from bert_cli.runs.tasks.classification.data import ClassificationData, DataReader, problem_type_from_flags
+from bert_cli.runs.tasks.classification.data import ClassificationData, problem_type_from_flags, read_data
 from bert_cli.runs.tasks.tagging_files import read_split
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PLAIN, Columns
@@ -87,7 +87,7 @@ def read_classification(path: str, split: str, *, task: str = "", labels: tuple[
         values = {"do_predict": True, "predict_file": path}
     settings = build(ClassifySettings, values | ({"task_name": task} if task else {}))
     problem_type = problem_type_from_flags(settings)
-    return describe_data(DataReader(settings, labels, problem_type).read_all(), split)
+    return describe_data(read_data(settings, labels, problem_type), split)
 
 
 def read_tags(path: str, split: str) -> str:

@@ -53,7 +53,7 @@ class MemoryTask(ClassificationTask):
 
         Args:
             settings: the run's flags.
-            tables: tables by split, see data.DataReader.
+            tables: tables by split, see splits.Inputs.
             weights: weights for the rows in the table `train`, float32 [n]; None for equal weights.
             label_type: type of the labels, for run.json; None for texts.
             has_column_names: whether label names are a table's columns, and not the caller's option.

@@ -9,7 +9,7 @@ from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
 from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.reading.probe import TableFile
-from bert_cli.runs.tasks.classification.data import DataReader
+from bert_cli.runs.tasks.classification.data import read_data
 from bert_cli.runs.tasks.classification.dataset import make_split
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.settings.classification import ClassifySettings
@@ -58,7 +58,7 @@ def score(
         tables["dev"] = read_table("data", data)
     settings = replace_values(settings, changes)
     names = decoder.labels.names
-    examples = DataReader(settings, names or None, decoder.problem_type, tables, columns).read_all().splits["dev"]
+    examples = read_data(settings, names or None, decoder.problem_type, tables, columns).splits["dev"]
     split = make_split("dev", examples, names, classifier.tokenizer, decoder.problem_type, settings.encoding)
     raw_predictions, _ = decoder.infer_raw(classifier.predictor, split.features, batch_size, "evaluating")
     label_ids = split.features.label_ids

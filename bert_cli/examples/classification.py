@@ -59,7 +59,7 @@ def read_examples(
     header: str = "auto",
     labels: Sequence[str] | None = None,
     language: str = "zh",
-    path: str | None = None,
+    source: Source | None = None,
     id_column: str | None = None,
     form: TextForm = PLAIN,
     needs_label: bool = True,
@@ -83,7 +83,7 @@ def read_examples(
         labels: allowed labels; None means the task's labels, but any label in CoLA's train file
             (see `find_labels`).
         language: two-letter language code, used by xnli.
-        path: file to read instead of the task's file, or None.
+        source: file to read instead of the task's file, or None.
         id_column: name or 0-based number for the id column, None for the task's id column. A file
             with labels may lack it.
         form: values of --encoding, --quoting and --sheet.
@@ -104,7 +104,7 @@ def read_examples(
         raise InputError(
             f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {alternative}"
         )
-    layout, source, rows = _open_split(task.splits[split], data_dir, language, path, form)
+    layout, source, rows = _open_split(task.splits[split], data_dir, language, source, form)
     path = source.name
     allowed = tuple(labels) if labels is not None else task.labels
     has_header = layout.has_header if header == "auto" else header == "yes"
@@ -145,15 +145,16 @@ def _open_split(
     layouts: Sequence[FileLayout],
     data_dir: str,
     language: str,
-    user_path: str | None,
+    user_file: Source | None,
     form: TextForm,
 ) -> tuple[FileLayout, Source, list[Row]]:
     """Read the split's file; return its layout (see `GlueTask.splits`), source and rows."""
     paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
-    path = user_path or find_existing(paths) or paths[0]
-    source = Source(path, form.encoding, "data_dir")
+    source = user_file or Source(find_existing(paths) or paths[0], form.encoding, "data_dir")
     rows = tables.read_rows(source, form.quoting)
-    fitting = [layout for layout, layout_path in zip(layouts, paths, strict=True) if user_path or layout_path == path]
+    fitting = [
+        layout for layout, layout_path in zip(layouts, paths, strict=True) if user_file or layout_path == source.path
+    ]
     width = len(rows[0].cells)
     # If no layout has this width, check_columns will report the first layout's columns.
     return next((layout for layout in fitting if layout.minimum == width), fitting[0]), source, rows

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
 from bert_cli.examples.glue import TASKS
 from bert_cli.reading.rows import Row
+from bert_cli.reading.source import Source
 from tests.input_errors import error_of
 from tests.rows import tabbed, write_rows
 from tests.snapshots import check_message
@@ -162,7 +163,7 @@ def test_xnli_in_another_language(tmp_path):
 
 def test_file_instead_of_the_tasks_file(tmp_path):
     write(tmp_path, "mine.tsv", "sentence|label", "good|1")
-    assert read(tmp_path / "nowhere", "sst-2", "train", path=str(tmp_path / "mine.tsv")) == [
+    assert read(tmp_path / "nowhere", "sst-2", "train", source=Source(str(tmp_path / "mine.tsv"))) == [
         ("train-1", "good", None, "1")
     ]
 

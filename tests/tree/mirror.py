@@ -64,6 +64,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/sweep/sweep.py": "commands/test_sweep.py",
     "runs/sweep/trials.py": "settings/test_checks.py",
     "runs/tasks/classification/new_texts.py": "commands/test_classify_texts.py",
+    "runs/tasks/classification/splits.py": "runs/tasks/classification/test_data.py",
     "runs/tasks/classification/task.py": "commands/test_classify_run.py",
     "runs/tasks/dataset.py": "commands/test_sweep.py",
     "runs/tasks/interface.py": "commands/test_classify_run.py",

@@ -25,7 +25,7 @@ from bert_cli.predicting.explanation import text_record
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
-from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type
+from bert_cli.runs.tasks.classification.data import find_trained_type, read_data
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables
 from bert_cli.runs.tasks.classification.explanation import print_explanation
 from bert_cli.runs.tasks.classification.task import (
@@ -120,11 +120,10 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
     """
     table = replace_values(settings, {"do_predict": True, "predict_file": path})
     columns = trained_columns(model, settings.columns)
-    reader = DataReader(table, data.decoder.labels.names or None, data.decoder.problem_type, trained_columns=columns)
-    examples = cast(Sequence[ClassificationExample], reader.read_all().splits["test"])
-    has_ids = "test" in reader.splits_with_ids
+    rows = read_data(table, data.decoder.labels.names or None, data.decoder.problem_type, trained_columns=columns)
+    examples = cast(Sequence[ClassificationExample], rows.splits["test"])
     return [
-        TextLine(number, example.text_a, example.text_b, identifier=example.guid if has_ids else None)
+        TextLine(number, example.text_a, example.text_b, identifier=example.guid if rows.has_ids else None)
         for number, example in enumerate(examples)
     ]
 

@@ -26,7 +26,7 @@ from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.classification.data import DataReader, find_trained_type, problem_type_from_flags
+from bert_cli.runs.tasks.classification.data import find_trained_type, problem_type_from_flags, read_data
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
     Split,
@@ -83,7 +83,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
     settings: ClassifySettings
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile] = MappingProxyType({})):
-        """Use these settings, and `tables` instead of files, see data.DataReader."""
+        """Use these settings, and `tables` instead of files, see splits.Inputs."""
         super().__init__(settings)
         self.tables = tables
         self._flag_problem_type = problem_type_from_flags(settings)
@@ -107,7 +107,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
-        data = DataReader(settings, labels or None, problem_type, self.tables, columns).read_all()
+        data = read_data(settings, labels or None, problem_type, self.tables, columns)
         if not data.labels and data.problem_type.reader.has_names:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # Only a prediction without an evaluation needs stored thresholds.

@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.runs.tasks.classification.data import DataReader, problem_type_from_flags
+from bert_cli.runs.tasks.classification.data import problem_type_from_flags, read_data
 from bert_cli.settings.classification import ClassifySettings
 from tests.snapshots import check_message, raises
 
@@ -16,7 +16,7 @@ from tests.snapshots import check_message, raises
 def read(tmp_path, monkeypatch):
     """Return read(files, *flags), which returns the ClassificationData for --do_train or other flags."""
 
-    def read_data(files, *flags, labels=None, problem_type=None, trains=True):
+    def read_files(files, *flags, labels=None, problem_type=None, trains=True):
         monkeypatch.chdir(tmp_path)
         for name, text in files.items():
             (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
@@ -24,9 +24,9 @@ def read(tmp_path, monkeypatch):
         values, _ = parse(ClassifySettings, [*words, *flags])
         settings = build(ClassifySettings, values)
         chosen_type = PROBLEM_TYPES[problem_type] if problem_type else problem_type_from_flags(settings)
-        return DataReader(settings, settings.encoding.labels or labels, chosen_type).read_all()
+        return read_data(settings, settings.encoding.labels or labels, chosen_type)
 
-    return read_data
+    return read_files
 
 
 def read_lists(labels, *flags):
@@ -34,7 +34,7 @@ def read_lists(labels, *flags):
     values, _ = parse(ClassifySettings, ["--do_train", *flags])
     settings = build(ClassifySettings, values)
     table = pair_up("texts", [f"text {n}" for n in range(len(labels))], labels)
-    return DataReader(settings, None, problem_type_from_flags(settings), {"train": table}).read_all()
+    return read_data(settings, None, problem_type_from_flags(settings), {"train": table})
 
 
 def make_csv(*rows, header="text,label"):
