@@ -34,7 +34,7 @@ def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
     for name, flags in FLAGS.items():
         out = tmp_path / name
         flags = [*flags, f"--init_checkpoint={trained}", f"--output_dir={out}", "--distribution_strategy=one_device"]
-        outcome = classify(*data, *flags, "--do_eval", "--do_predict")
+        outcome = classify(*data, *flags, "--do_eval", "--do_predict", "--noreport")
         assert outcome.code == 0, outcome.err
         tables[name] = run_folder(out)
         told = any(line.startswith("Matthews' correlation: ") and line.endswith(" in int8") for line in outcome.lines)

@@ -64,7 +64,7 @@ def test_outputs_equal_those_from_variable_weights(tiny_config, batch_of, packed
     real = np.asarray(inputs["input_mask"])[:, :, np.newaxis]
     actual = [
         outputs(encoder, inputs, packed=packed, return_attention=True)
-        for encoder in make_encoders(tiny_config, hidden_act=gelu)
+        for encoder in make_encoders(tiny_config, hidden_act=gelu, num_hidden_layers=1)
     ]
     assert_as_near(*(result["pooled_output"] for result in actual))
     for name, weight in (("encoder_outputs", real), ("attention_probs", real[:, np.newaxis])):
@@ -81,7 +81,7 @@ def test_only_the_first_token(tiny_config, batch_of):
 
 
 def test_layers_have_separate_weights_and_a_scale_that_is_not_a_power_of_two(tiny_config, batch_of):
-    sizes = {"hidden_size": 36, "num_attention_heads": 3, "num_hidden_layers": 3}
+    sizes = {"hidden_size": 36, "num_attention_heads": 3, "num_hidden_layers": 2}
     inputs = batch_of(LENGTHS, 9)
     assert_as_near(
         *(outputs(encoder, inputs, packed=True)["sequence_output"] for encoder in make_encoders(tiny_config, **sizes))
