@@ -148,9 +148,10 @@ def read_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels
     if not task:
         return _read_user_split(inputs, split, inputs.open_table(split, path), labels)
     is_unlabeled = inputs.is_unlabeled(split)
-    source = Source(path, settings.text_form.encoding, inputs.flag_of(split)) if path else None
     layout_split: str | None = split
-    if is_unlabeled:
+    if not is_unlabeled:
+        source = Source(path, settings.text_form.encoding, inputs.flag_of(split)) if path else None
+    else:
         table = inputs.open_table(split, path)
         source = table.source
         layout_split = _find_layout_split(inputs, table, labels.names or task.labels)
