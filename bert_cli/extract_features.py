@@ -38,9 +38,8 @@ from bert_cli.predicting.vectors import VectorChoice, open_vector_model
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.extraction.lines import plan, write_features
 from bert_cli.runtime.process import PROCESS
-from bert_cli.settings.checks import check_shards, check_table_flags
 from bert_cli.settings.devices import check_cluster
-from bert_cli.settings.texts import ExtractSettings
+from bert_cli.settings.texts import ExtractSettings, check_shards, check_table_flags
 
 
 def check(settings: ExtractSettings, given_names: frozenset[str]) -> ExtractSettings:

@@ -43,8 +43,8 @@ from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.checks import check_shards
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.texts import check_shards
 
 # Files of the training run that are not used if this flag names other data.
 _REPLACED = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_split": ("dev_file",)}

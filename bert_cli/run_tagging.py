@@ -31,8 +31,8 @@ from bert_cli.flags.command import Command
 from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
-from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, with_stride
+from bert_cli.settings.texts import check_table_flags
 
 # Files of the training run that are not used if this flag names other data.
 _REPLACED = {"data_dir": ("dev_file", "test_file")}

@@ -38,6 +38,7 @@ _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings:
     """Return the settings; raise InputError for a repeated name, or without the packages."""
+    settings.model_flags()
     is_named_twice = settings.phases.output_dir and DEFAULT in dict(settings.served.model)
     refuse_if(is_named_twice, f"--model={DEFAULT}=…: this is the name of --output_dir")
     missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
@@ -53,8 +54,7 @@ def run(settings: ServeSettings) -> None:
             "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
             server.host,
         )
-    default_path = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
-    paths = default_path | dict(settings.served.model)
+    paths = settings.paths
     keys = ApiKeys(server.api_key_file)
     checkpoints = [find_checkpoint(path, "output_dir") for path in paths.values()]
     from bert_cli.serving.processes import shared_metrics, this_process
@@ -110,17 +110,16 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared:
     from bert_cli.serving.access import RequestLog
     from bert_cli.serving.app import State
     from bert_cli.serving.loading import load_served
-    from bert_cli.serving.served_model import Options
     from bert_cli.serving.server import serve
     from bert_cli.serving.service import Service, Watcher
 
-    options = Options(settings.devices.precision, settings.devices.engine)
+    flags = settings.model_flags()
     # Find the checkpoints again: a process that replaces another one uses the newest ones.
-    models = {name: load_served(name, shared.checkpoints.find(path), options) for name, path in paths.items()}
+    models = {name: load_served(name, shared.checkpoints.find(path), flags[name]) for name, path in paths.items()}
     service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
-    watcher = Watcher(service, paths, options, keys, settings.served.watch_seconds if settings.served.watch else None)
+    watcher = Watcher(service, paths, flags, keys, settings.served.watch_seconds if settings.served.watch else None)
     logs_requests = settings.server.access_log
     if logs_requests is None:
         logs_requests = settings.log.log_format == JSON

@@ -26,7 +26,7 @@ from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.trained import load_with_settings
 from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.predicting.opening import VectorSettings, select_groups
-from bert_cli.predicting.vector_recipe import VectorFlags, choose_recipe
+from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
 from bert_cli.sentence.modules import SentenceModules
@@ -77,7 +77,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
             normalize: whether to divide each vector by its length; None to use the model's modules,
                 or False.
             max_seq_length: maximum length in tokens; longer texts are cut. None to use the length
-                in the files of sentence-transformers, or 128.
+                in the model's files, at most its positions; 128 for a run of bert_cli.
             long_text: whether to compute longer texts in windows that overlap by half, instead of
                 cutting them.
             do_lower_case: whether to lower-case texts and strip accents; None to use the model's
@@ -121,7 +121,8 @@ class FeatureExtractor(SavableModel, CuttingModel):
         # Vectors of tokens are the last layer's here, too.
         layers = layers or (LAST_LAYER if pooling == NONE else None)
         chosen = VectorFlags(pooling, layers, normalize, max_seq_length or 0, prompt_name, long_text)
-        recipe = choose_recipe(chosen, model.folder, model.config)
+        length = settings.encoding.max_seq_length or DEFAULT_LENGTH
+        recipe = choose_recipe(chosen, model.folder, model.config, default_length=length)
         vectors = open_vectors(select_groups(VectorSettings, settings), model, recipe)
         return with_source(cls(vectors, settings.devices), checkpoint, flags)
 

@@ -28,7 +28,7 @@ from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.paths import run_folders
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import ForkedLock
-from bert_cli.settings.checks import with_frozen_encoder
+from bert_cli.settings.training import with_frozen_encoder
 
 _TRAINING = ForkedLock()
 

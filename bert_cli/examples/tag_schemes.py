@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypedDict
 
 from bert_cli.base.names import OUTSIDE
-from bert_cli.settings.tagging import TAG_SCHEMES
+from bert_cli.settings.answering import TAG_SCHEMES
 
 # Prefixes per scheme. Four letters mark the first, inner, last and only word of an entity.
 PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", "BMES", "BMEW", "BILU", ""), strict=True))

@@ -28,6 +28,7 @@ class ClassificationFeatures:
         guids: n strings.
         cuts: tokens that examples lost to max_seq_length.
         text_tokens: int32 [n], tokens in each example before it was cut, without [CLS] and [SEP].
+        cut_tokens: int32 [n], tokens that each example lost.
         row_starts: int64 [n + 1], or None if each example is one sequence. The windows of example i
             are the sequences row_starts[i]:row_starts[i + 1].
     """
@@ -37,6 +38,7 @@ class ClassificationFeatures:
     guids: tuple[str, ...]
     cuts: Cuts = NOT_CUT
     text_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    cut_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     row_starts: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -58,6 +60,7 @@ class ClassificationFeatures:
             label_ids=self.label_ids[rows],
             guids=tuple(self.guids[row] for row in rows),
             text_tokens=self.text_tokens[rows],
+            cut_tokens=self.cut_tokens[rows],
             row_starts=starts,
         )
 
@@ -104,6 +107,7 @@ def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -
         first.guids + second.guids,
         first.cuts + second.cuts,
         np.concatenate([first.text_tokens, second.text_tokens]),
+        np.concatenate([first.cut_tokens, second.cut_tokens]),
         offsets(first.row_starts, second.row_starts) if has_windows else None,  # type: ignore[arg-type]
     )
 
@@ -133,8 +137,7 @@ def classification_features(
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
     # Use arrays of machine numbers: a list would keep a pointer of 8 bytes per id of 4.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
-    text_tokens, row_starts = array("i"), array("q", [0])
-    num_truncated = num_cut = 0
+    text_tokens, cut_tokens, row_starts = array("i"), array("i"), array("q", [0])
     for example in examples:
         ids_a = tokenizer.encode(example.text_a)
         ids_b = None if example.text_b is None else tokenizer.encode(example.text_b)
@@ -147,6 +150,7 @@ def classification_features(
             segment_ids.frombytes(bytes(len(ids_a) + 2) + b"\1" * (len(ids_b) + 1 if ids_b else 0))
             ends.append(len(token_ids))
             row_starts.append(len(ends) - 1)
+            cut_tokens.append(0)
             continue
         sequences = long_sequences(ids_a, ids_b, max_seq_length, cls_id, sep_id, long_text)
         for packed in sequences:
@@ -155,14 +159,14 @@ def classification_features(
             ends.append(len(token_ids))
         row_starts.append(len(ends) - 1)
         # All windows of a text have the same num_cut, so count only the first one.
-        num_truncated += sequences[0].num_cut > 0
-        num_cut += sequences[0].num_cut
+        cut_tokens.append(sequences[0].num_cut)
     return ClassificationFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.reader.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
-        cuts=Cuts(len(examples), num_truncated, sum(text_tokens), num_cut),
+        cuts=Cuts(len(examples), sum(map(bool, cut_tokens)), sum(text_tokens), sum(cut_tokens)),
         text_tokens=np.array(text_tokens, np.int32),
+        cut_tokens=np.array(cut_tokens, np.int32),
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
     )
 

@@ -237,6 +237,11 @@ def cuts_of(lengths: Sequence[int], max_tokens: int) -> Cuts:
     return Cuts(len(lengths), len(lost), sum(lengths), sum(lost))
 
 
+def cut_entry(num_cut: int) -> dict[str, int]:
+    """Return the entry of an answer's record that says how many tokens its text lost; {} for none."""
+    return {"cut": num_cut} if num_cut else {}
+
+
 def describe_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts") -> str:
     """Return a sentence such as `1 of 2 texts were cut to 16 tokens: …`, "" if no text was cut.
 

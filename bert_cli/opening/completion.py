@@ -13,8 +13,8 @@ from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered
 from bert_cli.opening.checkpoints import folder_to_use
 from bert_cli.opening.model_choice import choose_model
-from bert_cli.settings.checks import with_frozen_encoder
 from bert_cli.settings.devices import check_cluster
+from bert_cli.settings.training import with_frozen_encoder
 
 
 def complete(

@@ -8,7 +8,7 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
-from bert_cli.base.names import FLAGS
+from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG
 from bert_cli.flags.option import build
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered
@@ -18,7 +18,9 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.loader import load_model
 from bert_cli.problem_types.registry import TASK_FACTS
 from bert_cli.run_directory.manifest import COMMAND, manifest_of
+from bert_cli.settings.answering import WINDOW_LENGTH
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
+from bert_cli.text.tokenizer_files import read_model_length
 from bert_cli.weights.path import CheckpointPath
 
 # Command -> head type, class that loads its models in Python, and a flag that is only in its
@@ -65,7 +67,7 @@ def load_with_settings(
     """Load a model and return (settings, model).
 
     Settings come from `flag_values`, from the training run, or from the command's defaults. The
-    default of max_seq_length is limited by the model's positions.
+    default of max_seq_length is `default_length`.
 
     Args:
         checkpoint: checkpoint to load.
@@ -82,11 +84,29 @@ def load_with_settings(
         raise InputError(
             f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
         )
-    # Build the settings again: the default depends on the model, which may have fewer positions.
+    # Build the settings again: the default depends on the model.
     if "max_seq_length" not in values:
-        length = min(settings.encoding.max_seq_length, model.config.max_position_embeddings)
+        length = default_length(settings.encoding.max_seq_length, model)
         settings = build(settings_class, values | {"max_seq_length": length})
     return settings, model
+
+
+def default_length(command_default: int, model: AnyModel) -> int:
+    """Return the maximum sequence length for a model without the flag.
+
+    A model of another program has a length in its files. Batches have no padding, so a larger
+    length takes time only if texts are long.
+
+    Args:
+        command_default: default of the command's flag.
+        model: the model.
+    """
+    positions = model.config.max_position_embeddings
+    # Windows of bert-squad cut no text, and other programs also use this length for them.
+    if model.saved_flags or command_default == WINDOW_LENGTH:
+        return min(command_default, positions)
+    path = model.required_checkpoint.companion(TOKENIZER_CONFIG)
+    return min(positions, read_model_length(path) or positions) if path else positions
 
 
 def has_text_pairs(saved: Mapping[str, str]) -> bool:

@@ -27,7 +27,7 @@ from bert_cli.examples.tag_schemes import EntityRecord
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.text_lines import split_text
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
-from bert_cli.settings.tagging import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
+from bert_cli.settings.answering import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit
 
 # Line ends for brat, which reads with str.splitlines.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
 from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.packing import cut_entry
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -20,7 +21,7 @@ from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type
-from bert_cli.settings.classification import Classification
+from bert_cli.settings.answering import Classification
 from bert_cli.settings.data import Choices, LabelKind
 from bert_cli.settings.groups import WINDOWS, Encoding
 from bert_cli.text.tokenization import FullTokenizer
@@ -159,7 +160,8 @@ class TextClassifier:
         """Return one dict per text, as in the JSON lines for --input_file.
 
         Each has `text` (and `text_b`), together with `label` and `probabilities`, `labels` and
-        `probabilities` for multi-label models, or `value` for a regression.
+        `probabilities` for multi-label models, or `value` for a regression; and `cut`, the number
+        of tokens that were left out, if the text was cut.
 
         Args:
             pairs: one text or more.
@@ -168,7 +170,8 @@ class TextClassifier:
         outputs = self.infer(features)
         columns = self.decoder.problem_type.columns
         return [
-            text_record(*pair) | columns.record(outputs, row, self.decoder.labels) for row, pair in enumerate(pairs)
+            text_record(*pair) | columns.record(outputs, row, self.decoder.labels) | cut_entry(num_cut)
+            for row, (pair, num_cut) in enumerate(zip(pairs, features.cut_tokens.tolist(), strict=True))
         ]
 
     def tokenize_for_explanation(self, text: str, text_b: str | None) -> WordTokens:

@@ -18,8 +18,8 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.answer_text import sentence_span
 from bert_cli.outputs.answers.squad import Decoder, Prediction, check_search
 from bert_cli.predicting.opening import AnswererSettings, open_for_new_texts
+from bert_cli.settings.answering import Squad
 from bert_cli.settings.groups import Encoding
-from bert_cli.settings.squad import Squad
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
@@ -178,6 +178,10 @@ class TextAnswerer:
         features = make_windows(settings.encoding, settings.task, examples, tokenizer)
         predictions, _ = answer_windows(settings, self.predictor, examples, features, tokenizer, None)
         return predictions, features.cuts
+
+    def count_cut(self, question: str) -> int:
+        """Return the number of tokens that a question loses to --max_query_length."""
+        return max(0, len(self.tokenizer.encode(question)) - self.settings.task.max_query_length)
 
 
 def open_answerer(settings: AnswererSettings, model: AnyModel) -> TextAnswerer:

@@ -22,9 +22,9 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.tagging import TagPrediction, predict_tags
 from bert_cli.predicting.opening import TaggerSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import log_softmax
+from bert_cli.settings.answering import TaggerModel, Tagging, window_stride
 from bert_cli.settings.controls import LayerRates
 from bert_cli.settings.groups import Encoding
-from bert_cli.settings.tagging import TaggerModel, Tagging, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from bert_cli.sentence.steps import Normalize, Step, Truncate, apply_steps, fina
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS
 from bert_cli.text.tokenization import FullTokenizer
 
-# Length for models without one in their files.
+# Maximum length of bert-extract-features for models without one in their files.
 DEFAULT_LENGTH = 128
 
 
@@ -157,7 +157,11 @@ class VectorRecipe:
 
 
 def choose_recipe(
-    flags: VectorFlags, folder: str, config: BertConfig | ModuleConfig, default_pooling: str = MEAN
+    flags: VectorFlags,
+    folder: str,
+    config: BertConfig | ModuleConfig,
+    default_pooling: str = MEAN,
+    default_length: int = DEFAULT_LENGTH,
 ) -> VectorRecipe:
     """Return the recipe that the flags choose for a model, and log which modules they replace.
 
@@ -165,7 +169,7 @@ def choose_recipe(
         flags: the flags.
         folder: the model's directory.
         config: the model's config.
-        default_pooling: pooling for a model without modules.
+        default_pooling, default_length: pooling and maximum length for a model without modules.
 
     Raises:
         InputError: if the directory's modules cannot be computed, or a flag does not fit them.
@@ -187,7 +191,8 @@ def choose_recipe(
         LOG.info("%s: %s%s", modules.source, modules.describe(), note)
     elif modules:
         LOG.info("%s: %s is given, so these are not used: %s", modules.source, replacing[0], modules.describe())
-    length = min(flags.max_seq_length or _own_length(modules, max_positions), max_positions)
+    own_length = (modules.max_seq_length or max_positions) if modules else default_length
+    length = min(flags.max_seq_length or own_length, max_positions)
     check_max_seq_length(length, pairs=flags.long_text)
     has_prompt = pooling != NONE or flags.prompt_name
     if flags.prompt_name:
@@ -211,10 +216,6 @@ def choose_recipe(
         modules=modules,
         is_followed=is_followed,
     )
-
-
-def _own_length(modules: SentenceModules | None, max_positions: int) -> int:
-    return (modules.max_seq_length or max_positions) if modules else DEFAULT_LENGTH
 
 
 def _check_prompt(name: str, modules: SentenceModules | None) -> None:

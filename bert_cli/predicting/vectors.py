@@ -246,9 +246,15 @@ class TextVectors:
         return vectors, cuts
 
     def count_tokens(self, texts: Iterable[str], prompt_name: str | None = None) -> list[int]:
-        """Return how many tokens each text has, including [CLS], [SEP] and the prompt."""
+        """Return how many tokens of each text its vector uses, with [CLS], [SEP] and the prompt."""
+        return [num_used for num_used, _ in self.count_tokens_and_cuts(texts, prompt_name)]
+
+    def count_tokens_and_cuts(self, texts: Iterable[str], prompt_name: str | None = None) -> list[tuple[int, int]]:
+        """Return per text the tokens that its vector uses, and the tokens that were cut."""
         prompt, encode = self.recipe.with_prompt(prompt_name).prompt, self.model.tokenizer.encode
-        return [min(self.max_seq_length, len(encode(prompt + text)) + 2) for text in texts]
+        lengths = [len(encode(prompt + text)) + 2 for text in texts]
+        limits = [length if self.recipe.long_text else min(self.max_seq_length, length) for length in lengths]
+        return [(limit, length - limit) for limit, length in zip(limits, lengths, strict=True)]
 
 
 def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorRecipe) -> TextVectors:

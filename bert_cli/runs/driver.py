@@ -35,9 +35,8 @@ from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_pre
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.runtime.cluster import is_writer
-from bert_cli.settings.checks import has_several_runs
 from bert_cli.settings.groups import ModelFiles
-from bert_cli.settings.training import TrainingSettings
+from bert_cli.settings.training import TrainingSettings, has_several_runs
 
 
 def run(

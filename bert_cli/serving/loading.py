@@ -8,6 +8,7 @@ from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.features.packing import cut_entry
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.opening.trained import command_of
@@ -23,8 +24,9 @@ from bert_cli.predicting.opening import (
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import ENCODER, Item, Options, ServedModel, check_served
+from bert_cli.serving.served_model import ENCODER, Item, ServedModel, check_served, naming_flags
 from bert_cli.settings.groups import TOP_K
+from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, CheckpointPath
 
@@ -36,14 +38,15 @@ class _Classifier(ServedModel):
     can_explain = True
     _model: TextClassifier
 
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
+    def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
+        super().__init__(name, checkpoint, flags)
         type_name = self._model.decoder.problem_type.name
         self.kind = {"single_label": "classifier"}.get(type_name, type_name)
 
-    @name_arguments_in_errors()
+    @naming_flags
     def _open(self) -> TextClassifier:
-        return open_classifier(*self._load(ClassifierSettings))
+        settings, model = self._load(ClassifierSettings)
+        return open_classifier(settings, model, settings.encoding.labels or ())
 
     @property
     def takes_pairs(self) -> bool:
@@ -62,14 +65,15 @@ class _Classifier(ServedModel):
         self._model.check_pair(item.second, "text_b")
         tokens = self._model.tokenize_for_explanation(item.first, item.second)
         self._count_cuts(tokens.cuts, self._model.encoding.max_seq_length)
-        return self._model.explain(item.first, item.second, tokens, EXPLAIN_BUDGET)
+        record = self._model.explain(item.first, item.second, tokens, EXPLAIN_BUDGET)
+        return record | cut_entry(tokens.cuts.num_cut_tokens)
 
 
 class _Tagger(ServedModel):
     kind = "tagger"
     _model: TextTagger
 
-    @name_arguments_in_errors()
+    @naming_flags
     def _open(self) -> TextTagger:
         return open_tagger(*self._load(TaggerSettings))
 
@@ -89,7 +93,7 @@ class _QuestionAnswerer(ServedModel):
     fields = ("question", "context")
     _model: TextAnswerer
 
-    @name_arguments_in_errors()
+    @naming_flags
     def _open(self) -> TextAnswerer:
         return open_answerer(*self._load(AnswererSettings))
 
@@ -102,7 +106,9 @@ class _QuestionAnswerer(ServedModel):
         ]
         predictions, cuts = self._model.answer(examples)
         self._count_cuts(cuts, self._model.settings.task.max_query_length)
-        return list(map(answer_record, examples, predictions))
+        cut_entries = [cut_entry(self._model.count_cut(item.first) if cuts.num_cut_texts else 0) for item in items]
+        records = map(answer_record, examples, predictions)
+        return [record | entry for record, entry in zip(records, cut_entries, strict=True)]
 
     def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         return record | {"id": str(number) if item.id is None else item.id}
@@ -112,11 +118,12 @@ class _MaskFiller(ServedModel):
     kind = "masked_lm"
     _model: TextMaskFiller
 
-    @name_arguments_in_errors(init_checkpoint="path")
+    @naming_flags
     def _open(self) -> TextMaskFiller:
         # Check the values as on a command line: these models have fewer precisions.
-        values, _ = parse(MaskFillerSettings, [f"--{name}={value}" for name, value in self._options.items()])
-        return open_mask_filler(build(MaskFillerSettings, values), self.checkpoint)
+        flags = self._flags_for(MaskFillerSettings)
+        parse(MaskFillerSettings, [f"--{name}={flags[name]}" for name in flags.keys() & {"precision", "engine"}])
+        return open_mask_filler(build(MaskFillerSettings, flags), self.checkpoint)
 
     @name_arguments_in_errors()
     def answer(self, items: Sequence[Item]) -> list[JsonObject]:
@@ -142,7 +149,7 @@ _MODEL_CLASSES: dict[str, type[ServedModel]] = {
 }
 
 
-def load_served(name: str, checkpoint: CheckpointPath, options: Options) -> ServedModel:
+def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> ServedModel:
     """Load the model of a checkpoint, and check it with a first text.
 
     The command that trained the model determines its class. Without such a command, the model is a
@@ -152,14 +159,15 @@ def load_served(name: str, checkpoint: CheckpointPath, options: Options) -> Serv
     Args:
         name: name in requests.
         checkpoint: the checkpoint.
-        options: flags for loading.
+        flags: flags for loading.
 
     Raises:
         InputError: if the model cannot be loaded, or its outputs are not finite.
     """
     command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
-    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, options)
+    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, flags)
     model.open_vectors()
+    model.check_flags()
     check_served(model)
     return model
 

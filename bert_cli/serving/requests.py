@@ -12,8 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Scope
 
 from bert_cli.base.json_files import JsonObject
+from bert_cli.features.packing import cut_entry
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.serving.served_model import Embedding, Item, ServedModel
 from bert_cli.settings.serving import Limits
 
 # Members of a request to /v1/embeddings; user is OpenAI's, and has no effect.
@@ -246,14 +247,15 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     return [item._replace(prompt_name=prompt_name) for item in items]
 
 
-def embedding_answer(vectors: Sequence[np.ndarray], body: JsonObject, model: ServedModel, tokens: int) -> JsonObject:
+def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: ServedModel) -> JsonObject:
     """Return the response body of OpenAI's embeddings API.
 
+    A text that was cut has the member `cut`, the number of tokens that were left out.
+
     Args:
-        vectors: one float32 vector [H] per text.
+        embeddings: one per text.
         body: the request; its `encoding_format` is float (default) or base64.
         model: the model that computed the vectors.
-        tokens: number of tokens in all texts.
     """
     is_base64 = body.get("encoding_format") == "base64"
 
@@ -261,6 +263,10 @@ def embedding_answer(vectors: Sequence[np.ndarray], body: JsonObject, model: Ser
         values = np.asarray(vector, "<f4")
         return base64.b64encode(values.tobytes()).decode("ascii") if is_base64 else values.tolist()
 
-    data = [{"object": "embedding", "index": n, "embedding": encode(vector)} for n, vector in enumerate(vectors)]
+    data = [
+        {"object": "embedding", "index": number, "embedding": encode(embedding.vector)} | cut_entry(embedding.num_cut)
+        for number, embedding in enumerate(embeddings)
+    ]
+    tokens = sum(embedding.num_tokens for embedding in embeddings)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "data": data, "model": model.name, "usage": usage}

@@ -107,7 +107,7 @@ _ROUTES: dict[str, tuple[str, str, Any, Any]] = {
         "Answer a text, a pair, a question, or a list of them",
         'One item: {"text"}, {"text", "text_b"} for pairs, or {"question", "context"}. Several: {"texts": [...]}, each a '
         'string, a pair [a, b] or an object; the answer is then {"predictions": [...]} in the same order. "model" names '
-        "one of several models.",
+        'one of several models. A text that was cut has "cut", the number of tokens that were left out.',
         _TEXT,
         _RECORD,
     ),
@@ -119,7 +119,8 @@ _ROUTES: dict[str, tuple[str, str, Any, Any]] = {
     ),
     "embeddings": (
         "Vectors of texts, as OpenAI's API",
-        "The mean of the encoder's last layer, of length 1. encoding_format: float or base64.",
+        "By default the mean of the encoder's last layer, of length 1. encoding_format: float or base64. A text that was "
+        'cut has "cut", the number of tokens that were left out.',
         {"input": ["a text", "another text"], "encoding_format": "float"},
         {"object": "list", "data": [_VECTOR], "usage": {"prompt_tokens": 4, "total_tokens": 4}},
     ),

@@ -11,19 +11,27 @@ import numpy as np
 from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
+from bert_cli.base.names import TRUNCATE, WINDOWS
 from bert_cli.features.packing import Cuts
+from bert_cli.flags.option import build, every_flag
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import load_with_settings
 from bert_cli.predicting.opening import (
     VectorSettings,
 )
-from bert_cli.predicting.vector_recipe import VectorFlags, choose_recipe
+from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, open_vectors
 from bert_cli.sentence.steps import Normalize
 from bert_cli.serving.responses import RequestError
+from bert_cli.settings.model_use import USE_FLAGS, ModelFlags, VectorUseSettings
 from bert_cli.weights.path import TF1, CheckpointPath
 
 ENCODER = "encoder"  # kind of a model that only has vectors
+
+
+# Decorator for loading: its errors name the server's flags, and otherwise Python's arguments.
+naming_flags = name_arguments_in_errors(init_checkpoint="path", **{flag: f"--{flag}" for flag in USE_FLAGS})
+_VECTOR_FLAGS = frozenset(flag.name for flag in every_flag(VectorUseSettings))
 
 
 class Item(NamedTuple):
@@ -52,12 +60,12 @@ class Item(NamedTuple):
         return len(self.first) + len(self.second or "")
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """Values of the flags --precision and --engine for loading a model."""
+class Embedding(NamedTuple):
+    """A text's vector, float32 [W], the number of tokens that it uses, and the number that was cut."""
 
-    precision: str
-    engine: str
+    vector: np.ndarray
+    num_tokens: int
+    num_cut: int
 
 
 class ServedModel(abc.ABC):
@@ -76,10 +84,11 @@ class ServedModel(abc.ABC):
     fields = ("text", "text_b")
     can_explain = False
 
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+    def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
         self.name = name
         self.checkpoint = checkpoint
-        self._options = dataclasses.asdict(options)
+        self._flags = flags
+        self._used_names: set[str] = set()
         self._model: Any = self._open()
         # A string is the reason why the model has no vectors.
         self._vectors: TextVectors | str = "not loaded"
@@ -89,9 +98,22 @@ class ServedModel(abc.ABC):
         """Return the opened model; None for an encoder, which only has vectors."""
         return None
 
-    def _load(self, settings_class: type) -> tuple[Any, AnyModel]:
-        """Return the settings and the model's files, without weights."""
-        return load_with_settings(self.checkpoint, settings_class, self._options)
+    def _flags_for(self, settings_class: type) -> dict[str, Any]:
+        """Return the given flags that a settings class has, and note that they are used."""
+        names = {flag.name for flag in every_flag(settings_class)} & self._flags.values.keys()
+        self._used_names |= names
+        return {name: self._flags.values[name] for name in names}
+
+    def _load(self, settings_class: type, remembers: bool = True) -> tuple[Any, AnyModel]:
+        """Return the settings and the model's files, without weights; see load_with_settings."""
+        return load_with_settings(self.checkpoint, settings_class, self._flags_for(settings_class), remembers)
+
+    def check_flags(self) -> None:
+        """Raise InputError if the model has no use for a flag that is for no other model."""
+        if unused := sorted(self._flags.required - self._used_names):
+            raise InputError(
+                f"--{unused[0]}: the model {self.name} is a {self.kind} without this setting; leave it out"
+            )
 
     @property
     def step(self) -> int:
@@ -151,38 +173,45 @@ class ServedModel(abc.ABC):
         try:
             self._vectors = self._open_vectors()
         except InputError as error:
-            if self.kind == ENCODER:
+            # Refuse wrong flags for vectors, even if the model also gives other answers.
+            if self.kind == ENCODER or self._flags.required & _VECTOR_FLAGS:
                 raise
             self._vectors = str(error)
 
-    @name_arguments_in_errors(init_checkpoint="path")
+    @naming_flags
     def _open_vectors(self) -> TextVectors:
         # Do not use the training run's length, which was chosen for another purpose.
-        settings, model = load_with_settings(self.checkpoint, VectorSettings, self._options, remembers=False)
-        recipe = choose_recipe(VectorFlags(), model.folder, model.config)
-        if not recipe.is_followed:
+        settings, model = self._load(VectorSettings, remembers=False)
+        use = build(VectorUseSettings, self._flags_for(VectorUseSettings)).vectors
+        long_text = self._flags.values.get("long_text")
+        self._used_names |= {"long_text"} if long_text in (TRUNCATE, WINDOWS) else set()
+        length = self._flags.values.get("max_seq_length", 0)
+        chosen = VectorFlags(use.pooling, use.layers, use.normalize, length, use.prompt_name, long_text == WINDOWS)
+        default_length = settings.encoding.max_seq_length or DEFAULT_LENGTH
+        recipe = choose_recipe(chosen, model.folder, model.config, default_length=default_length)
+        if not recipe.is_followed and use.normalize is None:
             recipe = dataclasses.replace(recipe, steps=(Normalize(),))
         return open_vectors(settings, model, recipe)
 
     @name_arguments_in_errors()
-    def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
-        """Return a float32 vector [H] and the number of tokens for each item.
+    def embed(self, items: Sequence[Item]) -> list[Embedding]:
+        """Return a vector for each item.
 
-        The model's modules.json determines the vector. Without it, the vector is the mean of the
-        last layer, normalized to length 1.
+        Flags or the model's modules.json determine the vector. Without them, the vector is the mean
+        of the last layer, normalized to length 1.
         """
         if isinstance(self._vectors, str):
             raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
-        results: list[tuple[np.ndarray, int]] = [(np.empty(0), 0)] * len(items)
+        results: dict[int, Embedding] = {}
         for prompt_name in dict.fromkeys(item.prompt_name for item in items):
             numbers = [number for number, item in enumerate(items) if item.prompt_name == prompt_name]
             texts = [items[number].first for number in numbers]
             vectors, cuts = self._vectors.extract([(text, None) for text in texts], prompt_name)
             self._count_cuts(cuts, self._vectors.max_seq_length)
-            counts = self._vectors.count_tokens(texts, prompt_name)
+            counts = self._vectors.count_tokens_and_cuts(texts, prompt_name)
             for number, vector, count in zip(numbers, vectors, counts, strict=True):
-                results[number] = vector, count
-        return results
+                results[number] = Embedding(vector, *count)
+        return [results[number] for number in range(len(items))]
 
     @property
     def prompt_names(self) -> tuple[str, ...]:
@@ -194,7 +223,7 @@ class ServedModel(abc.ABC):
 def check_served(model: ServedModel) -> None:
     """Raise InputError if the model's outputs for a short text are not finite."""
     if model.kind == ENCODER:
-        is_finite = bool(np.isfinite(model.embed([Item("a text")])[0][0]).all())
+        is_finite = bool(np.isfinite(model.embed([Item("a text")])[0].vector).all())
     else:
         text = "the [MASK] sees a dog ." if model.kind == "masked_lm" else "a text ."
         item = Item(text, text if model.fields[1] == "context" else None)

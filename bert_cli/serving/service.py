@@ -21,7 +21,8 @@ from bert_cli.serving.loading import load_served
 from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.processes import this_process
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item, Options, ServedModel
+from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.settings.model_use import ModelFlags
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import file_version, find_checkpoint
 
@@ -108,9 +109,7 @@ class Service:
         model = requests.find_model(self.models, body.get("model"))
         items = requests.embedding_items(body, model, self.limits)
         results = await self._submit(EMBED, model, items)
-        return requests.embedding_answer(
-            [vector for vector, _ in results], body, model, sum(count for _, count in results)
-        )
+        return requests.embedding_answer(results, body, model)
 
     def list_models(self) -> JsonObject:
         """Answer GET /v1/models."""
@@ -153,20 +152,25 @@ class Watcher:
     """Thread that looks for new checkpoints, regularly or when a reload is requested."""
 
     def __init__(
-        self, service: Service, paths: Mapping[str, str], options: Options, keys: ApiKeys, seconds: float | None
+        self,
+        service: Service,
+        paths: Mapping[str, str],
+        flags: Mapping[str, ModelFlags],
+        keys: ApiKeys,
+        seconds: float | None,
     ):
         """Start the thread.
 
         Args:
             service: contains the models that are replaced.
             paths: each model's directory, by name. The newest checkpoint there is used.
-            options: flags for loading.
+            flags: flags for loading, by model name.
             keys: API keys that a reload reads again.
             seconds: time between two checks; None to check only on request.
         """
         self._service = service
         self._paths = dict(paths)
-        self._options = options
+        self._flags = flags
         self._keys = keys
         self._seconds = seconds
         # By model name: the checkpoint that could not be loaded, or else the error message.
@@ -235,7 +239,7 @@ class Watcher:
             if not has_changed or newest == self._rejected.get(name):
                 return
             # Load and check the new model while the old one still answers.
-            model = load_served(name, checkpoint, self._options)
+            model = load_served(name, checkpoint, self._flags[name])
         except Exception as error:
             if self._rejected.get(name) != (newest or str(error)):
                 self._rejected[name] = newest or str(error)

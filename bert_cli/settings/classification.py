@@ -3,9 +3,11 @@
 import dataclasses
 from typing import ClassVar
 
+from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option
+from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Choices, Columns, DataFiles, DevSplit, LabelKind, MissingLabels, TextForm
 from bert_cli.settings.devices import Devices
@@ -31,41 +33,6 @@ from bert_cli.settings.training import (
     Training,
     TrainingSettings,
 )
-
-# Compared in lower case.
-TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
-SUBMITTED = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax")  # with a leaderboard
-LANGUAGES = (
-    "ar",
-    "bg",
-    "de",
-    "el",
-    "en",
-    "es",
-    "fr",
-    "hi",
-    "ru",
-    "sw",
-    "th",
-    "tr",
-    "ur",
-    "vi",
-    "zh",
-)  # of XNLI
-
-
-class Classification(FlagGroup, heading="Data"):
-    """Task of bert-classify."""
-
-    task_name: str = deciding_option(
-        "",
-        "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, "
-        "mnli, qnli, rte, wnli, ax, xnli or swag; not given for your own files",
-        remembered=True,
-        read=str.lower,
-        suggestions=TASK_NAMES,
-    )
-    language: str = remembered_option("zh", "language of xnli, such as en or de", choices=LANGUAGES)
 
 
 class Distillation(FlagGroup, heading="Training"):
@@ -221,3 +188,17 @@ class ClassifySettings(TrainingSettings):
     def text_form(self) -> TextForm:
         """Return the form that all files with examples have."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)
+
+
+def check_filled_data(settings: ClassifySettings) -> None:
+    """Raise InputError if a file that the run reads is empty; the message names the flag."""
+    data, does_predict = settings.data, settings.inference.do_predict
+    does_train, does_eval = settings.phases.do_train, settings.phases.do_eval
+    for flag, path, is_read in (
+        ("train_file", data.train_file, does_train or settings.dev_split.dev_split),
+        ("unlabeled_file", settings.distillation.unlabeled_file, does_train),
+        ("dev_file", data.dev_file, does_eval),
+        ("test_file", data.test_file, does_predict and not data.predict_file),
+        ("predict_file", data.predict_file, does_predict),
+    ):
+        refuse_if(is_read and path and files.is_empty(path), f"{path}: is empty; check --{flag}")

@@ -5,14 +5,14 @@ import ipaddress
 import re
 from typing import ClassVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.paths import expand_home
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
+from bert_cli.settings.model_use import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
 
 DEFAULT = "default"  # name for the model in --output_dir
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def read_models(text: str) -> tuple[tuple[str, str], ...]:
@@ -25,7 +25,7 @@ def read_models(text: str) -> tuple[tuple[str, str], ...]:
     for line in text.split("\n"):
         name, sign, path = line.partition("=")
         # A name is used in addresses such as /v1/models/NAME:predict.
-        if not (sign and path and _NAME.fullmatch(name)):
+        if not (sign and path and MODEL_NAME.fullmatch(name)):
             raise InputError(f"--model={line}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
         if name in models:
             raise InputError(f"--model={line}: the name {name} is given twice")
@@ -155,8 +155,8 @@ class ServeSettings:
 
     environment_prefix: ClassVar[str] = "BERT_SERVE_"
     essential: ClassVar[tuple[str, ...]] = (
-        "output_dir", "model", "watch", "host", "port", "metrics_port", "num_workers", "api_key_file", "root_path",
-        "allowed_origins", "allowed_hosts", "shutdown_delay", "drain_seconds",
+        "output_dir", "model", "max_seq_length", "pooling", "labels", "watch", "host", "port", "metrics_port",
+        "num_workers", "api_key_file", "root_path", "allowed_origins", "allowed_hosts", "shutdown_delay",
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine",
         "quiet", "log_format", "access_log",
     )  # fmt: skip
@@ -169,7 +169,26 @@ class ServeSettings:
         output_dir="",
     )
     served: ServedModels = group(ServedModels)
+    use: ModelUse = group(ModelUse)
     server: Server = group(Server)
     limits: Limits = group(Limits)
     devices: Devices = group(Devices, only=("precision", "engine"))
     log: Log = group(Log)
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Return the models' directories by name."""
+        output_dir = self.phases.output_dir
+        return ({DEFAULT: output_dir} if output_dir else {}) | dict(self.served.model)
+
+    def model_flags(self) -> dict[str, ModelFlags]:
+        """Return the flags for loading each model; raise InputError for a wrong value or name."""
+        for flag in USE_FLAGS:
+            for name, text in getattr(self.use, flag):
+                refuse_if(
+                    name and name not in self.paths,
+                    f"--{flag}={name}={text}: there is no model {name}; the names are {', '.join(self.paths)}",
+                )
+        devices = {"precision": self.devices.precision, "engine": self.devices.engine}
+        flags = {name: read_flags_of(self.use, name, len(self.paths) == 1) for name in self.paths}
+        return {name: dataclasses.replace(model, values={**model.values, **devices}) for name, model in flags.items()}

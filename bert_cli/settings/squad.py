@@ -4,6 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option
+from bert_cli.settings.answering import WINDOW_LENGTH, AnswerSearch, Squad
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
@@ -18,24 +19,6 @@ from bert_cli.settings.training import (
     Training,
     TrainingSettings,
 )
-
-MULTIPLE_ANSWERS = ("first", "all")
-WINDOW_LENGTH = 384  # default of --max_seq_length
-
-
-class Squad(FlagGroup, heading="Data"):
-    """Data of bert-squad, and the windows that contexts are cut into."""
-
-    version_2_with_negative: bool = deciding_option(False, "SQuAD 2.0: some questions have no answer", remembered=True)
-    multiple_answers: str | None = option(
-        None,
-        "training answers with several spans: take the first, or train on all; default: an error",
-        choices=MULTIPLE_ANSWERS,
-    )
-    max_query_length: int = deciding_option(
-        64, "maximum question length in tokens; longer questions are truncated", remembered=True
-    )
-    doc_stride: int = deciding_option(128, "stride of the windows in tokens, from start to start", remembered=True)
 
 
 class Questions(FlagGroup, heading="Single questions"):
@@ -58,19 +41,6 @@ class Scoring(FlagGroup, heading="Scores of any predictions"):
         'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds',
         needs=("score_only", "version_2_with_negative"),
     )
-
-
-class AnswerSearch(FlagGroup, heading="Answers"):
-    """Flags for finding answers in the logits of windows."""
-
-    n_best_size: int = option(20, "number of start and end candidates in a window, and of answers in an n-best list")
-    max_answer_length: int = option(30, "maximum answer length in tokens")
-    null_score_diff_threshold: float = option(0.0, "null odds above which the question has no answer")
-    keep_padding: bool = option(
-        False,
-        "compute padding in prediction, slower, so that the n-best lists of short texts are equal to Google's",
-    )
-    verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")
 
 
 class SpanLoss(FlagGroup, heading="Training"):

@@ -1,19 +1,15 @@
 """Flags of bert-tag, for the command and for its models in Python."""
 
 import dataclasses
-import re
 from typing import ClassVar
 
-from bert_cli.base.errors import refuse_if
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option, replace_values
+from bert_cli.flags.option import group, replace_values
+from bert_cli.settings.answering import TaggerModel, Tagging, window_stride
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     AT_LEAST,
-    LAST_LAYER,
-    LAST_LAYERS,
-    LAYERS,
     OF_INPUT_FILE,
     Encoding,
     Files,
@@ -35,90 +31,6 @@ from bert_cli.settings.training import (
     Training,
     TrainingSettings,
 )
-
-TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
-# Tag for a person's first word. The letter may be lowercase, and the separator may be any sign or
-# missing.
-TAG_FORM = re.compile(r"(?P<first>[Bb])(?P<after>[^\w\s]|_|)PER|PER(?P<before>[^\w\s]|_)(?P<last>[Bb])")
-# Formats for records with a list of spans; examples.annotations.span_lists has their keys.
-SPAN_FORMATS = (
-    DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, DOCCANO_ANNOTATIONS, PRODIGY, SPACY, SPACY_DOC,
-) = (
-    "doccano", "doccano_labels", "doccano_relations", "doccano_annotations", "prodigy", "spacy",
-    "spacy_doc",
-)  # fmt: skip
-
-
-def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
-    """Return the number of word pieces from one window's start to the next.
-
-    Args:
-        doc_stride: --doc_stride; None means half a window.
-        max_seq_length: window length in word pieces.
-    """
-    return doc_stride or max(1, max_seq_length // 2)
-
-
-def read_tag_form(text: str) -> str:
-    """Return the text of --tag_form; raise InputError if it is not a form for tags."""
-    needed = "the tag of the first word of a PER is needed, such as B-PER, B_PER or PER-B, or auto"
-    refuse_if(text != "auto" and not TAG_FORM.fullmatch(text), f"--tag_form={text}: {needed}")
-    return text
-
-
-class Tagging(FlagGroup, heading="Data"):
-    """Data of bert-tag, and the windows that sentences are cut into."""
-
-    word_column: str | None = remembered_option(
-        None,
-        "column of the words: its name in a header or in JSON, or its number from 0, -1 for the last; default: a usual "
-        "name such as word or token, else the first column",
-    )
-    tag_column: str | None = remembered_option(
-        None,
-        "column of the tags, as --word_column; default: a usual name such as tag or ner_tags, else the last column",
-    )
-    tag_scheme: str = remembered_option(
-        "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
-    )
-    outside_tag: str = remembered_option(
-        "auto", "tag of the words outside all entities; auto: O, or the tag of most words if no word has O"
-    )
-    tag_form: str = remembered_option(
-        "auto",
-        "form of the tags with a prefix: the tag of the first word of a PER, such as B-PER, B_PER or PER-B; "
-        "auto: detected",
-        read=read_tag_form,
-        suggestions=("auto", "B-PER", "B_PER", "PER-B", "PER_B"),
-    )
-    test_tags: str = option(
-        "auto",
-        "whether the test file has tags; auto: if it has more than one column, or annotations",
-        choices=("auto", "yes", "no"),
-    )
-    span_format: str = remembered_option(
-        "auto",
-        "format of the predictions for JSON lines of texts without spans; auto: as of the "
-        f"training file, else {PRODIGY}",
-        choices=("auto", *SPAN_FORMATS),
-    )
-    label_all_pieces: bool = deciding_option(
-        False, "train on all word pieces of a word, not only the first; predictions use the first", remembered=True
-    )
-    doc_stride: int | None = deciding_option(
-        None, "stride of the windows in word pieces; default: half of max_seq_length", lower=1, remembered=True
-    )
-
-
-class TaggerModel(FlagGroup, heading="Model"):
-    """Encoder layers that the token classifier reads."""
-
-    layers: str | None = deciding_option(
-        None,
-        f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: "
-        f"{LAST_LAYER}, the last one, and with --freeze_encoder {LAST_LAYERS}",
-        remembered=True,
-    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Flags of commands that compute texts without training: extract features, fill masks."""
 
 import dataclasses
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
+from bert_cli.base import files
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import MODULES, STANDARD
 from bert_cli.base.pooling import POOLINGS, read_pooling
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, flag_values, group, option
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
@@ -213,3 +216,38 @@ class FillMaskSettings:
     )
     devices: Devices = group(Devices, {"precision": WITHOUT_INT8})
     log: Log = group(Log)
+
+
+def check_table_flags(given_names: frozenset[str], is_table: bool) -> None:
+    """Raise InputError if a flag for tables is given but --input_file is not a table."""
+    for name in (*TEXT_COLUMNS, *TABLE_FORM):
+        refuse_if(
+            name in given_names and not is_table,
+            f"--{name} is for a table as --input_file, such as texts.csv or texts.xlsx; leave it out",
+        )
+
+
+def check_shards(settings: Any, given_names: Collection[str], output_flags: Mapping[str, str]) -> bool:
+    """Return whether a flag names several input files.
+
+    Args:
+        settings: a command's Settings.
+        given_names: flags that were given, by name.
+        output_flags: by flag that may name several files, the flag for the outputs.
+
+    Raises:
+        InputError: if other flags conflict with several input files.
+    """
+    values = flag_values(settings)
+    source = next((name for name in output_flags if files.is_pattern(values[name])), None)
+    if source is None:
+        example = f"give --{' or --'.join(output_flags)} a pattern in quotes, such as 'part-*.txt'"
+        refuse_if("shard" in given_names, f"--shard needs several files: {example}")
+        return False
+    refuse_if(
+        values[output_flags[source]] == STANDARD,
+        f"--{output_flags[source]}: give the name that the outputs begin with, as --{source} names several files",
+    )
+    for name in ("resume", "attentions", "do_train", "do_eval"):
+        refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
+    return True

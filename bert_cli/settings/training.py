@@ -5,7 +5,14 @@ import functools
 from typing import Any, ClassVar
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.flags.option import FlagGroup, deciding_option, option, transient_option
+from bert_cli.flags.option import (
+    FlagGroup,
+    deciding_option,
+    grid_values,
+    option,
+    replace_values,
+    transient_option,
+)
 from bert_cli.flags.rules import LIST
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
@@ -198,3 +205,16 @@ class TrainingSettings:
     saving: Saving
     devices: Devices
     log: Log
+
+
+def with_frozen_encoder(settings: Any) -> Any:
+    """Return training settings with --freeze_encoder if a tensorflow-hub module is not trained.
+
+    One rule then covers both.
+    """
+    return settings if settings.hub.hub_trainable else replace_values(settings, {"freeze_encoder": True})
+
+
+def has_several_runs(settings: TrainingSettings) -> bool:
+    """Return whether a training command's flags ask for several runs."""
+    return bool(grid_values(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0

@@ -79,6 +79,19 @@ def read_casing(path: str | None) -> tuple[str, bool] | None:
     return None if lower is None or path is None else (path, lower)
 
 
+def read_model_length(path: str) -> int | None:
+    """Return the maximum number of tokens in a tokenizer_config.json, or None without one.
+
+    Files without a limit have a huge number, such as 1e30.
+    """
+    length = read_json_object(path, "give --max_seq_length").get("model_max_length")
+    if length is None:
+        return None
+    if isinstance(length, bool) or not isinstance(length, int | float) or not length >= 3:
+        raise InputError(f"{path}: model_max_length must be a number above 2, found {length!r}; give --max_seq_length")
+    return int(length)
+
+
 def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
     """Return vocabulary, casing and settings.
 

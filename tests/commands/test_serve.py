@@ -511,6 +511,7 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
         (["--output_dir=nowhere"], "nowhere: no checkpoint there"),
         (["--output_dir=nowhere", "--api_key_file=none.txt"], "none.txt: no such file"),
         (["--output_dir=nowhere", "--port=70000"], "--port=70000"),
+        (["--model=a=x", "--pooling=c=cls"], "--pooling=c=cls: there is no model c; the names are a"),
     ],
 )
 def test_errors_at_the_start(flags, message, capfd):
@@ -602,9 +603,10 @@ def test_server_needs_only_its_requirements(trained_once):
     """requirements/serve.in leaves out TensorFlow and packages that only training imports."""
     code = (
         "import sys; import bert_cli.serving.server; from bert_cli.serving.loading import load_served\n"
-        "from bert_cli.serving.served_model import Item, Options\n"
+        "from bert_cli.serving.served_model import Item\n"
+        "from bert_cli.settings.model_use import ModelFlags\n"
         "from bert_cli.weights.path import find_checkpoint\n"
-        f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), Options('auto', 'auto'))\n"
+        f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), ModelFlags())\n"
         "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
         "import bert_cli.serving.service, bert_cli.serving.processes\n"
         "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"

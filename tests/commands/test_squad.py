@@ -21,8 +21,8 @@ from bert_cli.model.config_files import read_config
 from bert_cli.outputs.answers.squad import Decoder
 from bert_cli.predicting.question_answerer import feed_decoder
 from bert_cli.run_squad import main
+from bert_cli.settings.answering import AnswerSearch
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import assert_same_tensors, interrupted_after

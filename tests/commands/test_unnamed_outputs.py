@@ -12,7 +12,8 @@ from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import hugging_face_config, read_config, read_cross_encoder_activation
 from bert_cli.serving.loading import load_served
-from bert_cli.serving.served_model import Item, Options
+from bert_cli.serving.served_model import Item
+from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.conftest import CONFIG, write_model
@@ -152,6 +153,6 @@ def test_the_function_of_sentence_transformers_is_named(classify, hugging_face, 
     [(1, "regression", [], "value"), (2, "classifier", ["LABEL_0", "LABEL_1"], "probabilities")],
 )
 def test_the_server_serves_them(hugging_face, outputs, model_kind, labels, key):
-    model = load_served("m", find_checkpoint(str(hugging_face(outputs))), Options("float32", "onnxruntime"))
+    model = load_served("m", find_checkpoint(str(hugging_face(outputs))), ModelFlags())
     assert (model.kind, model.labels) == (model_kind, labels)
     assert key in model.answer([Item(*PAIR)])[0]

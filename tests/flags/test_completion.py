@@ -16,7 +16,7 @@ from bert_cli.examples.glue import TASKS
 from bert_cli.flags.completion import SHELLS, completion, requested_shell
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.run_classifier import main
-from bert_cli.settings.classification import TASK_NAMES
+from bert_cli.settings.answering import TASK_NAMES
 from tests.snapshots import check_message
 
 COMMAND = "bert-something"

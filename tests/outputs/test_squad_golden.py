@@ -12,7 +12,7 @@ from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
 from bert_cli.outputs.answers.answer_text import sentence_span
 from bert_cli.outputs.answers.squad import Decoder
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
-from bert_cli.settings.squad import AnswerSearch
+from bert_cli.settings.answering import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 

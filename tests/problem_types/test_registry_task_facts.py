@@ -5,7 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
 from bert_cli.problem_types.registry import TASK_FACTS, find_facts
-from bert_cli.settings.classification import TASK_NAMES
+from bert_cli.settings.answering import TASK_NAMES
 from tests.snapshots import raises
 
 

@@ -17,7 +17,7 @@ from bert_cli.serving.requests import (
     parse_object,
 )
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item
+from bert_cli.serving.served_model import Embedding, Item
 from bert_cli.settings.serving import Limits
 from tests.snapshots import raises
 
@@ -125,11 +125,13 @@ def test_models_by_name():
 
 
 def test_embeddings_as_numbers_and_as_base64():
-    vectors = [np.array([0.5, -0.25], np.float32)]
-    plain = embedding_answer(vectors, {}, TEXTS, 7)
-    assert plain["data"] == [{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}]
+    vector = np.array([0.5, -0.25], np.float32)
+    embeddings = [Embedding(vector, 3, 0), Embedding(vector, 4, 212)]
+    plain = embedding_answer(embeddings, {}, TEXTS)
+    record = {"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}
+    assert plain["data"] == [record, record | {"index": 1, "cut": 212}]
     assert plain["usage"] == {"prompt_tokens": 7, "total_tokens": 7}
-    coded = embedding_answer(vectors, {"encoding_format": "base64"}, TEXTS, 7)["data"][0]["embedding"]
+    coded = embedding_answer(embeddings, {"encoding_format": "base64"}, TEXTS)["data"][0]["embedding"]
     assert np.frombuffer(base64.b64decode(coded), "<f4").tolist() == [0.5, -0.25]
 
 

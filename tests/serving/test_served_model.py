@@ -5,11 +5,12 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import Cuts
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item, Options, ServedModel, check_served
+from bert_cli.serving.served_model import Item, ServedModel, check_served
+from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
 from tests.snapshots import raises
 
-OPTIONS = Options("auto", "auto")
+FLAGS = ModelFlags()
 
 
 class LengthModel(ServedModel):
@@ -22,7 +23,7 @@ class LengthModel(ServedModel):
 
 
 def length_model(location: str = "/a/model.ckpt-30", checkpoint_format: str = TF1) -> LengthModel:
-    return LengthModel("lengths", CheckpointPath(checkpoint_format, location), OPTIONS)
+    return LengthModel("lengths", CheckpointPath(checkpoint_format, location), FLAGS)
 
 
 def test_items():
@@ -72,4 +73,12 @@ def test_models_must_give_finite_numbers():
             return [{"length": float("nan")}]
 
     with raises(InputError):
-        check_served(BrokenModel("broken", CheckpointPath(TF1, "/a/model.ckpt-30"), OPTIONS))
+        check_served(BrokenModel("broken", CheckpointPath(TF1, "/a/model.ckpt-30"), FLAGS))
+
+
+def test_a_flag_for_one_model_must_have_an_effect():
+    values = {"labels": ("a", "b")}
+    LengthModel("lengths", CheckpointPath(TF1, "/a/model.ckpt-30"), ModelFlags(values)).check_flags()
+    model = LengthModel("lengths", CheckpointPath(TF1, "/a/model.ckpt-30"), ModelFlags(values, frozenset(values)))
+    with raises(InputError):
+        model.check_flags()

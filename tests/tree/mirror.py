@@ -62,7 +62,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/evaluation.py": "commands/test_export_onnx.py",
     "runs/training.py": "commands/test_classify_reruns.py",
     "runs/sweep/sweep.py": "commands/test_sweep.py",
-    "runs/sweep/trials.py": "settings/test_checks.py",
+    "runs/sweep/trials.py": "settings/test_training_grids.py",
     "runs/tasks/classification/new_texts.py": "commands/test_classify_texts.py",
     "runs/tasks/classification/splits.py": "runs/tasks/classification/test_data.py",
     "runs/tasks/classification/task.py": "commands/test_classify_run.py",

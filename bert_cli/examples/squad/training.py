@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.reading import Answer, Question, read_answers, read_mark, read_questions
 from bert_cli.examples.squad.records import Paragraph, SquadExample
-from bert_cli.settings.squad import MULTIPLE_ANSWERS
+from bert_cli.settings.answering import MULTIPLE_ANSWERS
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
 

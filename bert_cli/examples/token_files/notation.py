@@ -18,7 +18,7 @@ from bert_cli.examples.tag_schemes import (
     split_tag,
     to_bio,
 )
-from bert_cli.settings.tagging import TAG_FORM, Tagging
+from bert_cli.settings.answering import TAG_FORM, Tagging
 
 USUAL_FORM = "B-PER"
 _SEPARATORS = "-_:/.|+#"

@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.outputs.answers.answer_text import context_span, final_span, join_pieces
-from bert_cli.settings.squad import AnswerSearch
+from bert_cli.settings.answering import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 
 # Null odds if the null answer is the only one; the original starts from this score.

@@ -33,8 +33,7 @@ from bert_cli.runs.sweep.trials import Trial, plan_trials, short_number, trial_c
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.runs.tasks.opening import SharedNetwork
-from bert_cli.settings.checks import has_several_runs
-from bert_cli.settings.training import TrainingSettings
+from bert_cli.settings.training import TrainingSettings, has_several_runs
 from bert_cli.weights.path import model_folder
 
 

@@ -41,7 +41,8 @@ from bert_cli.runs.tasks.tagging_data import (
     read_data,
 )
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.tagging import SPAN_FORMATS, TagSettings
+from bert_cli.settings.answering import SPAN_FORMATS
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

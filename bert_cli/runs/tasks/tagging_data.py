@@ -26,7 +26,8 @@ from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
-from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings
+from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 

@@ -12,7 +12,7 @@ from bert_cli.examples.token_files.notation import (
     label_aliases,
     parse_tag,
 )
-from bert_cli.settings.tagging import TAG_FORM
+from bert_cli.settings.answering import TAG_FORM
 
 FORMS = ["B-PER", "b-PER", "B_PER", "B:PER", "B/PER", "BPER", "PER-B", "PER_B", "PER.b", "PER|B"]
 

@@ -14,7 +14,7 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answers.answer_text import final_span, join_pieces
 from bert_cli.outputs.answers.squad import Decoder, check_search
-from bert_cli.settings.squad import AnswerSearch
+from bert_cli.settings.answering import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
 

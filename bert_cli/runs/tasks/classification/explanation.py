@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.examples.text_lines import TextLine
-from bert_cli.features.packing import warn_cuts
+from bert_cli.features.packing import cut_entry, warn_cuts
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.predicting.explanation import explain, text_record, word_tokens
 from bert_cli.problem_types.parts import Predictions
@@ -121,4 +121,5 @@ def print_explanation(predictor: "Predictor", data: ClassificationDataset, line:
 
         Console().print(format_colored(record))
     else:
-        print_text(json.dumps(record | {"method": METHOD}, ensure_ascii=False))
+        record |= cut_entry(tokens.cuts.num_cut_tokens) | {"method": METHOD}
+        print_text(json.dumps(record, ensure_ascii=False))

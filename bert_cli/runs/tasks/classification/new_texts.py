@@ -13,7 +13,7 @@ from bert_cli.base.lines import input_name
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
+from bert_cli.features.packing import NOT_CUT, Cuts, cut_entry, warn_cuts
 from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
@@ -178,9 +178,10 @@ class _TextClassifier:
             self.predictor, features, self.settings.inference.predict_batch_size, None
         )
         columns, labels = self.data.decoder.problem_type.columns, self.data.decoder.labels
-        for row, line in enumerate(lines):
-            identifier = {} if line.identifier is None else {"id": line.identifier}
-            yield (identifier | text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels))
+        for row, (line, num_cut) in enumerate(zip(lines, features.cut_tokens.tolist(), strict=True)):
+            record = {} if line.identifier is None else {"id": line.identifier}
+            record |= text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels)
+            yield record | cut_entry(num_cut)
 
     def classify_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write predictions for lines in a text file, or for rows in a table.

@@ -44,8 +44,7 @@ from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
-from bert_cli.settings.checks import check_filled_data
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings, check_filled_data
 from bert_cli.settings.data import TrainedColumns
 
 if TYPE_CHECKING:

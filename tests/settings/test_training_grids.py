@@ -7,12 +7,12 @@ from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, grid_values, replace_values
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.trials import plan_trials
-from bert_cli.settings.checks import check_filled_data, check_shards, has_several_runs, with_frozen_encoder
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings, check_filled_data
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
-from bert_cli.settings.texts import ExtractSettings
+from bert_cli.settings.texts import ExtractSettings, check_shards
+from bert_cli.settings.training import has_several_runs, with_frozen_encoder
 from tests.snapshots import raises
 
 

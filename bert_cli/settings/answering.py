@@ -1,0 +1,159 @@
+"""Flag groups that decide the answers of trained models, in commands, Python and the server."""
+
+import re
+
+from bert_cli.base.errors import refuse_if
+from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option
+from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS
+
+# Names of --task_name, which are compared in lower case.
+TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
+SUBMITTED = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax")  # with a leaderboard
+LANGUAGES = (
+    "ar",
+    "bg",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fr",
+    "hi",
+    "ru",
+    "sw",
+    "th",
+    "tr",
+    "ur",
+    "vi",
+    "zh",
+)  # of XNLI
+
+
+class Classification(FlagGroup, heading="Data"):
+    """Task of bert-classify."""
+
+    task_name: str = deciding_option(
+        "",
+        "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, "
+        "mnli, qnli, rte, wnli, ax, xnli or swag; not given for your own files",
+        remembered=True,
+        read=str.lower,
+        suggestions=TASK_NAMES,
+    )
+    language: str = remembered_option("zh", "language of xnli, such as en or de", choices=LANGUAGES)
+
+
+TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
+# Tag for a person's first word. The letter may be lowercase, and the separator may be any sign or
+# missing.
+TAG_FORM = re.compile(r"(?P<first>[Bb])(?P<after>[^\w\s]|_|)PER|PER(?P<before>[^\w\s]|_)(?P<last>[Bb])")
+# Formats for records with a list of spans; examples.annotations.span_lists has their keys.
+SPAN_FORMATS = (
+    DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, DOCCANO_ANNOTATIONS, PRODIGY, SPACY, SPACY_DOC,
+) = (
+    "doccano", "doccano_labels", "doccano_relations", "doccano_annotations", "prodigy", "spacy",
+    "spacy_doc",
+)  # fmt: skip
+
+
+def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
+    """Return the number of word pieces from one window's start to the next.
+
+    Args:
+        doc_stride: --doc_stride; None means half a window.
+        max_seq_length: window length in word pieces.
+    """
+    return doc_stride or max(1, max_seq_length // 2)
+
+
+def read_tag_form(text: str) -> str:
+    """Return the text of --tag_form; raise InputError if it is not a form for tags."""
+    needed = "the tag of the first word of a PER is needed, such as B-PER, B_PER or PER-B, or auto"
+    refuse_if(text != "auto" and not TAG_FORM.fullmatch(text), f"--tag_form={text}: {needed}")
+    return text
+
+
+class Tagging(FlagGroup, heading="Data"):
+    """Data of bert-tag, and the windows that sentences are cut into."""
+
+    word_column: str | None = remembered_option(
+        None,
+        "column of the words: its name in a header or in JSON, or its number from 0, -1 for the last; default: a usual "
+        "name such as word or token, else the first column",
+    )
+    tag_column: str | None = remembered_option(
+        None,
+        "column of the tags, as --word_column; default: a usual name such as tag or ner_tags, else the last column",
+    )
+    tag_scheme: str = remembered_option(
+        "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
+    )
+    outside_tag: str = remembered_option(
+        "auto", "tag of the words outside all entities; auto: O, or the tag of most words if no word has O"
+    )
+    tag_form: str = remembered_option(
+        "auto",
+        "form of the tags with a prefix: the tag of the first word of a PER, such as B-PER, B_PER or PER-B; "
+        "auto: detected",
+        read=read_tag_form,
+        suggestions=("auto", "B-PER", "B_PER", "PER-B", "PER_B"),
+    )
+    test_tags: str = option(
+        "auto",
+        "whether the test file has tags; auto: if it has more than one column, or annotations",
+        choices=("auto", "yes", "no"),
+    )
+    span_format: str = remembered_option(
+        "auto",
+        "format of the predictions for JSON lines of texts without spans; auto: as of the "
+        f"training file, else {PRODIGY}",
+        choices=("auto", *SPAN_FORMATS),
+    )
+    label_all_pieces: bool = deciding_option(
+        False, "train on all word pieces of a word, not only the first; predictions use the first", remembered=True
+    )
+    doc_stride: int | None = deciding_option(
+        None, "stride of the windows in word pieces; default: half of max_seq_length", lower=1, remembered=True
+    )
+
+
+class TaggerModel(FlagGroup, heading="Model"):
+    """Encoder layers that the token classifier reads."""
+
+    layers: str | None = deciding_option(
+        None,
+        f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: "
+        f"{LAST_LAYER}, the last one, and with --freeze_encoder {LAST_LAYERS}",
+        remembered=True,
+    )
+
+
+MULTIPLE_ANSWERS = ("first", "all")
+WINDOW_LENGTH = 384  # default of --max_seq_length
+
+
+class Squad(FlagGroup, heading="Data"):
+    """Data of bert-squad, and the windows that contexts are cut into."""
+
+    version_2_with_negative: bool = deciding_option(False, "SQuAD 2.0: some questions have no answer", remembered=True)
+    multiple_answers: str | None = option(
+        None,
+        "training answers with several spans: take the first, or train on all; default: an error",
+        choices=MULTIPLE_ANSWERS,
+    )
+    max_query_length: int = deciding_option(
+        64, "maximum question length in tokens; longer questions are truncated", remembered=True
+    )
+    doc_stride: int = deciding_option(128, "stride of the windows in tokens, from start to start", remembered=True)
+
+
+class AnswerSearch(FlagGroup, heading="Answers"):
+    """Flags for finding answers in the logits of windows."""
+
+    n_best_size: int = option(20, "number of start and end candidates in a window, and of answers in an n-best list")
+    max_answer_length: int = option(30, "maximum answer length in tokens")
+    null_score_diff_threshold: float = option(0.0, "null odds above which the question has no answer")
+    keep_padding: bool = option(
+        False,
+        "compute padding in prediction, slower, so that the n-best lists of short texts are equal to Google's",
+    )
+    verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")

@@ -1,0 +1,100 @@
+"""Flags for models in bert-serve: length, labels, casing and vectors."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from bert_cli import Classifier, FeatureExtractor
+from bert_cli.base.errors import InputError
+from bert_cli.serving.loading import load_served
+from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.settings.model_use import ModelFlags
+from bert_cli.weights.path import find_checkpoint
+
+LONG = "the old dog sees a cat . " * 40  # 280 word pieces
+POSITIONS = 64
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, trained_once):
+    """A Hugging Face directory: a classifier with two labels and 64 positions."""
+    target = tmp_path_factory.mktemp("hf") / "model"
+    Classifier.load(str(trained_once[0])).to_hugging_face(target)
+    return target
+
+
+def serve(folder, **flags: object) -> ServedModel:
+    """Load a model as bert-serve does, with flags that it must use."""
+    return load_served("m", find_checkpoint(str(folder)), ModelFlags(flags, frozenset(flags)))
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    """copy(**values) -> a copy of `folder` with these values in tokenizer_config.json."""
+
+    def copy(**values: object):
+        target = tmp_path / "copy"
+        shutil.copytree(folder, target)
+        path = target / "tokenizer_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
+        return target
+
+    return copy
+
+
+def test_a_text_that_is_cut_is_said_in_the_answer(trained_once):
+    model = serve(trained_once[0], max_seq_length=16)
+    short, long = model.answer([Item("a dog"), Item(LONG)])
+    assert "cut" not in short
+    assert long["cut"] == 280 - 14
+    assert model.explain(Item(LONG))["cut"] == 280 - 14
+    assert [embedding.num_cut for embedding in model.embed([Item("a dog"), Item(LONG)])] == [0, 280 - 14]
+    assert serve(trained_once[0], max_seq_length=16, long_text="windows").answer([Item(LONG)])[0].keys() == short.keys()
+
+
+@pytest.mark.parametrize(("stored", "length"), [(24, 24), (10**30, POSITIONS), (None, POSITIONS)])
+def test_another_program_stores_its_length(copy, stored, length):
+    folder = copy(model_max_length=stored)
+    model = serve(folder)
+    record = model.answer([Item(LONG)])[0]
+    assert record["cut"] == 280 - (length - 2)
+    assert model.embed([Item(LONG)])[0].num_cut == record["cut"]
+    assert Classifier.load(str(folder)).max_seq_length == length
+
+
+def test_a_wrong_length_in_the_files_is_refused(copy):
+    with pytest.raises(
+        InputError, match=r"tokenizer_config\.json: model_max_length must be a number above 2, found 'x'"
+    ):
+        serve(copy(model_max_length="x"))
+
+
+def test_labels_and_casing(folder):
+    model = serve(folder, labels=("bad", "good"))
+    assert model.labels == ["bad", "good"]
+    assert model.answer([Item("a dog")])[0]["probabilities"].keys() == {"bad", "good"}
+    lower, cased = (serve(folder, do_lower_case=value).answer([Item("A DOG")])[0] for value in (True, False))
+    assert lower["probabilities"] != cased["probabilities"]
+
+
+def test_flags_that_do_not_fit_the_model(folder, tagger_once):
+    with pytest.raises(InputError, match=r"^--max_seq_length=1000 is above the model's 64 positions"):
+        serve(folder, max_seq_length=1000)
+    with pytest.raises(InputError, match=r"^--labels=a,b,c: 3 names, but the classifier in .* has 2 outputs"):
+        serve(folder, labels=("a", "b", "c"))
+    with pytest.raises(InputError, match=r"^--labels: the model m is a tagger without this setting; leave it out$"):
+        serve(tagger_once[0], labels=("a", "b"))
+    with pytest.raises(InputError, match=r"^--layers=9: there is no layer 9"):
+        serve(folder, layers="9")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [{}, {"pooling": "cls"}, {"pooling": "max", "normalize": False}, {"layers": "embedding,-1"}, {"pooling": "pooler"}],
+)
+def test_vectors_are_those_of_the_feature_extractor(folder, flags):
+    expected = FeatureExtractor.load(str(folder), **({"normalize": True} | flags)).extract(["a dog", LONG])
+    vectors = [embedding.vector for embedding in serve(folder, **flags).embed([Item("a dog"), Item(LONG)])]
+    np.testing.assert_array_equal(vectors, expected)
