@@ -11,7 +11,7 @@ from bert_cli.model.config_files import hugging_face_config
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
-from bert_cli.text.vocabulary import PAD, PAD_ID
+from bert_cli.text.vocabulary import padding_id
 
 
 def write_model_config(
@@ -36,7 +36,7 @@ def write_model_config(
     """
     vocabulary = model.optional_vocabulary
     # Use the vocabulary's [PAD]: transformers does not train the row with this id.
-    pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
+    pad = padding_id(vocabulary.ids if vocabulary else {})
     problem_name = problem_type.hugging_face if problem_type else None
     values = hugging_face_config(config, head_type, labels, pad, dtype, problem_name)
     write_json(os.path.join(folder, HUGGING_FACE_CONFIG), values)

@@ -5,7 +5,7 @@ import tensorflow_text as tf_text
 
 from bert_cli.exports.hub_writing import write_saved_model
 from bert_cli.exports.text_graph import TEXTS, GraphTokenizer
-from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
+from bert_cli.text.vocabulary import CLS, MASK, SEP, Vocabulary, padding_id
 
 
 def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
@@ -26,13 +26,13 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     """
     module = tf.train.Checkpoint()
     module.tokenizer = tokenizer
-    cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
+    cls_id, sep_id, pad_id = vocabulary.ids[CLS], vocabulary.ids[SEP], padding_id(vocabulary.ids)
     special_tokens = {
         "vocab_size": vocabulary.size,
         "start_of_sequence_id": cls_id,
         "end_of_segment_id": sep_id,
         "mask_id": vocabulary.ids[MASK],
-        "padding_id": PAD_ID,
+        "padding_id": pad_id,
     }
 
     module.tokenize = tf.train.Checkpoint()
@@ -50,7 +50,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
         # Use tensorflow-text's packing: results must be equal to the published module's.
         trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
         ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
-        word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
+        word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=pad_id)
         type_ids, _ = tf_text.pad_model_inputs(types, seq_length, pad_value=0)
         return {
             "input_word_ids": word_ids,

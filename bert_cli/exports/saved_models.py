@@ -22,7 +22,7 @@ from bert_cli.exports.text_packing import pack
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
-from bert_cli.text.vocabulary import CLS, SEP
+from bert_cli.text.vocabulary import CLS, SEP, padding_id
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.variables import Reader
 
@@ -71,7 +71,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     def classify_texts(text: tf.Tensor, text_b: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
         ids_a = tokenizer.pieces(text).merge_dims(1, 2)
-        return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP]))
+        return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP], padding_id(ids)))
 
     module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
     specs = [TEXTS, _SECOND_TEXTS] if exported.takes_pairs else [TEXTS]

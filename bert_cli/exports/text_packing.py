@@ -3,7 +3,14 @@
 import tensorflow as tf
 
 
-def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: int, cls_id: int, sep_id: int) -> dict:
+def pack(
+    ids_a: tf.RaggedTensor,
+    ids_b: tf.RaggedTensor | None,
+    max_seq_length: int,
+    cls_id: int,
+    sep_id: int,
+    pad_id: int = 0,
+) -> dict:
     """Return the encoder's inputs, int32 [B, S], for a batch.
 
     It is equal to the result of features.packing.pack. S is the longest row's length.
@@ -14,6 +21,7 @@ def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: 
         max_seq_length: maximum row length.
         cls_id: id of [CLS].
         sep_id: id of [SEP].
+        pad_id: id of [PAD].
     """
     rows = ids_a.nrows()
     length_a = ids_a.row_lengths()
@@ -27,7 +35,7 @@ def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: 
     if ids_b is not None:
         segments += [_cut(ids_b, keep_b), _repeat(sep_id, has_b)]
     packed = tf.concat(segments, axis=1)
-    word_ids = packed.to_tensor()
+    word_ids = packed.to_tensor(pad_id)
     mask = tf.sequence_mask(packed.row_lengths(), tf.shape(word_ids)[1], tf.int32)
     positions = tf.range(tf.shape(word_ids)[1], dtype=tf.int64)
     type_ids = tf.cast(positions >= keep_a[:, tf.newaxis] + 2, tf.int32) * mask

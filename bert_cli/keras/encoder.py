@@ -24,6 +24,18 @@ from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 _WORDS = "bert/embeddings/word_embeddings"
 
 
+class _WithoutPooler(dict):
+    """Outputs of an encoder without a pooler."""
+
+    def __missing__(self, name: str) -> Any:
+        if name == "pooled_output":
+            raise InputError(
+                "pooled_output: this model has no pooler; use sequence_output, or load it with new_pooler=True for a "
+                "random one that training adapts"
+            )
+        raise KeyError(name)
+
+
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Encoder(keras.layers.Layer):
     """BERT encoder with the inputs and outputs of tensorflow-hub modules.
@@ -35,14 +47,16 @@ class Encoder(keras.layers.Layer):
     layer's compute dtype.
     """
 
-    def __init__(self, config: BertConfig | Mapping[str, Any], **options: Any):
+    def __init__(self, config: BertConfig | Mapping[str, Any], has_pooler: bool = True, **options: Any):
         """Make an encoder with random weights.
 
         Args:
             config: a BertConfig, or a dict with its fields.
+            has_pooler: whether `pooled_output` can be used; it is not among the outputs otherwise.
             **options: arguments for keras.layers.Layer.
         """
         super().__init__(**options)
+        self.has_pooler = has_pooler
         self.config = config if isinstance(config, BertConfig) else BertConfig(**config)
         # XLA cannot compile some operations, and on a CPU it is faster without.
         self.supports_jit = False
@@ -53,13 +67,23 @@ class Encoder(keras.layers.Layer):
 
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
-    def load(cls, path: str | os.PathLike | None = None, trainable: bool = True, **options: Any) -> "Encoder":
+    def load(
+        cls,
+        path: str | os.PathLike | None = None,
+        trainable: bool = True,
+        new_pooler: bool = False,
+        **options: Any,
+    ) -> "Encoder":
         """Load a checkpoint in any format, with the config next to it.
+
+        If the model has no pooler, such as a masked LM or the built-in model, `pooled_output` raises
+        an InputError.
 
         Args:
             path: a TF1 checkpoint, an output_dir, a Hugging Face directory, a .weights.h5 file or a
                 tensorflow-hub module; None for the built-in pre-trained model.
             trainable: whether training changes its weights.
+            new_pooler: whether to draw a random pooler, to train it, if the model has no pooler.
             **options: arguments for keras.layers.Layer, such as name or dtype.
 
         Raises:
@@ -69,21 +93,29 @@ class Encoder(keras.layers.Layer):
         reader = open_checkpoint(checkpoint)
         num_words = reader.shapes[_WORDS][0] if _WORDS in reader.shapes else None
         config = load_bert(checkpoint, num_words)
+        has_pooler = new_pooler or any(name.startswith(POOLER) for name in reader.shapes)
         deferred = DeferredInitialization()
         with deferred.deferring():
-            layer = cls(config, trainable=trainable, **options)
+            layer = cls(config, has_pooler, trainable=trainable, **options)
         variables = named_weights(layer.bert)
         report = load_weights(variables, reader)
         report.check_whole(NO_BERT, POOLER)  # some Hugging Face classes have no pooler
         deferred.initialize_except(variables[name] for name in report.loaded)
         return layer
 
+    def __call__(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return the outputs, see the class."""
+        outputs = super().__call__(*arguments, **options)
+        # Wrap them here: Keras turns other mappings into plain dicts.
+        return outputs if self.has_pooler else _WithoutPooler(outputs)
+
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """Return the outputs for `inputs`, see the class."""
         refuse_lost_tensorflow()
         self._check(inputs)
         outputs = self.bert({name: tf.cast(inputs[name], tf.int32) for name in INPUTS}, training=bool(training))
-        return {name: outputs[name] for name in ("sequence_output", "pooled_output", "encoder_outputs")}
+        pooled = ("pooled_output",) if self.has_pooler else ()
+        return {name: outputs[name] for name in ("sequence_output", *pooled, "encoder_outputs")}
 
     def compute_output_spec(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """Return the outputs of `call` as KerasTensors, so that functional models need no tracing."""
@@ -93,7 +125,8 @@ class Encoder(keras.layers.Layer):
             keras.KerasTensor((*inputs[INPUTS[0]].shape, hidden)) for _ in range(self.config.num_hidden_layers + 1)
         ]
         pooled = keras.KerasTensor((inputs[INPUTS[0]].shape[0], hidden))
-        return {"sequence_output": states.pop(), "pooled_output": pooled, "encoder_outputs": states}
+        outputs = {"sequence_output": states.pop(), "pooled_output": pooled, "encoder_outputs": states}
+        return outputs if self.has_pooler else {name: outputs[name] for name in ("sequence_output", "encoder_outputs")}
 
     def _check(self, inputs: Any) -> None:
         is_dict = isinstance(inputs, Mapping) and set(INPUTS) <= set(inputs)
@@ -108,4 +141,4 @@ class Encoder(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that `from_config` needs to make an encoder with this config."""
-        return super().get_config() | {"config": dataclasses.asdict(self.config)}
+        return super().get_config() | {"config": dataclasses.asdict(self.config), "has_pooler": self.has_pooler}

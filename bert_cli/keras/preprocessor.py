@@ -19,7 +19,7 @@ from bert_cli.opening.loader import load_model
 from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_files import read_settings
-from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
+from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary, padding_id
 from bert_cli.tf_internals.keras_layers import mark_built
 
 
@@ -60,7 +60,7 @@ class Preprocessor(keras.layers.Layer):
         if missing:
             raise InputError(f"vocabulary: has no {', '.join(missing)}; a vocabulary of a BERT is needed")
         self.supports_jit = False
-        self._cls_id, self._sep_id = ids[CLS], ids[SEP]
+        self._cls_id, self._sep_id, self._pad_id = ids[CLS], ids[SEP], padding_id(ids)
         checked_vocabulary = Vocabulary(ids, self.vocabulary, len(ids), "vocabulary")
         self._tokenizer = GraphTokenizer(checked_vocabulary, do_lower_case, settings=self._settings)
         mark_built(self)
@@ -102,10 +102,15 @@ class Preprocessor(keras.layers.Layer):
         """Return the encoder inputs for `inputs`, see the class."""
         texts = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
         ids = [self._tokenizer.pieces(tf.reshape(batch, [-1])).merge_dims(-2, -1) for batch in texts]
-        packed = pack(ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id)
+        packed = pack(
+            ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id, self._pad_id
+        )
         padding = [[0, 0], [0, self.max_seq_length - tf.shape(packed[INPUTS[0]])[1]]]
+        pad_values = {INPUTS[0]: self._pad_id}
         return {
-            name: tf.ensure_shape(tf.pad(values, padding), [None, self.max_seq_length])
+            name: tf.ensure_shape(
+                tf.pad(values, padding, constant_values=pad_values.get(name, 0)), [None, self.max_seq_length]
+            )
             for name, values in packed.items()
         }
 

@@ -7,12 +7,15 @@ import dataclasses
 import json
 import os
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config_keys import check_keys, unknown_keys
 from bert_cli.model.networks import BERT, CONFIG_NEEDED, HEAD_TYPES_OF_CLASSES, NETWORKS, check_network
 
 # Keys that only Hugging Face's files have.
@@ -30,7 +33,7 @@ _CLASSIFIER_DROPOUT = 0.1
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
     """Read a bert_config.json or a Hugging Face config.json.
 
-    Unknown keys are ignored, as in the original.
+    model.config_keys has all keys; report_unknown_keys names the others.
 
     Args:
         path: the file.
@@ -58,6 +61,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         if unsupported := network.find_unsupported(values):
             raise InputError(f"{path}: {unsupported}")
         values = {**network.defaults, **{network.keys.get(key, key): value for key, value in values.items()}}
+    check_keys(path, values)
     values = {key: value for key, value in values.items() if key not in network.constants}
     _check_values(path, values)
     field_names = {field.name for field in dataclasses.fields(BertConfig)}
@@ -73,6 +77,14 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         return BertConfig(**chosen)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def report_unknown_keys(path: str, strict: bool = False) -> None:
+    """Name a config file's unknown keys once, or raise InputError with `strict`."""
+    if keys := unknown_keys(read_json_object(path, needed=CONFIG_NEEDED)):
+        message = f"{path}: not known here, not used: {list_names(keys)}"
+        refuse_if(strict, f"{message} (an error with --strict)")
+        warn_once(f"warning: {message}")
 
 
 def has_vocab_size(path: str) -> bool:
@@ -106,8 +118,6 @@ def _check_values(path: str, values: dict) -> None:
         raise InputError(f"{path}: hidden_act must be a name, found {values['hidden_act']!r}")
     if values.get("gelu", "tanh") not in ("erf", "tanh"):
         raise InputError(f"{path}: gelu must be erf or tanh, found {values['gelu']!r}")
-    if values.get("position_embedding_type", "absolute") != "absolute":
-        raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
 
 
 def _check_sizes(path: str, values: dict) -> None:
@@ -165,7 +175,8 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
         HEAD_TYPES, or None for an unknown class.
 
     Raises:
-        InputError: if the file is not a JSON object, or its label numbers have gaps.
+        InputError: if the file is not a JSON object, its label numbers have gaps, or two outputs have
+            one name.
     """
     values = read_json_object(path)
     head_type = _head_type(values)
@@ -175,6 +186,12 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(len(names)))):
         raise InputError(f"{path}: id2label does not number its labels 0, 1, …")
     labels = tuple(str(names[str(number)]) for number in range(len(names)))
+    for number, label in enumerate(labels):
+        first = labels.index(label)
+        refuse_if(
+            first != number,
+            f"{path}: id2label names both output {first} and output {number} {label!r}; give each a name of its own",
+        )
     return (None if labels == generic_labels(len(labels)) else labels), head_type
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_files import read_module_config
+from bert_cli.model.config_files import read_module_config, report_unknown_keys
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.network import check_has_sizes, find_bert, no_bert, open_tensorflow
@@ -65,6 +65,8 @@ def load_model(
     vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
+    if paths.config_file:
+        report_unknown_keys(paths.config_file, flags.strict)
     if vocabulary and vocabulary.size > config.vocab_size:
         vocabulary = cut_blank_end(vocabulary, config.vocab_size)
     if max_seq_length is not None:

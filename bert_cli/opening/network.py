@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig, encoder_shapes
-from bert_cli.model.config_files import has_vocab_size, read_config
+from bert_cli.model.config_files import has_vocab_size, read_config, report_unknown_keys
 from bert_cli.model.networks import BERT
 from bert_cli.run_directory.manifest import check_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -40,6 +40,8 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig
     config = find_bert(config_file, checkpoint, vocab_size=vocab_size)
     if config is None:
         raise no_bert(checkpoint)
+    if config_file:
+        report_unknown_keys(config_file)
     return config
 
 

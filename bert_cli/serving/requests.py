@@ -203,6 +203,14 @@ def parse_items(values: object, model: ServedModel, limits: Limits, name: str) -
     return [parse_item(value, model, limits, f"{name}[{number}]") for number, value in enumerate(values)]
 
 
+def refuse_other_members(body: JsonObject, names: Sequence[str]) -> None:
+    """Raise RequestError 400 if a request has a member with another name than these."""
+    unknown = next((name for name in body if name not in names), None)
+    if unknown is not None:
+        known_names = ", ".join(map(repr, names))
+        raise RequestError(400, f"the body: {unknown!r:.60} is unknown; this request takes {known_names}")
+
+
 def with_indices(model: ServedModel, items: Sequence[Item], records: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the answers, each with its index or id (see ServedModel.with_index)."""
     return [model.with_index(number, *pair) for number, pair in enumerate(zip(items, records, strict=True))]
@@ -220,10 +228,7 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     Raises:
         RequestError: 400 if `body` has a wrong form, 413 if the list or a text is too long.
     """
-    unknown = next((name for name in body if name not in _EMBEDDING_MEMBERS), None)
-    if unknown is not None:
-        known = ", ".join(map(repr, _EMBEDDING_MEMBERS))
-        raise RequestError(400, f"the body: {unknown!r:.60} is unknown; /v1/embeddings takes {known}")
+    refuse_other_members(body, _EMBEDDING_MEMBERS)
     prompt_name = body.get("prompt_name")
     if prompt_name is not None and prompt_name not in model.prompt_names:
         names = ", ".join(model.prompt_names) or "none"

@@ -87,6 +87,7 @@ class Service:
         if "texts" not in body:
             item = requests.parse_item(body, model, self.limits, "the body")
             return requests.with_indices(model, [item], await self._submit(PREDICT, model, [item]))[0]
+        requests.refuse_other_members(body, ("model", "texts"))
         items = requests.parse_items(body["texts"], model, self.limits, "texts")
         return {"predictions": requests.with_indices(model, items, await self._submit(PREDICT, model, items))}
 

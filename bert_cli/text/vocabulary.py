@@ -1,6 +1,7 @@
 """Vocabulary files, with one token per line; a token's id is its line number, from 0."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import read_bytes
@@ -13,8 +14,7 @@ CLS = "[CLS]"
 SEP = "[SEP]"
 MASK = "[MASK]"
 
-# Google's code pads with 0, whichever token has this id, so [PAD] is never looked up
-# and may be missing.
+# Google's code pads with 0, whichever token has this id. So [PAD] may be missing.
 PAD_ID = 0
 LOOKED_UP = (UNK, CLS, SEP, MASK)
 SPECIAL = (PAD, *LOOKED_UP)  # in the order used in a new vocabulary
@@ -22,6 +22,11 @@ SPECIAL = (PAD, *LOOKED_UP)  # in the order used in a new vocabulary
 # Share of entries, see `looks_cased`. It is 29 % and 16 % in Google's cased vocabularies. In the
 # uncased and the Chinese ones it is below 0.01 % (`<S>` and `<T>`).
 CASED_SHARE = 0.01
+
+
+def padding_id(ids: Mapping[str, int]) -> int:
+    """Return the id of [PAD], or 0 without such a token."""
+    return ids.get(PAD, PAD_ID)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,3 +41,9 @@ def test_an_empty_second_text_makes_a_single_text():
     batch = text_packing.pack(ids, tf.ragged.constant([[], [20]], tf.int32), 9, CLS, SEP)
     assert batch["input_word_ids"].numpy().tolist() == [[2, 10, 3, 0, 0], [2, 10, 3, 20, 3]]
     assert batch["input_type_ids"].numpy().tolist() == [[0] * 5, [0, 0, 0, 1, 1]]
+
+
+def test_rows_are_padded_with_the_given_id():
+    batch = text_packing.pack(tf.ragged.constant([[10], [10, 11]], tf.int32), None, 5, CLS, SEP, pad_id=1)
+    assert batch["input_word_ids"].numpy().tolist() == [[2, 10, 3, 1], [2, 10, 11, 3]]
+    assert batch["input_mask"].numpy().tolist() == [[1, 1, 1, 0], [1] * 4]

@@ -15,6 +15,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.keras import Encoder
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.reference import numpy_bert
+from tests.sentence_cases import folder_of
 
 # Keras 3.15 itself causes this warning when it writes variables to a file.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -163,3 +164,19 @@ def test_refusals(one_layer, tmp_path):
         encoder(dict.fromkeys(INPUTS, np.ones(3, np.int32)))
     with pytest.raises(InputError, match="65 tokens a row, and the model has 64 positions"):
         encoder(inputs(65))
+
+
+def test_a_missing_pooler_is_an_error_or_new(tmp_path):
+    folder = str(folder_of("mean", tmp_path / "m"))
+    ids = np.int32([[2, 5, 3]])
+    batch = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
+    encoder = Encoder.load(folder)
+    for given in (batch, inputs(None)):
+        outputs = encoder(given)
+        assert list(outputs) == ["sequence_output", "encoder_outputs"]
+        with pytest.raises(InputError, match="pooled_output: this model has no pooler; use sequence_output, or load"):
+            outputs["pooled_output"]
+        with pytest.raises(KeyError):
+            outputs["other"]
+    assert not Encoder.from_config(encoder.get_config()).has_pooler
+    assert Encoder.load(folder, new_pooler=True)(batch)["pooled_output"].shape == (1, 8)

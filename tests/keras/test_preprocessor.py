@@ -110,3 +110,11 @@ def test_refusals(one_layer):
         Preprocessor.load(one_layer, max_seq_length=2)
     with raises(InputError, "vocabulary: "):
         Preprocessor(["[PAD]", "[UNK]", "a"])
+
+
+def test_rows_are_padded_with_the_id_of_pad():
+    """The vocabulary of BETO begins with [MASK]."""
+    layer = Preprocessor(["[MASK]", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"], max_seq_length=5)
+    outputs = layer(["a"])
+    assert outputs["input_word_ids"].numpy().tolist() == [[3, 5, 4, 1, 1]]
+    assert outputs["input_mask"].numpy().tolist() == [[1, 1, 1, 0, 0]]

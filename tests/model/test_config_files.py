@@ -196,7 +196,7 @@ BAD_VALUES = [
     ),
     (
         {"position_embedding_type": "relative_key"},
-        "position_embedding_type 'relative_key' is not supported",
+        "position_embedding_type is 'relative_key': other positions than Google's BERT",
     ),
     (
         {"model_type": "electra", "architectures": ["ElectraForMultipleChoice"], "summary_activation": None},

@@ -66,3 +66,10 @@ def test_labels_of_a_bad_config(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InputError, match=r"config\.json"):
         read_hugging_face_labels(str(path))
+
+
+def test_two_outputs_with_one_name_are_refused(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"id2label": {"0": "good", "1": "other", "2": "bad", "3": "other"}}))
+    with pytest.raises(InputError, match="id2label names both output 1 and output 3 'other'; give each a name"):
+        read_hugging_face_labels(str(path))

@@ -144,9 +144,16 @@ def test_embeddings_as_numbers_and_as_base64():
         ({"input": [[1, 2]]}, "check_embedding_ctx_length"),
         ({"input": "a", "dimensions": 8}, "dimensions"),
         ({"input": "a", "encoding_format": "int8"}, "float or base64"),
+        (
+            {"input": "a", "encoding_fromat": "base64"},
+            "'encoding_fromat' is unknown; this request takes 'model', 'input'",
+        ),
+        ({"input": "a", "normalize": False}, "'normalize' is unknown"),
+        ({"input": "a", "prompt_name": "query"}, "has no prompt 'query'; it has none"),
     ],
 )
 def test_invalid_embedding_requests(body, message):
     with pytest.raises(RequestError, match=message):
         embedding_items(body, TEXTS, LIMITS)
-    assert embedding_items({"input": ["a", "b"]}, TEXTS, LIMITS) == [Item("a"), Item("b")]
+    known = {"input": ["a", "b"], "user": "u", "model": "m", "dimensions": None, "prompt_name": None}
+    assert embedding_items(known, TEXTS, LIMITS) == [Item("a"), Item("b")]

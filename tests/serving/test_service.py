@@ -31,6 +31,12 @@ def test_one_text_and_several():
     }
 
 
+def test_members_besides_several_texts_are_refused():
+    with pytest.raises(RequestError, match=r"'text' is unknown; this request takes 'model', 'texts'"):
+        ask("predict", {"texts": ["a"], "text": "b"})
+    assert len(ask("predict", {"texts": ["a"], "model": "lengths"})["predictions"]) == 1
+
+
 def test_instances():
     assert ask("predict_instances", "lengths", {"instances": ["a"]}) == {"predictions": [{"index": 0, "length": 1}]}
     with pytest.raises(RequestError, match=r"^'instances' is missing$"):

@@ -35,7 +35,6 @@ from bert_cli.reading.folder import find_documents, find_skipped
 from bert_cli.reading.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.reading.source import Source
 from bert_cli.settings.answering import PRODIGY
-from bert_cli.settings.tagging import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
 
 BRAT = "brat"
