@@ -125,7 +125,7 @@ class ExtractSettings:
 
     essential: ClassVar[tuple[str, ...]] = (
         "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
-        "normalize", "prompt_name", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
+        "normalize", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
         "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
     )  # fmt: skip
 

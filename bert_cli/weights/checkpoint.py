@@ -16,6 +16,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
+from bert_cli.weights.leftovers import is_of_bert, pooler_advice, refuse_of_encoder, refuse_of_head, report_unused
 from bert_cli.weights.model_garden import ModelGardenReader, is_object_checkpoint
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
@@ -160,23 +161,29 @@ class LoadReport:
         loaded: names in both the model and the checkpoint.
         missing: names in the model only; these variables keep their random initial values.
         unused: names in the checkpoint only.
+        stored_only: names among `unused` of weights that a BERT does not have, as they are stored.
     """
 
     source: str
     loaded: list[str]
     missing: list[str]
     unused: list[str]
+    stored_only: list[str] = dataclasses.field(default_factory=list)
 
     def check_whole(self, reason: str, optional: str | tuple[str, ...] = ()) -> None:
-        """Raise InputError if a variable is missing.
+        """Raise InputError if a variable is missing, or a weight that a BERT does not have matters.
 
         Args:
             reason: text at the end of the message.
             optional: prefix or prefixes of names that may be missing.
         """
+        # Only a model that is used needs its head; training may change it.
+        refuse_of_head(self.source, self.loaded, self.stored_only)
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
-            raise InputError(f"{self.source}: lacks {list_some(missing, 3)}: {reason}")
+            advice = pooler_advice(missing, self.stored_only)
+            raise InputError(f"{self.source}: lacks {list_some(missing, 3)}: {reason}{advice}")
+        report_unused(self.source, self.stored_only)
 
     def lines(self) -> list[str]:
         """Return the log lines."""
@@ -218,6 +225,7 @@ def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple
     # Check this only for a masked LM: other heads do not need the output matrix.
     if any(head_of(name) == MASKED_LM for name in shapes):
         reader.check_tied()
+    refuse_of_encoder(reader.description, shapes, reader.unused)
     check_shapes(shapes, reader)
     loaded = [name for name in shapes if name in reader.shapes]
     missing = [name for name in shapes if name not in reader.shapes]
@@ -230,7 +238,8 @@ def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple
         )
     values = {name: reader.read(name) for name in loaded}
     unused = [name for name in reader.shapes if name not in shapes and not is_training_state(name)]
-    return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
+    stored_only = [*reader.unused, *(name for name in unused if not is_of_bert(name))]
+    return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused, stored_only)
 
 
 def check_shapes(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> None:

@@ -51,6 +51,8 @@ _MASKED_LM = {
     r"(?:.*/)?masked_lm/dense/(kernel|bias)": r"cls/predictions/transform/dense/\1",
     r"(?:.*/)?masked_lm/layer_norm/(gamma|beta)": r"cls/predictions/transform/LayerNorm/\1",
     r"(?:.*/)?masked_lm/(?:output_bias\.S)?bias": "cls/predictions/output_bias",
+    # The dense layer of the next-sentence head; a point in a name is stored as two.
+    r"(?:.*/)?next_sentence\.\.pooler_dense/(kernel|bias)": r"bert/pooler/dense/\1",
 }
 
 
