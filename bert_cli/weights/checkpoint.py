@@ -113,7 +113,7 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     if path.opened:
         return path.opened
     if path.kind == HUGGING_FACE:
-        return HuggingFaceReader(path.location, path.weights_name)
+        return HuggingFaceReader(path.location, path.weights_name, path.adapter_folder)
     # Import late: TensorFlow takes seconds, and h5py half a second.
     if path.kind == HUB:
         setup_tensorflow()

@@ -17,6 +17,7 @@ from bert_cli.base.names import SAFETENSORS, TF_MODEL
 from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import all_weight_names
 from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.weights.formats.adapter_files import Adapter, Change, read_adapter
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 from bert_cli.weights.path import hugging_face_weights
 from bert_cli.weights.variables import Reader, find_google_name
@@ -58,12 +59,13 @@ def _open_tensors(folder: str, weights_name: str) -> _TensorFiles:
 class HuggingFaceReader(Reader):
     """Reader for a Hugging Face directory, under Google's names; no code in it is executed."""
 
-    def __init__(self, folder: str, weights_name: str = ""):
+    def __init__(self, folder: str, weights_name: str = "", adapter_folder: str = ""):
         """Open model.safetensors, its shards or tf_model.h5; raise InputError for a damaged file.
 
         Args:
             folder: the directory.
             weights_name: the file to open; "" for the first of these.
+            adapter_folder: directory with an adapter of peft to merge, or "".
         """
         self._tensors = _open_tensors(folder, weights_name)
         self.description = self._tensors.description
@@ -77,10 +79,39 @@ class HuggingFaceReader(Reader):
                 continue
             self.shapes[name] = shape[::-1] if is_transposed(name) else shape
             self._sources[name] = stored_name
+        self._changes: dict[str, Change] = {}
+        self._replaced: dict[str, np.ndarray] = {}
+        if adapter_folder:
+            self._add_adapter(read_adapter(adapter_folder))
+            self.description = f"{adapter_folder} (LoRA on {self.description})"
+
+    def _add_adapter(self, adapter: Adapter) -> None:
+        """Change the weights that an adapter names; refuse an adapter for another model."""
+        for stored_name, change in adapter.changes.items():
+            name = google_name(stored_name)
+            shape = (change.b.shape[0], change.a.shape[1])
+            if name is None or self.shapes.get(name) != (shape[::-1] if is_transposed(name) else shape):
+                raise InputError(
+                    f"{adapter.path}: changes {stored_name}, {list(shape)}, which {self.description} does not have; "
+                    "the adapter belongs to another model"
+                )
+            self._changes[name] = change
+        for stored_name, values in adapter.tensors.items():
+            name = google_name(stored_name)
+            if name is None:
+                self.unused.append(stored_name)
+                continue
+            oriented = np.array(values.T if is_transposed(name) else values, np.float32, order="C")
+            self.shapes[name] = oriented.shape
+            self._replaced[name] = oriented
 
     def read(self, name: str) -> np.ndarray:
         """Return float32 values in Google's orientation."""
+        if name in self._replaced:
+            return self._replaced[name]
         values = self._tensors.read(self._sources[name])
+        if name in self._changes:
+            values = values.astype(np.float32) + self._changes[name].values
         # Copy always: the values may be a view of a file that changes later.
         return np.array(values.T if is_transposed(name) else values, np.float32, order="C")
 

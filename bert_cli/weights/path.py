@@ -8,7 +8,7 @@ import os
 import re
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
     BEST_FILE,
@@ -21,6 +21,9 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
+from bert_cli.weights.formats.adapter_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, find_base
+from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder
+from bert_cli.weights.formats.foreign_files import OTHER_ENDINGS, describe_file
 from bert_cli.weights.training_folder import newest_undamaged
 from bert_cli.weights.variables import GENERATOR, Reader
 
@@ -50,6 +53,7 @@ class CheckpointPath:
         network: the network in an ELECTRA checkpoint (see weights.electra); "" for the first one.
         weights_name: the file with the weights that a flag names in a Hugging Face directory; "" for
             the preferred one.
+        adapter_folder: directory with an adapter of peft for this model, or "".
         opened: reader that open_checkpoint returns, if the checkpoint has been opened before.
     """
 
@@ -58,6 +62,7 @@ class CheckpointPath:
     handle: str | None = None
     network: str = ""
     weights_name: str = ""
+    adapter_folder: str = ""
     opened: Reader | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
@@ -68,6 +73,8 @@ class CheckpointPath:
     @property
     def argument(self) -> str:
         """Return the path with which find_checkpoint finds this checkpoint."""
+        if self.adapter_folder:
+            return self.adapter_folder
         inner = self.network or self.weights_name
         return f"{self.location}/{inner}" if inner else self.location
 
@@ -132,6 +139,9 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     name = os.path.basename(path.rstrip("/"))
     if files.is_directory(path):
         return _find_in_folder(path, flag, strict)
+    # A model of another program, which the files next to it need not belong to.
+    if name.endswith(OTHER_ENDINGS) and files.exists(path):
+        raise InputError(f"{path}: {describe_file(path)}")
     is_hugging_face = name in _HUGGING_FACE_FILES or _HUGGING_FACE_SHARD.fullmatch(name) or is_foreign(name)
     if is_hugging_face and files.exists(path):
         checkpoint = _hugging_face_folder(os.path.dirname(path) or ".", flag)
@@ -152,6 +162,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         )
     if hint := download_advice(path, flag):
         raise InputError(hint)
+    if files.exists(path):
+        raise InputError(f"{path}: {describe_file(path)}")
     raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
 
 
@@ -171,6 +183,15 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
         )
     if hugging_face_weights(folder):
         return _hugging_face_folder(folder, flag)
+    if files.exists(os.path.join(folder, ADAPTER_CONFIG)):
+        base = _find_in_folder(find_base(folder), flag, strict)
+        refuse_if(base.kind != HUGGING_FACE, f"{folder}: the adapter's base model is not a Hugging Face directory")
+        return dataclasses.replace(base, adapter_folder=folder)
+    inner = inner_folder(folder)
+    if inner != folder:
+        return _find_in_folder(inner, flag, strict)
+    if description := describe_other_model(folder):
+        raise InputError(f"{folder}: {description}")
     module = module_folder(folder)
     if module:
         return CheckpointPath(HUB, module)
@@ -206,6 +227,9 @@ def content_digest(checkpoint: CheckpointPath) -> str | None:
     if os.path.basename(path) == SAFETENSORS_INDEX or files.is_remote(path) or not files.exists(path):
         return None
     digest = _file_digest(path, files.file_size(path), files.mtime_ns(path))
+    if checkpoint.adapter_folder:
+        adapter = os.path.join(checkpoint.adapter_folder, ADAPTER_WEIGHTS)
+        digest += f"/{_file_digest(adapter, files.file_size(adapter), files.mtime_ns(adapter))}"
     # The two networks in ELECTRA's checkpoint share a file.
     return f"{digest}/{checkpoint.network}" if checkpoint.network else digest
 

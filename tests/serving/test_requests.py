@@ -22,7 +22,7 @@ from bert_cli.settings.serving import Limits
 from tests.snapshots import raises
 
 LIMITS = Limits(max_texts=3, max_text_chars=10)
-TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"), takes_pairs=True)
+TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"), takes_pairs=True, prompt_names=())
 SINGLE_TEXTS = types.SimpleNamespace(name="single", fields=("text", "text_b"), takes_pairs=False)
 QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context"))
 

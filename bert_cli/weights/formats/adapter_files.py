@@ -1,0 +1,122 @@
+"""Reader for adapters of peft: the changes that a LoRA makes to the weights of its base model."""
+
+import math
+import os
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import expect, read_json_object
+from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
+
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+_FETCH = "fetch the file again"
+_PREFIX = "base_model.model."
+_LORA = re.compile(r"(?P<module>.+)\.lora_(?P<matrix>[AB])(?:\.default)?\.weight")
+# Keys that change the formula, with the values that can be computed.
+_REQUIRED: dict[str, tuple[Any, ...]] = {
+    "peft_type": ("LORA",),
+    "use_dora": (False, None),
+    "fan_in_fan_out": (False, None),
+    "rank_pattern": ({}, None),
+    "alpha_pattern": ({}, None),
+    "lora_bias": (False, None),
+    "layer_replication": (None,),
+    "megatron_config": (None,),
+    "trainable_token_indices": (None,),
+    "target_parameters": (None, []),
+}
+
+
+class Change(NamedTuple):
+    """A low-rank change of one weight: scale · b @ a.
+
+    Attributes:
+        a: float32 [r, in].
+        b: float32 [out, r].
+        scale: factor.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    scale: float
+
+    @property
+    def values(self) -> np.ndarray:
+        """Return the change in PyTorch's orientation, float32 [out, in]."""
+        return np.float32(self.scale) * (self.b @ self.a)
+
+
+class Adapter(NamedTuple):
+    """An adapter's contents, by stored names of the base model.
+
+    Attributes:
+        path: path of its config, for messages.
+        changes: weights to change.
+        tensors: weights that replace the base model's, such as a classifier.
+    """
+
+    path: str
+    changes: dict[str, Change]
+    tensors: dict[str, np.ndarray]
+
+
+def find_base(folder: str) -> str:
+    """Return the directory of an adapter's base model.
+
+    Raises:
+        InputError: if it is not on this machine.
+    """
+    path = os.path.join(folder, ADAPTER_CONFIG)
+    name = expect(
+        read_json_object(path, _FETCH).get("base_model_name_or_path"), str, f"{path}: base_model_name_or_path", _FETCH
+    )
+    for candidate in (name, os.path.join(folder, name)):
+        if name and files.is_directory(candidate):
+            return candidate
+    raise InputError(
+        f"{folder}: has an adapter of peft for {name}, which is not a directory here; download that model and write its "
+        f"directory as base_model_name_or_path into {ADAPTER_CONFIG}, or merge the two with peft's merge_and_unload"
+    )
+
+
+def read_adapter(folder: str) -> Adapter:
+    """Return an adapter's contents; raise InputError if it is damaged, or not a plain LoRA."""
+    path = os.path.join(folder, ADAPTER_CONFIG)
+    config = read_json_object(path, _FETCH)
+    for key, values in _REQUIRED.items():
+        value = config.get(key, values[0])
+        refuse_if(
+            value not in values,
+            f"{path}: {key} is {value!r:.60}, and only a plain LoRA can be merged here; merge it with peft's merge_and_unload",
+        )
+    rank = expect(config.get("r"), int, f"{path}: r", _FETCH)
+    alpha = config.get("lora_alpha", rank)
+    refuse_if(
+        not isinstance(alpha, int | float) or rank < 1, f"{path}: r and lora_alpha must be numbers above 0; {_FETCH}"
+    )
+    scale = alpha / (math.sqrt(rank) if config.get("use_rslora") else rank)
+    weights_path = os.path.join(folder, ADAPTER_WEIGHTS)
+    refuse_if(
+        not files.exists(weights_path),
+        f"{folder}: has {ADAPTER_CONFIG} but no {ADAPTER_WEIGHTS}; other formats are not read",
+    )
+    stored = SafetensorsFiles(weights_path)
+    matrices: dict[str, dict[str, np.ndarray]] = {}
+    tensors: dict[str, np.ndarray] = {}
+    for name in stored.shapes:
+        plain_name = name.removeprefix(_PREFIX)
+        tensor = np.array(stored.read(name), np.float32)
+        if match := _LORA.fullmatch(plain_name):
+            matrices.setdefault(match["module"], {})[match["matrix"]] = tensor
+        else:
+            refuse_if("lora_" in name, f"{weights_path}: {name} is not a part of a plain LoRA; merge it with peft")
+            tensors[plain_name.replace(".modules_to_save.default", "")] = tensor
+    for module, pair in matrices.items():
+        refuse_if(set(pair) != {"A", "B"}, f"{weights_path}: {module} lacks lora_A or lora_B; {_FETCH}")
+    changes = {f"{module}.weight": Change(pair["A"], pair["B"], scale) for module, pair in matrices.items()}
+    return Adapter(path, changes, tensors)

@@ -1,0 +1,67 @@
+"""Directories that hold a model in a subdirectory, or a model of another program."""
+
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.names import HUGGING_FACE_CONFIG, MODULES
+
+_KERAS_HUB = "keras_hub"
+SAVED_MODEL = "saved_model.pb"
+
+
+def inner_folder(folder: str) -> str:
+    """Return the directory with the model's files, which may be a subdirectory of `folder`.
+
+    It is a snapshot in the cache of Hugging Face's hub, or the encoder in an older directory of
+    sentence-transformers.
+
+    Raises:
+        InputError: if there are several snapshots, and none of them is the current one.
+    """
+    snapshots = os.path.join(folder, "snapshots")
+    if files.is_directory(snapshots):
+        return _find_snapshot(folder, snapshots)
+    if os.path.basename(folder.rstrip("/")) == "snapshots":
+        return _find_snapshot(os.path.dirname(folder.rstrip("/")), folder)
+    modules = os.path.join(folder, MODULES)
+    if files.exists(modules) and not files.exists(os.path.join(folder, HUGGING_FACE_CONFIG)):
+        listed = read_json(modules, "fetch the file again")
+        first = listed[0] if isinstance(listed, list) and listed else None
+        name = first.get("path") if isinstance(first, dict) else None
+        # A path may be untrusted: accept only the name of a subdirectory.
+        if isinstance(name, str) and name == os.path.basename(name) != "" and name not in (".", ".."):
+            inner = os.path.join(folder, name)
+            return inner if files.is_directory(inner) else folder
+    return folder
+
+
+def _find_snapshot(folder: str, snapshots: str) -> str:
+    """Return the only snapshot, or the snapshot that refs/main names."""
+    names = [name for name in files.list_directory(snapshots) if files.is_directory(os.path.join(snapshots, name))]
+    reference = os.path.join(folder, "refs", "main")
+    current = files.read_bytes(reference).decode("utf-8", "replace").strip() if files.exists(reference) else ""
+    if current in names:
+        return os.path.join(snapshots, current)
+    if len(names) == 1:
+        return os.path.join(snapshots, names[0])
+    found = f"holds {len(names)} snapshots, and refs/main names none of them" if names else "holds no snapshot"
+    raise InputError(f"{snapshots}: {found}; give the directory of one, such as {snapshots}/HASH")
+
+
+def describe_other_model(folder: str) -> str:
+    """Return a description of a directory's model from another program, with advice, or ""."""
+    names = files.list_directory(folder)
+    if HUGGING_FACE_CONFIG in names and any(name.endswith(".h5") for name in names):
+        config = read_json(os.path.join(folder, HUGGING_FACE_CONFIG), "fetch the file again")
+        module = config.get("module") if isinstance(config, dict) else None
+        if isinstance(module, str) and module.split(".")[0] in (_KERAS_HUB, "keras_nlp"):
+            return (
+                f"is a preset of KerasHub ({config.get('class_name')}), which is not read; take the same model from "
+                "Hugging Face's hub (config.json, vocab.txt and model.safetensors), or Google's release of it"
+            )
+    inner = next((name for name in names if files.exists(os.path.join(folder, name, SAVED_MODEL))), None)
+    if inner:
+        return f"holds a SavedModel in {inner}; if bert-export wrote it, give the model that it was exported from"
+    return ""
