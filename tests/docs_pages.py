@@ -6,6 +6,7 @@ by hand.
 
 import functools
 import importlib
+import json
 import pathlib
 import re
 import types
@@ -15,6 +16,8 @@ from collections import defaultdict
 from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
+from bert_cli.model.config_keys import NO_EFFECT, OBEYED, REQUIRED
+from bert_cli.weights.leftovers import DROPPED, OF_ENCODER, OF_HEAD
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -23,6 +26,7 @@ GUIDES = {
     "coming-from": "equivalents of Google's and Hugging Face's scripts and flags",
     "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
     "formats": "formats of weights and tokenizers: read, written or refused",
+    "keys": "keys and weights in a model's files: obeyed, without effect, or refused",
     "data": "your own table: columns, problem types, long texts, new texts; Google's four columns",
     "tables": "Excel, Parquet, JSON, Kaggle, Google Forms; lists of labels, rows without a label",
     "tasks": "GLUE, XNLI, SWAG: files and metrics",
@@ -128,6 +132,38 @@ def flags_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def keys_page() -> str:
+    """Return the page about keys of config files and about weights, in Markdown."""
+    lines = [_MADE, "", "# Keys and weights in a model's files", "", "```sh", "bert-doctor bert_cli/builtin/pretrained"]
+    lines += [
+        "```",
+        "",
+        "prints a model's network, and names a key that cannot be computed. Each key of `config.json` and",
+    ]
+    lines += [
+        "`bert_config.json` is in one of these tables. A key that is in none of them is named once in the log, and is an"
+    ]
+    lines += ["error with `--strict`.", "", "## Obeyed", "", "| key | |", "|---|---|"]
+    lines += [f"| `{key}` | {effect} |" for key, effect in OBEYED.items()]
+    lines += ["", "## Without effect", "", "| reason | keys |", "|---|---|"]
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for key, reason in NO_EFFECT.items():
+        reasons[reason].append(f"`{key}`")
+    lines += [f"| {reason} | {', '.join(keys)} |" for reason, keys in reasons.items()]
+    lines += ["", "## Refused", "", "With another value, every command, the server and Python refuse the model.", ""]
+    lines += ["| key | value that is read | meaning of others |", "|---|---|---|"]
+    lines += [f"| `{key}` | `{json.dumps(values[0])}` | {meaning} |" for key, (values, meaning) in REQUIRED.items()]
+    lines += ["", "## Weights that a BERT does not have", "", "| weights | |", "|---|---|"]
+    lines += [f"| {reason} | dropped |" for reason in DROPPED.values()]
+    lines += [f"| {group.title} | refused, as every output depends on them |" for group in OF_ENCODER]
+    lines += [
+        f"| {group.title} | refused for predictions; a training may start from the encoder |" for group in OF_HEAD
+    ]
+    lines += ["| all others, such as another encoder | named once in the log |", ""]
+    lines += ["[Formats](formats.md) has the files. [All pages](README.md)"]
+    return "\n".join(lines) + "\n"
+
+
 def index() -> str:
     """Return the page that lists all pages, in Markdown."""
     lines = [_MADE, "", "# Pages", "", "| subject | |", "|---|---|"]
@@ -152,7 +188,7 @@ def anchor_of(heading: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return the printed files in docs/ as texts by name."""
-    printed = {"README.md": index(), "flags.md": flags_page()}
+    printed = {"README.md": index(), "flags.md": flags_page(), "keys.md": keys_page()}
     return printed | {f"{command}.md": page(command) for command in COMMANDS}
 
 

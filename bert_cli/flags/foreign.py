@@ -11,6 +11,7 @@ _LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max
 _MAX_NAMES = 20  # unknown flags in a message
 _LEAST_PREFIX = 4  # letters of an abbreviated flag
 _FLAG = re.compile(r"--(\w+)")
+_COMMAND_LINE = re.compile(r"bert-[a-z-]+(?: --\S+)+")
 _NEEDS_NONE = "it needs no flag here; leave it out"
 _COUNTS_EPOCHS = "--num_train_epochs, which counts epochs"
 _BATCHES = (
@@ -63,7 +64,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("task_name task", ("this command has a single task; leave it out",)),
     (
         "max_seq_len max_length max_len max_sequence_length seq_length maxlen sequence_length block_size",
-        ("--max_seq_length",),
+        ("--max_seq_length", "texts are cut to the model's own length; leave it out"),
     ),
     ("max_answer_len", ("--max_answer_length",)),
     ("pad_to_max_length", (_NEEDS_NONE,)),
@@ -181,9 +182,38 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("duplicate_factor dup_factor", ("--dupe_factor",)),
     ("max_predictions max_pred", ("--max_predictions_per_seq",)),
     ("mlm line_by_line", (_NEEDS_NONE,)),
-    ("pooling_strategy", ("--pooling",)),
-    ("pooling_layer layer_indexes", ("--layers",)),
+    (
+        "pooling_strategy pooling",
+        (
+            "--pooling",
+            "the model's modules.json chooses the pooling, or else it is the mean; bert-extract-features --pooling=cls "
+            "computes others",
+        ),
+    ),
+    (
+        "pooling_layer layer_indexes",
+        ("--layers", "the last layer is computed; bert-extract-features --layers=-2 --pooling=mean computes others"),
+    ),
+    ("normalize_embeddings", ("--normalize",)),
+    # Servers: bert-as-service and text-embeddings-inference.
     ("http_port", ("--port",)),
+    ("model_id tuned_model_dir", ("--output_dir", "--init_checkpoint", "--from")),
+    ("hostname", ("--host",)),
+    ("tokenization_workers", ("--num_workers",)),
+    ("max_client_batch_size", ("--max_texts",)),
+    ("max_concurrent_requests", ("--max_queue",)),
+    ("payload_limit", ("--max_body_bytes",)),
+    ("prometheus_port", ("--metrics_port",)),
+    ("cors_allow_origin cors", ("--allowed_origins",)),
+    ("json_output", ("--log_format=json",)),
+    ("served_model_name", ("--model=NAME=DIRECTORY",)),
+    ("default_prompt_name default_prompt", ("--prompt_name", "the prompts are in config_sentence_transformers.json")),
+    (
+        "auto_truncate max_batch_tokens max_batch_requests max_batch_size priority_batch_size prefetch_size port_out "
+        "gpu_memory_fraction http_max_connect graph_tmp_dir revision huggingface_hub_cache hf_token",
+        (_NEEDS_NONE,),
+    ),
+    ("show_tokens_to_client", ("answers have no tokens; bert-tokenize prints the tokens of a text",)),
     # Logs.
     ("silent disable_tqdm", ("--quiet",)),
     ("debug", ("--verbose",)),
@@ -192,8 +222,8 @@ ADVICE = {name: pieces for names, pieces in _ROWS for name in names.split()}
 
 
 def advised_flags(advice: str) -> list[str]:
-    """Return the flag names in a piece of advice."""
-    return _FLAG.findall(advice)
+    """Return the flag names in a piece of advice, except in the line of another command."""
+    return _FLAG.findall(_COMMAND_LINE.sub("", advice))
 
 
 def unknown_flags_message(

@@ -38,7 +38,6 @@ OBEYED = {
     "sentence_transformers": "activation of a cross-encoder, which the log names",
     "sbert_ce_default_activation_function": "the same, of older releases",
     "tie_word_embeddings": "if false, the output matrix of a masked LM is compared with the table of words",
-    "pruned_heads": "attention heads without weights, which add nothing",
     "tokenizer_class": "the tokenizer, if tokenizer_config.json does not name it; other tokenizers than BERT's are refused",
     "hub_module": "the encoder, a module for tensorflow-hub; a key of bert_cli",
 }
@@ -95,6 +94,7 @@ REQUIRED = {
     "is_encoder_decoder": Requirement((False, None), "two networks, an encoder and a decoder"),
     "add_cross_attention": Requirement((False, None), "a decoder with attention to another encoder"),
     "position_embedding_type": Requirement(("absolute", None), "other positions than Google's BERT"),
+    "pruned_heads": Requirement(({}, None), "layers with fewer attention heads than others"),
     "quantization_config": Requirement((None, {}), "weights in a quantized format"),
     "auto_map": Requirement((None, {}), "code of its own, which is not run"),
     "adapters": Requirement((None, {}), "an adapter of the library adapters between the layers"),

@@ -17,6 +17,7 @@ REFUSED = {
     "is_encoder_decoder": True,
     "add_cross_attention": True,
     "position_embedding_type": "relative_key_query",
+    "pruned_heads": {"0": [1]},
     "quantization_config": {"load_in_8bit": True},
     "auto_map": {"AutoModel": "modeling_other.OtherModel"},
     "adapters": {"adapters": {"a": "b"}},
