@@ -194,7 +194,7 @@ def cola_with_labels(tmp_path):
 
 
 def phases_of(model_flags: tuple[str, ...]) -> list[str]:
-    """Return the flags of a run on the task cola with all phases, without data and output."""
+    """Return flags for a cola run with all phases, without data and output."""
     return ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
 
 
@@ -209,7 +209,7 @@ def train(folder: pathlib.Path, model_flags: tuple[str, ...], report: str) -> No
 
 @pytest.fixture(scope="session")
 def trained_once(built_once, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """A trained classifier, see `train`, and the flags of its run; do not change it."""
+    """A trained classifier, see `train`, and its flags; do not change it."""
     folder = built_once("trained", lambda folder: train(folder, model_flags, "--report"))
     return folder / "out", [*phases_of(model_flags), f"--data_dir={folder / 'cola'}"]
 
@@ -252,7 +252,7 @@ def tag(capfd):
 
 @pytest.fixture(scope="session")
 def tagger_once(built_once, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
-    """A tagger, see tag_run.train, and the flags of its run; do not change it."""
+    """A tagger, see tag_run.train, and its flags; do not change it."""
     folder = built_once("tagger", lambda folder: tag_run.train(folder, two_layer_flags))
     return folder / "out", [*tag_run.phases_of(two_layer_flags), f"--data_dir={folder / 'data'}"]
 

@@ -49,7 +49,7 @@ def write_data(folder: pathlib.Path, scheme: str = "BIO") -> pathlib.Path:
 
 
 def phases_of(model_flags: tuple[str, ...]) -> list[str]:
-    """Return the flags of a run with all phases, without data and output."""
+    """Return flags for a run with all phases, without data and output."""
     flags = [*model_flags, "--num_train_epochs=10", "--save_checkpoints_steps=30", "--learning_rate=0.01"]
     return [*flags, "--do_train", "--do_eval", "--do_predict"]
 
