@@ -204,7 +204,7 @@ def _each(values) -> list:
 def _table(path: str) -> None:
     tables.read_rows(Source(path))
     for labels in (None, ("0", "1")):
-        find_labels("cola", read_examples("cola", "train", "", "auto", labels, path=path))
+        find_labels("cola", read_examples("cola", "train", "", "auto", labels, source=Source(path)))
 
 
 def _own(path: str) -> None:

@@ -71,8 +71,7 @@ class ModelUse(FlagGroup, heading="Use of the models"):
     )
     pooling: PerModel = _per_model(
         "pooling",
-        "vectors of /v1/embeddings: mean, cls, max, mean_sqrt_len, weighted_mean or last, several such as cls,mean, or "
-        "pooler; default: as in the modules.json of the model, or mean",
+        "vectors of /v1/embeddings, as in bert-extract-features; default: as in the modules.json of the model, or mean",
         suggestions=tuple(name for name in POOLINGS if name != NONE),
     )
     layers: PerModel = _per_model(

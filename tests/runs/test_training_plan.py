@@ -4,7 +4,7 @@ import json
 import logging
 
 import pytest
-from tests.settings.test_checks import settings_of
+from tests.settings.test_training_grids import settings_of
 
 from bert_cli.runs.tasks.interface import Recipe
 from bert_cli.runs.training_plan import GOOGLE, defaults_of, resolve_recipe

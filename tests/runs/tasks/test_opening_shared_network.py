@@ -100,7 +100,7 @@ def test_folds_with_other_words_use_the_same_trace(train, traces, features, prec
     shared, flags = SharedNetwork(), {"precision": precision}
     shared.num_words = len(np.union1d(features.sequences.token_ids, [0]))
     # Each fold lacks a few words that other folds have.
-    rows = dataclasses.replace(features, text_tokens=np.zeros(10, np.int32))
+    rows = dataclasses.replace(features, text_tokens=np.zeros(10, np.int32), cut_tokens=np.zeros(10, np.int32))
     folds = [rows.take(np.arange(start, start + 6)) for start in (0, 4)]
     words = [np.unique(fold.sequences.token_ids).tolist() for fold in folds]
     assert words[0] != words[1]
