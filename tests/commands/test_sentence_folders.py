@@ -11,7 +11,7 @@ from bert_cli.sentence.modules import read_modules
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.requests import embedding_items
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Options
+from bert_cli.settings.model_use import ModelFlags
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import find_checkpoint
 from tests.sentence_cases import CASES, TEXTS, expected_vectors, folder_of
@@ -38,14 +38,14 @@ def test_feature_extractor(name, tmp_path):
 
 @pytest.mark.parametrize("name", CASES)
 def test_served_vectors(name, tmp_path):
-    model = load_served("m", find_checkpoint(str(folder_of(name, tmp_path / "m"))), Options("float32", "auto"))
+    model = load_served("m", find_checkpoint(str(folder_of(name, tmp_path / "m"))), ModelFlags())
     body = {"input": TEXTS} | ({"prompt_name": prompt_of(name)} if prompt_of(name) else {})
-    vectors = model.embed(embedding_items(body, model, Limits()))
-    assert_same([vector for vector, _ in vectors], name)
+    embeddings = model.embed(embedding_items(body, model, Limits()))
+    assert_same([embedding.vector for embedding in embeddings], name)
 
 
 def test_prompts_of_served_texts_may_differ(tmp_path):
-    model = load_served("m", find_checkpoint(str(folder_of("named_prompt", tmp_path / "m"))), Options("auto", "auto"))
+    model = load_served("m", find_checkpoint(str(folder_of("named_prompt", tmp_path / "m"))), ModelFlags())
     passages = embedding_items({"input": TEXTS[:2], "prompt_name": "passage"}, model, Limits())
     queries = embedding_items({"input": TEXTS[:2]}, model, Limits())
     mixed = model.embed([passages[0], queries[1], passages[1]])

@@ -12,6 +12,7 @@ from bert_cli.serving.loading import load_served
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import find_checkpoint
+from tests import sentence_cases
 
 LONG = "the old dog sees a cat . " * 40  # 280 word pieces
 POSITIONS = 64
@@ -98,3 +99,9 @@ def test_vectors_are_those_of_the_feature_extractor(folder, flags):
     expected = FeatureExtractor.load(str(folder), **({"normalize": True} | flags)).extract(["a dog", LONG])
     vectors = [embedding.vector for embedding in serve(folder, **flags).embed([Item("a dog"), Item(LONG)])]
     np.testing.assert_array_equal(vectors, expected)
+
+
+def test_prompts_of_sentence_transformers(tmp_path):
+    model = serve(sentence_cases.folder_of("named_prompt", tmp_path / "model"), prompt_name="passage")
+    vectors = [embedding.vector for embedding in model.embed([Item(text) for text in sentence_cases.TEXTS])]
+    np.testing.assert_allclose(vectors, sentence_cases.expected_vectors("named_prompt"), atol=1e-5)
