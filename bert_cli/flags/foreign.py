@@ -183,7 +183,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("max_predictions max_pred", ("--max_predictions_per_seq",)),
     ("mlm line_by_line", (_NEEDS_NONE,)),
     (
-        "pooling_strategy pooling",
+        "pooling_strategy",
         (
             "--pooling",
             "the model's modules.json chooses the pooling, or else it is the mean; bert-extract-features --pooling=cls "

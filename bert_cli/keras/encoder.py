@@ -11,6 +11,7 @@ import tensorflow as tf
 from bert_cli.api.model_path import find_model
 from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.head_types import POOLER
+from bert_cli.base.log import warn_once
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
@@ -93,10 +94,13 @@ class Encoder(keras.layers.Layer):
         reader = open_checkpoint(checkpoint)
         num_words = reader.shapes[_WORDS][0] if _WORDS in reader.shapes else None
         config = load_bert(checkpoint, num_words)
-        has_pooler = new_pooler or any(name.startswith(POOLER) for name in reader.shapes)
+        has_pooler = any(name.startswith(POOLER) for name in reader.shapes)
+        if not has_pooler:
+            state = "starts from random values" if new_pooler else "cannot be used; new_pooler=True makes a random one"
+            warn_once(f"warning: {reader.description}: has no pooler: pooled_output {state}")
         deferred = DeferredInitialization()
         with deferred.deferring():
-            layer = cls(config, has_pooler, trainable=trainable, **options)
+            layer = cls(config, has_pooler or new_pooler, trainable=trainable, **options)
         variables = named_weights(layer.bert)
         report = load_weights(variables, reader)
         report.check_whole(NO_BERT, POOLER)  # some Hugging Face classes have no pooler

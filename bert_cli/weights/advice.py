@@ -162,7 +162,7 @@ _FORMATS = (
     _Format(r".+\.gguf", "has weights of llama.cpp", None, f"download {SAFETENSORS} of the same model"),
     _Format(
         r".+\.onnx|openvino_model\.(?:xml|bin)|.+\.tflite", "has an exported network, which cannot be trained", None,
-        f"download {SAFETENSORS} of the same model",
+        f"give the model that it was exported from, or {SAFETENSORS} of the same model",
     ),
 )  # fmt: skip
 

@@ -30,7 +30,9 @@ def _load(folder: str, name: str) -> Any:
         reason = first_line(error)
         match = re.search(r"Op type not registered '(\w+)'", reason)
         if match:
-            hint = "(does it take texts? --hub_preprocess is for these)"
+            hint = (
+                "(an exported classifier takes texts: give the model that it was exported from; so does a preprocessor)"
+            )
             reason = f"it needs the operation {match[1]}, which is not TensorFlow's {hint}"
         raise InputError(f"{name}: this module cannot be loaded: {reason}") from None
 

@@ -140,8 +140,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     if files.is_directory(path):
         return _find_in_folder(path, flag, strict)
     # A model of another program, which the files next to it need not belong to.
-    if name.endswith(OTHER_ENDINGS) and files.exists(path):
-        raise InputError(f"{path}: {describe_file(path)}")
+    if name.endswith(OTHER_ENDINGS) and files.exists(path) and (description := describe_file(path)):
+        raise InputError(f"{path}: {description}")
     is_hugging_face = name in _HUGGING_FACE_FILES or _HUGGING_FACE_SHARD.fullmatch(name) or is_foreign(name)
     if is_hugging_face and files.exists(path):
         checkpoint = _hugging_face_folder(os.path.dirname(path) or ".", flag)
@@ -149,6 +149,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         is_other = weights_name in _HUGGING_FACE_FILES and weights_name != os.path.basename(checkpoint.file)
         return dataclasses.replace(checkpoint, weights_name=weights_name) if is_other else checkpoint
     if name.endswith(".h5") and files.exists(path):
+        if description := describe_other_model(os.path.dirname(path) or "."):
+            raise InputError(f"{path}: {description}")
         return CheckpointPath(KERAS, path)
     parent = os.path.dirname(path.rstrip("/"))
     if name == GENERATOR and parent:
@@ -163,7 +165,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     if hint := download_advice(path, flag):
         raise InputError(hint)
     if files.exists(path):
-        raise InputError(f"{path}: {describe_file(path)}")
+        unknown = f"is not a checkpoint in a format that is read; check --{flag}"
+        raise InputError(f"{path}: {describe_file(path) or unknown}")
     raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
 
 

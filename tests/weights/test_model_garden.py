@@ -152,8 +152,19 @@ def test_the_masked_lm_of_a_pretrainer_shares_the_words(weights, written, tiny_c
         "cls/predictions/output_bias",
     ):
         np.testing.assert_array_equal(values[name], weights[name])
+    # The encoder has a pooler of its own.
+    assert reader.unused == ["next_sentence..pooler_dense/kernel"]
+
+
+def test_the_pooler_of_a_pretrainer_is_in_its_next_sentence_head(weights, written, tiny_config):
+    tensors = encoder_tensors(weights, tiny_config(), "encoder/")
+    for name in ("kernel", "bias"):
+        tensors.pop(f"encoder/layer_with_weights-{4 + tiny_config().num_hidden_layers}/{name}")
+        tensors[f"next_sentence.pooler_dense/{name}"] = weights[f"bert/pooler/dense/{name}"]
+    values, reader = read_all(written(tensors))
+    for name in ("kernel", "bias"):
+        np.testing.assert_array_equal(values[f"bert/pooler/dense/{name}"], weights[f"bert/pooler/dense/{name}"])
     assert reader.unused == []
-    assert reader.shapes["bert/pooler/dense/kernel"] == (2, 2)
 
 
 def test_a_bias_under_the_name_that_keras_gives_it():

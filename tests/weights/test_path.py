@@ -196,7 +196,7 @@ def test_companions(folder):
             "{folder}/a.zip: is an archive; unpack it and give the path of its bert_model.ckpt to --f",
         ),
         (["a.tar.gz"], "/a.tar.gz", "{folder}/a.tar.gz: is an archive; unpack it"),
-        (["vocab.txt"], "/vocab.txt", "{folder}/vocab.txt: no checkpoint there (vocab.txt.index does not exist)"),
+        (["vocab.txt"], "/vocab.txt", "{folder}/vocab.txt: is not a checkpoint in a format that is read; check --f"),
         (
             [],
             "/bert_model.ckpt",

@@ -1,4 +1,4 @@
-"""Reader for adapters of peft: the changes that a LoRA makes to the weights of its base model."""
+"""Reader for adapters of peft: the changes that a LoRA makes to its base model's weights."""
 
 import math
 import os
@@ -52,7 +52,7 @@ class Change(NamedTuple):
 
 
 class Adapter(NamedTuple):
-    """An adapter's contents, by stored names of the base model.
+    """An adapter's contents, by the base model's stored names.
 
     Attributes:
         path: path of its config, for messages.

@@ -40,7 +40,11 @@ def test_pickles_and_other_files(tmp_path):
         with pytest.raises(InputError, match=rf"{name}: is a pickle, which could run code, and is not read"):
             find_checkpoint(str(tmp_path / name))
     (tmp_path / "notes").write_text("a text")
-    assert describe_file(str(tmp_path / "notes")).startswith("is not a checkpoint in a format that is read")
+    assert describe_file(str(tmp_path / "notes")) == ""
+    with pytest.raises(
+        InputError, match="notes: is not a checkpoint in a format that is read; check --init_checkpoint"
+    ):
+        find_checkpoint(str(tmp_path / "notes"))
 
 
 def test_files_next_to_a_foreign_one_are_not_taken_for_it(tmp_path):
