@@ -19,14 +19,15 @@ from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.task_checks import (
-    check_first_row,
     check_labels,
     check_numbers,
     check_text_column,
-    is_data_by_label,
+    find_header,
+    report_first_row,
 )
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.reading.folder import find_existing
+from bert_cli.reading.header import AUTO
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
@@ -73,7 +74,7 @@ def read_examples(
       auto  Follow the original: CoLA's train and dev files have no header, all other files have
             one. However, read the first row if ten other rows share its label, a task label. If it
             contradicts the rule in another way, raise an InputError that asks for yes or no (see
-            `tables.find_data_reason` and `tables.find_header_reason`).
+            `header.find_data_reason` and `header.find_header_reason`).
 
     Args:
         task_name: key of glue.TASKS, in any letter case.
@@ -107,20 +108,20 @@ def read_examples(
     layout, source, rows = _open_split(task.splits[split], data_dir, language, source, form)
     path = source.name
     allowed = tuple(labels) if labels is not None else task.labels
-    has_header = layout.has_header if header == "auto" else header == "yes"
-    if header == "auto" and has_header and is_data_by_label(rows[0], rows[1:], allowed, layout.label):
-        LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
-        has_header = False
-    if id_column is not None:
-        layout = replace(layout, identifier=_id_column(path, rows[0], has_header, layout, id_column))
     # User data often has CoLA's layout, so the train file may define new labels for all files.
     is_open = task.allows_new_labels and split == "train" and labels is None
+    found = find_header(rows, layout, header, None if is_open else allowed)
+    has_header = found.is_header
+    if header == AUTO and layout.has_header and not has_header:
+        LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
+    if id_column is not None:
+        layout = replace(layout, identifier=_id_column(path, rows[0], has_header, layout, id_column))
     numbers, data = _select_rows(path, rows, has_header, layout, language)
     # Check the columns before the cells, because later checks treat a missing cell as empty.
     tables.check_columns(source, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         check_text_column(path, rows, layout, allowed)
-    check_first_row(path, rows, layout, header, has_header, None if is_open else allowed)
+    report_first_row(path, rows[0], found, header)
     if not data:
         condition = f" of language {language} (in column 1)" if layout.has_languages else ""
         raise InputError(

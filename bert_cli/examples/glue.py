@@ -9,10 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.formats import is_number
-from bert_cli.examples.tables import KeyColumns
-from bert_cli.examples.unnamed_columns import is_wordy
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import TASK_FACTS, TaskFacts, find_facts
+from bert_cli.reading.header import KeyColumns, is_wordy
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns
 

@@ -1,19 +1,26 @@
 """Checks of a task's data file: first row, text column and labels."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, GlueTask
 from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, skip_advice
 from bert_cli.reading.formats import is_tab_separated
+from bert_cli.reading.header import (
+    AUTO,
+    Header,
+    Sign,
+    decide_header,
+    find_data_reason,
+    find_header_reason,
+    has_common_label,
+    is_sentence_like,
+)
 from bert_cli.reading.rows import Row, refuse_rows
-
-_MIN_EQUAL_LABELS = 10  # rows with the first row's label
 
 
 def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
@@ -29,63 +36,50 @@ def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str 
     )
 
 
-def is_data_by_label(
-    first: Row,
-    other_rows: Sequence[Row],
-    labels: Collection[str],
-    label_column: int | None,
-) -> bool:
-    """Return whether the first row is certainly data: ten other rows have its label.
+def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tuple[str, ...] | None) -> Header:
+    """Decide whether a file's first row is a header.
 
     Args:
-        first: the first row.
-        other_rows: all other rows.
-        labels: known labels.
-        label_column: 0-based column, or None if the file has no labels.
+        rows: all rows.
+        layout: the file's columns, and the original's rule for its first row.
+        header: value of --header.
+        labels: the labels, None if they are unknown.
     """
-    cell = first.cell(label_column)
-    if label_column is None or cell not in labels or tables.is_numbering(first.cells):
-        return False
-    return sum(row.cell(label_column) == cell for row in other_rows if row.cells != first.cells) >= _MIN_EQUAL_LABELS
+    return decide_header(header, _signs(rows[0], rows[1:], layout, labels), layout.has_header)
 
 
-def check_first_row(
-    path: str,
-    rows: list[Row],
-    layout: FileLayout,
-    header: str,
-    has_header: bool,
-    allowed: tuple[str, ...] | None,
-) -> None:
-    """Report a first row that contradicts `has_header`.
+def _signs(first: Row, other_rows: Sequence[Row], layout: FileLayout, labels: tuple[str, ...] | None) -> Iterator[Sign]:
+    columns = layout.key_columns
+    if layout.has_header and has_common_label(first, other_rows, labels or (), layout.label):
+        yield Sign(is_header=False)
+    if reason := find_data_reason(first, other_rows, [*(labels or ()), *layout.aliases], columns):
+        yield Sign(is_header=False, doubt=reason)
+    if layout.label is not None and (reason := find_header_reason(first, other_rows, labels, columns)):
+        yield Sign(is_header=True, doubt=reason)
+
+
+def report_first_row(path: str, first: Row, found: Header, header: str) -> None:
+    """Report a first row that may contradict the decision, or the names in a header.
 
     Args:
         path: file, for messages.
-        rows: all rows.
-        layout: the file's columns.
+        first: the first row.
+        found: whether it is a header.
         header: value of --header. In `auto`, a contradiction is an error, otherwise a warning.
-        has_header: whether the first row is skipped as a header.
-        allowed: the labels, None if they are unknown.
 
     Raises:
-        InputError: the first row contradicts `has_header`, and `header` is auto.
+        InputError: the first row may contradict the decision, and `header` is auto.
     """
-    first, other_rows = rows[0], rows[1:]
-    problem = ""
-    if has_header:
-        labels = [*(allowed or ()), *layout.aliases]
-        reason = tables.find_data_reason(first, other_rows, labels, layout.key_columns)
-        problem = reason and f"looks like data ({reason}) but is skipped as a header"
-        advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif layout.label is not None:
-        reason = tables.find_header_reason(first, other_rows, allowed, layout.key_columns)
-        problem = reason and f"looks like a header ({reason}) but is read as data"
-        advice = "give --header=yes if it is a header, --header=no if it is data"
-    if problem and header == "auto":
+    looks, use = ("data", "skipped as a header") if found.is_header else ("a header", "read as data")
+    other, same = ("no", "yes") if found.is_header else ("yes", "no")
+    problem = found.doubt and f"looks like {looks} ({found.doubt}) but is {use}"
+    if problem and header == AUTO:
+        other_name, same_name = ("data", "a header") if found.is_header else ("a header", "data")
+        advice = f"give --header={other} if it is {other_name}, --header={same} if it is {same_name}"
         raise InputError(f"{path}:{first.line}: the first row {problem}; {advice}")
     if problem:
         LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, problem, header)
-    elif has_header:
+    elif found.is_header:
         names = ", ".join(quote(cell, 20) for cell in first.cells[:12])
         LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
 
@@ -112,7 +106,7 @@ def check_text_column(
     body = rows[1:] or rows
     if not all(row.cell(layout.text_a) in labels or is_number(row.cell(layout.text_a)) for row in body):
         return
-    if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
+    if min(len(row.cells) for row in body) >= 4 or any(is_sentence_like(c) for row in body for c in row.cells):
         raise InputError(
             f"{path}:{body[0].line}: column {layout.text_a + 1} holds labels or numbers "
             f"({quote(body[0].cell(layout.text_a))}) where the text is expected; "

@@ -1,6 +1,5 @@
 """Detection of text and label columns in a table without a header, by their values."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
@@ -8,8 +7,16 @@ from typing import NoReturn
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.tables import KeyColumns, find_header_reason, has_column_numbers, is_sentence_like
-from bert_cli.reading.column_names import USUAL_NAMES, normalize_name
+from bert_cli.reading.header import (
+    AUTO,
+    KeyColumns,
+    Sign,
+    decide_header,
+    find_header_reason,
+    find_unlabeled_header_reason,
+    has_column_numbers,
+    is_wordy,
+)
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
@@ -48,12 +55,12 @@ def guess_columns(
     labels = guesser.label_candidates(texts)
     if len(texts) != 1 or len(labels) != 1:
         if (trained_columns := guesser.use_trained(trained)) is not None:
-            if not needs_label and header == "auto":
+            if not needs_label and header == AUTO:
                 guesser.check_header(int(trained_columns.text_column or 0), None)
             return trained_columns
         guesser.refuse("no header of usual names, and the values leave a doubt about the columns")
     guess = guesser.make_guess(texts[0], labels[0])
-    if header == "auto":
+    if header == AUTO:
         guesser.check_header(texts[0], labels[0])
     LOG.info("%s: there is no header; took %s", path, guess.description)
     return guess.columns
@@ -180,11 +187,12 @@ class _Guesser:
         """Raise InputError with flags to add if the first row looks like a header."""
         first, other_rows = self.sample[0], self.sample[1:]
         if label is None:
-            reason = _find_unlabeled_header_reason(first, other_rows, text)
+            reason = find_unlabeled_header_reason(first, other_rows, text)
         else:
             reason = find_header_reason(first, other_rows, None, KeyColumns(label, [text]))
         flags = f"add --header=yes {self.make_guess(text, label).flags}"
-        refuse_unclear_header(self.path, first.line, reason, flags)
+        found = decide_header(AUTO, [Sign(is_header=True, doubt=reason)] if reason else [])
+        refuse_unclear_header(self.path, first.line, found.doubt, flags)
 
     def refuse(self, problem: str) -> NoReturn:
         """Raise InputError that lists flags for each possible guess and the first row's cells."""
@@ -210,41 +218,3 @@ class _Guesser:
             f"{' or '.join(flags[:_MAX_PROPOSALS])}, or other columns by number, and --header=yes "
             f"if the first row names them: {listed}"
         )
-
-
-def _find_unlabeled_header_reason(first: Row, other_rows: Sequence[Row], text: int) -> str:
-    """Return a reason why the first row of a file without labels looks like a header, or "".
-
-    Column numbers are a header. A row is data if one of its cells is a number, looks like a
-    sentence, or is repeated in its column. Any other row is a header in these cases:
-      - a cell is a usual column name, or has only numbers below;
-      - its text is one word, and all other texts have several words.
-    """
-    if has_column_numbers(first, other_rows):
-        return "its cells are column numbers"
-    # Ignore repeated headers from concatenated files.
-    other_rows = [row for row in other_rows if row.cells != first.cells]
-    columns = [{row.cell(column).strip() for row in other_rows} - {""} for column in range(len(first.cells))]
-    cells = [cell.strip() for cell in first.cells]
-    if any(is_number(cell) or is_sentence_like(cell) for cell in cells):
-        return ""
-    if not columns[text] or any(cell in below for cell, below in zip(cells, columns, strict=True)):
-        return ""
-    for column, (cell, below) in enumerate(zip(cells, columns, strict=True)):
-        is_above_numbers = bool(cell) and bool(below) and all(map(is_number, below))
-        if is_above_numbers or normalize_name(cell) in USUAL_NAMES:
-            return f"its cell in column {column} is {quote(cell)}"
-    if cells[text] and not _has_words(cells[text]) and all(map(_has_words, columns[text])):
-        return f"its text is {quote(cells[text])}"
-    return ""
-
-
-def is_wordy(cells: Sequence[str]) -> bool:
-    """Return whether most cells have two or more words, or a script without spaces."""
-    wordy = sum(map(_has_words, cells))
-    return 2 * wordy > len(cells)
-
-
-def _has_words(cell: str) -> bool:
-    words = sum(any(map(str.isalpha, word)) for word in cell.split())
-    return words > 1 or sum(unicodedata.category(character) == "Lo" for character in cell) >= 4

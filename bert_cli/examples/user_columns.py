@@ -1,6 +1,6 @@
 """Column finder for user tables: text, label and id columns, and the header."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError
@@ -8,9 +8,9 @@ from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
 from bert_cli.examples.labels.answers import is_accepted
-from bert_cli.examples.tables import KeyColumns, find_header_reason
 from bert_cli.examples.unnamed_columns import guess_columns, refuse_unclear_header
 from bert_cli.reading.column_names import TEXT_NAMES, has_usual_names, normalize_name
+from bert_cli.reading.header import AUTO, KeyColumns, Sign, decide_header, find_header_reason
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
@@ -137,7 +137,7 @@ def _find_text_list_columns(
         )
     cell = sample[0].cells[0]
     is_name = normalize_name(cell) in TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
-    has_header = header == "yes" or (header == "auto" and not table.is_text_list and is_name)
+    has_header = decide_header(header, [Sign(is_header=is_name and not table.is_text_list)]).is_header
     LOG.info("%s: a list of texts%s", path, f" under the header {quote(cell)}" if has_header else "")
     return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)
 
@@ -172,22 +172,25 @@ def _read_header(
     trained: TrainedColumns,
 ) -> tuple[str, ...] | None:
     """Return the header cells, or None if the first row is data."""
-    first = sample[0]
-    cells = tuple(str(cell).strip() for cell in first.cells)
-    if header == "yes":
-        return cells
-    if header == "no":
-        return None
+    cells = tuple(str(cell).strip() for cell in sample[0].cells)
+    found = decide_header(header, _header_signs(sample, cells, columns, choices, trained))
+    if header == AUTO:
+        refuse_unclear_header(path, sample[0].line, found.doubt)
+    return cells if found.is_header else None
+
+
+def _header_signs(
+    sample: Sequence[Row], cells: Sequence[str], columns: Columns, choices: Sequence[str], trained: TrainedColumns
+) -> Iterator[Sign]:
     flag_columns = list_flag_columns(columns, choices)
-    numbers = [int(name) for name in flag_columns if name.isdecimal()]
     has_trained_name = trained.guessed.text_column in cells and not str(trained.guessed.text_column).isdecimal()
     if any(not name.isdecimal() for name in flag_columns) or has_trained_name or has_usual_names(cells):
-        return cells
-    if numbers and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
+        yield Sign(is_header=True)
+    elif len(columns.label_columns) == 1:
         texts = [] if columns.text_column is None else [int(columns.text_column)]
         key_columns = KeyColumns(int(columns.label_columns[0]), texts)
-        refuse_unclear_header(path, first.line, find_header_reason(first, sample[1:], None, key_columns))
-    return None
+        if reason := find_header_reason(sample[0], sample[1:], None, key_columns):
+            yield Sign(is_header=True, doubt=reason)
 
 
 def warn_about_repeated_headers(path: str, lines: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
+from bert_cli.examples.tables import check_columns, read_rows
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 from tests.rows import write_rows
@@ -111,32 +111,3 @@ def test_quoted_cells_stay_short_and_on_one_line():
     assert quote("plain") == "'plain'"
     assert quote("a\u2028b\x85c\x0bd") == r"'a\u2028b\x85c\x0bd'"
     assert quote("x" * 50, width=5) == "'xxxx…'"
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        (["0", "1", "2", "3"], True),
-        (["1", "2", "3"], True),
-        (["", "0", "1"], True),
-        (["0", "1"], True),
-        (["0"], False),
-        (["", "0"], False),
-        (["1", "0", "", "text"], False),
-        (["0", "2"], False),
-    ],
-)
-def test_column_numbers(cells, expected):
-    assert is_numbering(cells) is expected
-
-
-@pytest.mark.parametrize("cell", ["sentence", "#1 String", "Sentence 1", "索引", "Zu bewertender Satz", "", "text_a"])
-def test_column_names_are_not_sentences(cell):
-    assert not is_sentence_like(cell)
-
-
-@pytest.mark.parametrize(
-    "cell", ["Come in.", 'He said "no."', "Really?", "河水很冷。", "the boat that they had sold sank"]
-)
-def test_sentences(cell):
-    assert is_sentence_like(cell)

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.task_checks import check_labels, check_numbers, check_text_column, is_data_by_label
+from bert_cli.examples.task_checks import check_labels, check_numbers, check_text_column
 from bert_cli.reading.rows import Row
 from tests.snapshots import raises
 
@@ -13,14 +13,6 @@ LAYOUT = FileLayout("train.tsv", "text, label", 2, False, "train", label=1, alia
 
 def rows(*lines: str) -> list[Row]:
     return [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
-
-
-def test_ten_rows_with_the_label_of_the_first_make_it_data():
-    first, *others = rows("a|0", *(f"text {number}|0" for number in range(10)))
-    assert is_data_by_label(first, others, {"0", "1"}, 1)
-    assert not is_data_by_label(first, others[1:], {"0", "1"}, 1)
-    assert not is_data_by_label(first, others, {"1"}, 1)
-    assert not is_data_by_label(first, others, {"0"}, None)
 
 
 @pytest.mark.parametrize("lines", [["a|0", "b| "], ["a|0", "b|2", "c|3"]])

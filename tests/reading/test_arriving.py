@@ -1,4 +1,4 @@
-"""Lines of a pipe, and whether they have arrived."""
+"""Lines that arrive in a pipe."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from tests.snapshots import raises
 
 @pytest.fixture
 def pipe():
-    """Return (lines of a pipe, function that writes bytes to it or closes it)."""
+    """Return a pipe's lines, and a function that writes bytes to it or closes it."""
     reading, writing = os.pipe()
 
     def write(data: bytes) -> None:

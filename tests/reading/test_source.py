@@ -126,7 +126,7 @@ def test_every_reader_splits_lines_at_carriage_returns(tmp_path, caplog, encodin
     assert source.text == "größer\tO\nzwei\tO\n"
     blocks = list(text.read_blocks([str(path)], encoding=encoding))
     assert "".join(map(text.decode_block, blocks)) == "größer\tO\nzwei\tO\n"
-    # Two readings of one source are one line in the log.
+    # Two readings log one line.
     assert len(caplog.messages) == 4
     check_message(sorted(set(caplog.messages)))
 

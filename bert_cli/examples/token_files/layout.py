@@ -4,7 +4,7 @@ import itertools
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
@@ -13,6 +13,7 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import detect_notation
 from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.header import AUTO, YES, Sign, decide_header
 from bert_cli.reading.rows import Row
 
 # Usual names of columns, as column_names.normalize_name returns them.
@@ -118,51 +119,46 @@ def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlag
         other_rows: all other rows.
         flags: flag values.
     """
-    if flags.word_name or (flags.tag_name and flags.with_tags):
-        return True
-    if flags.header != "auto":
-        return flags.header == "yes"
+    header = YES if flags.word_name or (flags.tag_name and flags.with_tags) else flags.header
+    found = decide_header(header, _header_signs(first, other_rows, flags) if header == AUTO else ())
+    if found.doubt:
+        cells = list_names([quote(cell, 24) for cell in first.cells])
+        doubt = f"{path}:{first.line}: may be a header ({cells}), as {found.doubt}"
+        refuse_if(len(other_rows) >= _MIN_ROWS, f"{doubt}; give --header=yes if it is one, else --header=no")
+        if flags.logs:
+            LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
+    return found.is_header
+
+
+def _header_signs(first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> Iterator[Sign]:
     if len(set(first.cells)) < len(first.cells) or any(map(is_number, first.cells)):
-        return False
+        yield Sign(is_header=False)
     names = [normalize_name(cell) for cell in first.cells]
     if len(names) == 1:
         # Exclude plurals: "Words" and "Tokens" may begin a sentence.
-        return names[0] in ("word", "token")
+        yield Sign(names[0] in ("word", "token"))
     tag = first.cell(flags.tag_number) if flags.with_tags else ""
     counts = Counter(row.cell(flags.tag_number) for row in other_rows) if flags.with_tags else Counter()
     if sum(name in _USUAL for name in names if name) > 1:
         # Concatenated files repeat their header.
-        return counts[tag] == sum(row.cells == first.cells for row in other_rows) if tag else True
+        yield Sign(not tag or counts[tag] == sum(row.cells == first.cells for row in other_rows))
     # A column does not contain its name.
     may_be_names = all(cell not in {row.cell(number) for row in other_rows} for number, cell in enumerate(first.cells))
-    return (
-        bool(normalize_name(tag))
-        and may_be_names
-        and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
-    )
+    if normalize_name(tag) and may_be_names:
+        yield from _tag_signs(tag, counts, flags)
 
 
-def _has_foreign_tag(
-    location: str,
-    first: Row,
-    tag: str,
-    counts: Counter[str],
-    flags: TokenFlags,
-) -> bool:
+def _tag_signs(tag: str, counts: Counter[str], flags: TokenFlags) -> Iterator[Sign]:
+    """Yield the sign that the first row's tag is unlike the others, whose rows are counted."""
     notation = detect_notation([[name] * count for name, count in counts.items()], types=flags.types)
     if tag == notation.outside or len(counts) < 2:
-        return False
+        return
     if notation.scheme != "IO":
         types = {notation.normalize([name])[0].partition("-")[2] for name in counts}
         # If other tags are like B-PER, PER and X-PER are typing errors, not column names.
-        return bool(notation.describe_problem(tag)) and tag not in types and "-" not in tag
-    if tag not in flags.types and min(counts.values()) > 1:
-        cells = list_names([quote(cell, 24) for cell in first.cells])
-        doubt = f"{location}: may be a header ({cells}), as no other row has the tag {quote(tag)}"
-        refuse_if(counts.total() >= _MIN_ROWS, f"{doubt}; give --header=yes if it is one, else --header=no")
-        if flags.logs:
-            LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
-    return False
+        yield Sign(bool(notation.describe_problem(tag)) and tag not in types and "-" not in tag)
+    elif tag not in flags.types and min(counts.values()) > 1:
+        yield Sign(is_header=True, doubt=f"no other row has the tag {quote(tag)}")
 
 
 def find_columns(path: str, names: Sequence[str] | None, width: int, flags: TokenFlags) -> Columns:
