@@ -62,7 +62,7 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
         column.check()
     with atomic_write(path) as file:
         if output_format == "jsonl":
-            for values in zip(*(column.json_values() for column in columns.values()), strict=True):
+            for values in zip(*(column.records() for column in columns.values()), strict=True):
                 file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
             return
         writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")

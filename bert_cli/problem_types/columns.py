@@ -66,7 +66,7 @@ class Column(abc.ABC):
         """Return the table cells, row by row."""
 
     @abc.abstractmethod
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         """Return each row's value for JSON, with numbers as the shortest decimal for their float32."""
 
     @abc.abstractmethod
@@ -86,7 +86,7 @@ class TextColumn(Column):
     def cells(self) -> list[list[str]]:
         return [[value or ""] for value in self.values]
 
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         return list(self.values)
 
     def take(self, rows: np.ndarray) -> Self:
@@ -102,7 +102,7 @@ class NameListColumn(Column):
     def cells(self) -> list[list[str]]:
         return [[",".join(names)] for names in self.values]
 
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         return list(map(list, self.values))
 
     def take(self, rows: np.ndarray) -> Self:
@@ -118,7 +118,7 @@ class FlagColumn(Column):
     def cells(self) -> list[list[str]]:
         return [["yes" if value else "no"] for value in self.values]
 
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         return self.values.tolist()
 
     def take(self, rows: np.ndarray) -> Self:
@@ -134,7 +134,7 @@ class NumberColumn(Column):
     def cells(self) -> list[list[str]]:
         return number_cells(self.values[:, None])
 
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         # Convert through text: float() of a float32 would show the digits that float64 adds.
         return [float(cell) for [cell] in self.cells()]
 
@@ -161,7 +161,7 @@ class Probabilities(Column):
     def cells(self) -> list[list[str]]:
         return number_cells(self.values)
 
-    def json_values(self) -> list[Any]:
+    def records(self) -> list[Any]:
         return [dict(zip(self.names, map(float, cells), strict=True)) for cells in self.cells()]
 
     def take(self, rows: np.ndarray) -> Self:

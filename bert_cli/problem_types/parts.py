@@ -203,7 +203,7 @@ class PredictionColumns(abc.ABC):
         """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
         output_name = self.decoder.output_name
         columns = self.prediction_columns({output_name: predictions[output_name][row : row + 1]}, labels)
-        return {name: column.json_values()[0] for name, column in columns.items()}
+        return {name: column.records()[0] for name, column in columns.items()}
 
     def prediction_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""

@@ -12,8 +12,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
-from bert_cli.base.json_files import JsonObject
-from bert_cli.reading.json_values import JsonRecord, iterate_array, iterate_member, read_values
+from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
 from bert_cli.reading.rows import Row, make_list_cell
 from bert_cli.reading.source import Source
 
@@ -94,80 +93,34 @@ def _read_json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonRecord | i
 
 def _read_document(path: str, text: str) -> JsonTable:
     """Convert a JSON document to a table: an array, an object, or several objects in a row."""
-    values = read_values(path, text)
-    first = values[0].value if values else None
-    if len(values) == 1 and isinstance(first, list):
-        items = iterate_array(text, text.index("["), values[0].line)
-        return _make_table(path, _number_single_line(items), "a JSON array of {} records")
-    if len(values) == 1 and isinstance(first, dict):
-        return _read_object(path, first, text)
-    return _make_table(path, values, "{} JSON objects")
-
-
-def _number_single_line(items: Iterable[JsonRecord]) -> list[JsonRecord]:
-    """Return the items, with item numbers as line numbers if all are on one line."""
-    items = list(items)
-    if len(items) > 1 and items[0].line == items[-1].line:
-        return [JsonRecord(number, item.value) for number, item in enumerate(items, start=1)]
-    return items
-
-
-def _read_object(path: str, document: JsonObject, text: str) -> JsonTable:
-    """Convert an object to a table.
-
-    These layouts are supported:
-      {"text": {"0": "a"}, "label": {"0": "x"}}, pandas' default {"text": ["a"], "label": ["x"]}
-      {"columns": ["text"], "index": [0], "data": [["a"]]} {"data": [{"text": "a"}]}, with any name
-      for "data"
-    """
-    columns, data = document.get("columns"), document.get("data")
-    if isinstance(columns, list) and isinstance(data, list):
-        if any(not isinstance(row, list) or len(row) != len(columns) for row in data):
-            raise InputError(f'{path}: "data" needs a list of {len(columns)} cells per row, as "columns" has names')
-        return _make_table(
-            path, _number_records(dict(zip(map(str, columns), row, strict=True)) for row in data), _PANDAS
-        )
-    values = list(document.values())
-    objects = {name: value for name, value in document.items() if isinstance(value, dict) and value}
-    if values and len(objects) == len(values):
-        return _make_table(path, _number_records(_convert_nested(objects)), _PANDAS)
-    lists = [value for value in values if isinstance(value, list)]
-    if len(values) > 1 and len(lists) == len(values) and len(set(map(len, lists))) == 1:
-        rows = zip(*lists, strict=True)
-        return _make_table(
-            path, _number_records(dict(zip(document, row, strict=True)) for row in rows), "columns of {} values"
-        )
-    arrays = [
-        name for name, value in document.items() if isinstance(value, list) and value and isinstance(value[0], dict)
-    ]
+    document = read_document(path, text)
+    root = document.root
+    if isinstance(root, list):
+        return _make_table(path, _number_single_line(document.items()), "a JSON array of {} records")
+    if not isinstance(root, dict):
+        return _make_table(path, document.values, "{} JSON objects")
+    if (records := unwrap_pandas(path, root)) is not None:
+        return _make_table(path, number_records(records), "pandas' JSON with {} rows")
+    if (records := unwrap_lists(root)) is not None:
+        return _make_table(path, number_records(records), "columns of {} values")
+    arrays = document.members(lambda items: bool(items) and isinstance(items[0], dict))
     if len(arrays) == 1:
-        return _make_table(
-            path, _number_single_line(iterate_member(text, arrays[0])), f'{{}} records in the member "{arrays[0]}"'
-        )
-    if not any(isinstance(value, dict | list) for value in values):
-        return _make_table(path, _number_records([document]), "{} JSON object")
+        items = _number_single_line(document.items(arrays[0]))
+        return _make_table(path, items, f'{{}} records in the member "{arrays[0]}"')
+    if not any(isinstance(value, dict | list) for value in root.values()):
+        return _make_table(path, number_records([root]), "{} JSON object")
     raise InputError(
-        f"{path}: is one JSON object with the members {list_names([repr(name) for name in document])}, which is not a "
+        f"{path}: is one JSON object with the members {list_names([repr(name) for name in root])}, which is not a "
         f"known layout of a table; write one object such as {_LINES_EXAMPLE} per line, as pandas' "
         'to_json(orient="records", lines=True) does'
     )
 
 
-_PANDAS = "pandas' JSON with {} rows"
-
-
-def _convert_nested(document: dict[str, JsonObject]) -> list[JsonObject]:
-    """Convert an object with an object per column, or per row, to records."""
-    inner_keys = dict.fromkeys(itertools.chain.from_iterable(document.values()))
-    # Row keys are usually numbers, and column names seldom are.
-    has_rows = all(map(str.isdecimal, document)) and not all(map(str.isdecimal, inner_keys))
-    if has_rows:
-        return list(document.values())
-    return [{name: column.get(key) for name, column in document.items()} for key in inner_keys]
-
-
-def _number_records(records: Iterable[Any]) -> list[JsonRecord]:
-    return [JsonRecord(number, record) for number, record in enumerate(records, start=1)]
+def _number_single_line(items: list[JsonRecord]) -> list[JsonRecord]:
+    """Return the items, with item numbers as line numbers if all are on one line."""
+    if len(items) > 1 and items[0].line == items[-1].line:
+        return number_records([item.value for item in items])
+    return items
 
 
 def _make_table(path: str, items: list[JsonRecord], description: str) -> JsonTable:

@@ -21,7 +21,7 @@ def test_number_cells_are_the_shortest_decimals_of_float32():
 
 def test_probability_record():
     column = Probabilities(("a", "b"), np.array([[0.1, 0.9]], np.float32))
-    assert column.json_values() == [{"a": 0.1, "b": 0.9}]
+    assert column.records() == [{"a": 0.1, "b": 0.9}]
     assert column.headers("probabilities") == ["prob_a", "prob_b"]
 
 
@@ -38,7 +38,7 @@ def test_columns_in_tables_and_json(column, cells, values):
     rows = column.take(np.array([2, 1]))
     assert rows.headers("name") == ["name"]
     assert rows.cells() == [[cell] for cell in cells]
-    assert rows.json_values() == values
+    assert rows.records() == values
 
 
 def test_numbers_are_checked():

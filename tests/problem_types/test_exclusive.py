@@ -38,5 +38,5 @@ def test_calibration_keeps_decisions():
 
 def test_columns():
     columns = ExclusiveColumns(DECODER).decision_columns(PREDICTIONS, LABELS)
-    assert columns["label"].json_values() == ["0", "0", "1"]
+    assert columns["label"].records() == ["0", "0", "1"]
     assert list(ExclusiveColumns(DECODER).eval_columns(np.array([0, 1, 0]), PREDICTIONS)) == ["label", "probabilities"]

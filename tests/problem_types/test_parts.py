@@ -39,7 +39,7 @@ def test_rows_are_left_to_people_from_an_uncertainty_on():
     predictions = {"probabilities": np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)}
     columns = SINGLE_LABEL.columns.prediction_columns(predictions, LabelSet(("no", "yes"), abstain_from=0.5))
     assert list(columns)[-1] == "abstain"
-    assert columns["abstain"].json_values() == [False, True]
+    assert columns["abstain"].records() == [False, True]
     assert "abstain" not in SINGLE_LABEL.columns.prediction_columns(predictions, LabelSet(("no", "yes")))
 
 
@@ -53,4 +53,4 @@ def test_out_of_fold_columns_begin_with_the_given_label():
     predictions = {"probabilities": np.array([[0.75, 0.25]], np.float32)}
     columns = SINGLE_LABEL.columns.out_of_fold(np.array([1]), predictions, LabelSet(("no", "yes")))
     assert list(columns)[:2] == ["given", "predicted"]
-    assert (columns["given"].json_values(), columns["predicted"].json_values()) == (["yes"], ["no"])
+    assert (columns["given"].records(), columns["predicted"].records()) == (["yes"], ["no"])

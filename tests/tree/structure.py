@@ -53,10 +53,10 @@ outputs.vectors: flags features records outputs
 report: metrics problem_types flags settings examples outputs
 inference: tf_internals model onnx settings features weights heads training outputs
 run_directory: flags model weights
-opening: problem_types flags model settings text examples.labels features weights.formats
-    weights run_directory
-predicting: metrics problem_types flags model settings text examples examples.squad features weights
-    heads outputs.answers outputs.vectors inference opening sentence
+opening: problem_types flags model settings text examples.labels features weights.formats weights
+    run_directory
+predicting: metrics problem_types flags model settings text examples examples.squad features
+    sentence weights heads outputs.answers outputs.vectors inference opening
 runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
     training outputs inference run_directory opening
 runs.preparation: problem_types settings text reading examples.labels examples records corpus
@@ -66,32 +66,31 @@ runs.tasks: metrics problem_types flags model settings text reading examples.lab
     training.optimizers outputs.answers outputs inference run_directory opening predicting
     runs.engine runs.preparation
 runs.tasks.classification: metrics problem_types flags settings text reading examples.labels
-    examples features weights heads outputs inference run_directory opening predicting
-    runs.engine runs.tasks
+    examples features weights heads outputs inference run_directory opening predicting runs.engine
+    runs.tasks
 runs.extraction: flags model settings text reading examples features outputs outputs.vectors report
     opening predicting runs.engine
 runs.callbacks: metrics settings weights training.optimizers training outputs inference
     run_directory
-runs.sweep: flags settings examples weights outputs run_directory opening runs.tasks
-    runs.callbacks
+runs.sweep: flags settings examples weights outputs run_directory opening runs.tasks runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
-exports: problem_types flags model onnx settings text examples features weights.formats weights
-    heads opening sentence
+exports: problem_types flags model onnx settings text examples features weights.formats sentence
+    weights heads opening
 api.inputs: problem_types settings reading opening
 api.results: problem_types flags outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text reading examples examples.squad examples.token_files
-    features weights heads outputs.answers outputs.vectors inference run_directory opening
+    features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
-    api.inputs api.results sentence
-serving: flags settings examples.squad features weights outputs.answers opening predicting sentence
+    api.inputs api.results
+serving: flags settings examples.squad features sentence weights outputs.answers opening predicting
 keras: tf_internals model settings text features weights opening exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
-commands: flags model settings text reading examples features corpus weights training outputs
-    outputs.vectors report inference run_directory opening predicting runs.preparation
-    runs.tasks runs.tasks.classification runs.extraction runs exports serving sentence
+commands: flags model settings text reading examples features corpus sentence weights training
+    outputs outputs.vectors report inference run_directory opening predicting runs.preparation
+    runs.tasks runs.tasks.classification runs.extraction runs exports serving
 package:
 """
 ARROWS = {

@@ -14,7 +14,7 @@ from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.tag_schemes import EntityRecord
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 
 DATATURKS = "dataturks"
 _FORM = 'expected {"label": [type], "points": [{"start": …, "end": …}]}'

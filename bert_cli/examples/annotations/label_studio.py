@@ -15,7 +15,7 @@ from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO = "label_studio"
 Task = dict[str, Any]

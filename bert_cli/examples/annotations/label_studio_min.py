@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
 # Label Studio adds these members to the data.

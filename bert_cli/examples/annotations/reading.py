@@ -32,7 +32,7 @@ from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.labels.answers import ANSWER
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.reading.folder import find_documents, find_skipped
-from bert_cli.reading.json_values import JsonRecord, is_json_name, looks_like_json
+from bert_cli.reading.records import JsonRecord, is_json_name, looks_like_json
 from bert_cli.reading.source import Source
 from bert_cli.settings.answering import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer

@@ -18,12 +18,7 @@ from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tagging import WORDS
-from bert_cli.reading.json_values import (
-    JsonRecord,
-    iterate_array,
-    iterate_member,
-    read_values,
-)
+from bert_cli.reading.records import JsonRecord, read_document
 
 TITLES = {
     LABEL_STUDIO: "Label Studio",
@@ -67,24 +62,23 @@ def read_records(path: str, text: str) -> RecordFile:
         InputError: `text` is not JSON, or is an object that neither is a record nor contains one
             array of records.
     """
-    values = read_values(path, text)
-    if len(values) > 1 or _is_record(values[0].value):
-        return RecordFile(values)
-    line, value = values[0]
+    document = read_document(path, text)
+    line, value = document.values[0]
+    if len(document.values) > 1 or _is_record(value):
+        return RecordFile(document.values)
     if isinstance(value, list):
-        records = list(iterate_array(text, text.index("["), line))
+        records = document.items()
         refuse_if(not records, f"{path}: holds an empty array; records are needed; {_ACCEPTED}")
         return RecordFile(records, is_document=True)
-    members = value if isinstance(value, dict) else {}
-    arrays = [name for name, items in members.items() if isinstance(items, list) and any(map(_is_record, items))]
+    arrays = document.members(lambda items: any(map(_is_record, items)))
     if len(arrays) > 1:
         problem = f"holds records in several members ({list_names(arrays)})"
         raise InputError(f"{path}:{line}: {problem}; save each in a file")
     if not arrays:
-        is_unannotated = training_pairs.is_empty_document(members)
+        is_unannotated = training_pairs.is_empty_document(value if isinstance(value, dict) else {})
         refuse_if(is_unannotated, f'{path}:{line}: "annotations" holds no text; annotate some')
         raise _unknown_record_error(f"{path}:{line}", value)
-    return RecordFile(list(iterate_member(text, arrays[0])), True, value, arrays[0])
+    return RecordFile(document.items(arrays[0]), True, value, arrays[0])
 
 
 def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True) -> str | None:

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.json_files import JsonObject, json_type
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 
 SPACY_PAIRS = "spacy_pairs"
 

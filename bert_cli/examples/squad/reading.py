@@ -14,7 +14,7 @@ from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, expect_member, parse_json
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
-from bert_cli.reading.json_values import read_values
+from bert_cli.reading.records import read_document
 from bert_cli.reading.source import Source
 
 _LAYOUT = (
@@ -62,16 +62,16 @@ def _read_id(value: object, location: str, advice: str) -> str | None:
 
 def _iterate_articles(path: str) -> Iterator[tuple[str, object]]:
     """Yield the location and JSON value of each article, or of each record with one question."""
-    values = read_values(path, Source(path, None).text)
-    first = values[0].value if values else None
-    if len(values) == 1 and isinstance(first, list):
-        for i, article in enumerate(first):
+    document = read_document(path, Source(path, None).text)
+    root = document.root
+    if isinstance(root, list):
+        for i, article in enumerate(root):
             yield f"{path}: [{i}]", article
-    elif len(values) == 1 and not _is_record(first):
-        for i, article in enumerate(expect_member(first, "data", list, path, _LAYOUT)):
+    elif len(document.values) == 1 and not _is_record(root):
+        for i, article in enumerate(expect_member(root, "data", list, path, _LAYOUT)):
             yield f"{path}: data[{i}]", article
     else:
-        for value in values:
+        for value in document.values:
             yield f"{path}:{value.line}", value.value
 
 

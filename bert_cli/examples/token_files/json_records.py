@@ -20,10 +20,9 @@ from bert_cli.examples.token_files.columns import SKIP_ADVICE, find_tag_name, lo
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.column_names import normalize_name
-from bert_cli.reading.json_values import JsonRecord, iterate_array, read_values
+from bert_cli.reading.records import JsonRecord, read_document, unwrap_rows
 from bert_cli.reading.source import Source
 
-_ROWS = ("data", "rows", "train", "validation", "test")
 # These documented names take precedence over other usual names.
 _WORDS, _TAGS = "words", "tags"
 
@@ -83,21 +82,7 @@ def _find_first_record(text: str) -> Any:
         value, _ = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return next(iter(_unwrap(value)), value)
-
-
-def _unwrap(value: Any) -> list[Any]:
-    """Return the records in an object, or [] if the value does not contain records."""
-    if not isinstance(value, dict):
-        return []
-    rows = next((value[name] for name in _ROWS if isinstance(value.get(name), list)), None)
-    if rows is not None and all(isinstance(row, dict) for row in rows):
-        # Hugging Face's data set server puts each record into "row".
-        return [row["row"] if isinstance(row.get("row"), dict) else row for row in rows]
-    lists = {name: items for name, items in value.items() if isinstance(items, list) and items}
-    if lists and all(isinstance(item, list) for items in lists.values() for item in items[:1]):
-        return [dict(zip(lists, items, strict=False)) for items in zip(*lists.values(), strict=False)]
-    return []
+    return next(iter(unwrap_rows(value)), value)
 
 
 def read_json_records(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
@@ -153,17 +138,17 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
 def _read_records(source: Source, flags: TokenFlags) -> Records:
     path = source.name
     text = "\n".join(read_lines(source))
-    values = read_values(path, text)
+    document = read_document(path, text)
+    root, values = document.root, document.values
     lines = text.split("\n")
-    document = values[0].value if len(values) == 1 else None
-    if isinstance(document, list):
-        values = list(iterate_array(text, text.index("["), values[0].line))
-    elif rows := _unwrap(document):
+    if isinstance(root, list):
+        values = document.items()
+    elif rows := unwrap_rows(root):
         values = [JsonRecord(values[0].line, row) for row in rows]
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
     flags.log("%s: read %d records of a JSON document", path, len(values))
-    features = document.get("features") if isinstance(document, dict) else None
+    features = root.get("features") if isinstance(root, dict) else None
     return Records([to_json(record.value) for record in values], list(enumerate(values, 1)), features)
 
 

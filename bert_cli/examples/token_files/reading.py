@@ -10,8 +10,8 @@ from bert_cli.examples.token_files.layout import TAG_NAMES, has_tag_column
 from bert_cli.examples.token_files.tables import find_table, is_binary_table, read_table
 from bert_cli.examples.token_files.webanno import has_annotations, is_webanno, read_webanno
 from bert_cli.reading.column_names import normalize_name
-from bert_cli.reading.json_values import is_json_name, looks_like_json
 from bert_cli.reading.probe import read_layout
+from bert_cli.reading.records import is_json_name, looks_like_json
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import TextForm
 

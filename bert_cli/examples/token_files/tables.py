@@ -22,9 +22,9 @@ from bert_cli.examples.token_files.layout import Columns, find_layout, split_sen
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited
 from bert_cli.reading.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
 from bert_cli.reading.frames import Frame
-from bert_cli.reading.json_values import JsonRecord
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.quoting import TAB, read_quoted_rows
+from bert_cli.reading.records import JsonRecord
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL

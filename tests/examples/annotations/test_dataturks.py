@@ -5,7 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.dataturks import is_record, read_texts, replace_entities
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 from tests.snapshots import raises
 
 POINT = {"start": 0, "end": 3, "text": "Anna"}

@@ -1,7 +1,7 @@
 """Label Studio's small export format becomes tasks."""
 
 from bert_cli.examples.annotations.label_studio_min import is_record, to_tasks
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 
 REGION = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
 ADDED = {"annotator": 1, "annotation_id": 5, "created_at": "x", "updated_at": "y", "lead_time": 2.5}

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.span_lists import find_empty_format, read_texts
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 from tests.snapshots import raises
 
 

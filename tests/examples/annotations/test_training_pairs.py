@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.training_pairs import is_pair, read_texts, replace_entities
-from bert_cli.reading.json_values import JsonRecord
+from bert_cli.reading.records import JsonRecord
 from tests.snapshots import raises
 
 

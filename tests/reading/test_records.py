@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.reading.json_values import iterate_array, iterate_member, looks_like_json, read_values
+from bert_cli.reading.records import looks_like_json, read_document, unwrap_rows
 from tests.snapshots import raises
 
 
@@ -19,7 +19,7 @@ from tests.snapshots import raises
     ],
 )
 def test_values_and_their_lines(text, expected):
-    assert read_values("a.json", text) == expected
+    assert read_document("a.json", text).values == expected
 
 
 @pytest.mark.parametrize(
@@ -36,22 +36,40 @@ def test_values_and_their_lines(text, expected):
 )
 def test_errors_have_line_and_column(text, place):
     with raises(InputError, place):
-        read_values("a.json", text)
+        read_document("a.json", text)
 
 
 def test_a_comma_too_many_is_an_error():
     """Python 3.13 has another reason and column than earlier versions."""
     with pytest.raises(InputError, match=r"^a\.json:2: is not JSON: "):
-        read_values("a.json", '{\n "a": [1,]\n}')
+        read_document("a.json", '{\n "a": [1,]\n}')
 
 
 def test_array_items_have_lines():
     text = '{\n"names": ["[", "}"],\n"rows":\n[\n{"a": 1},\n\n{"b": 2}, null]}'
-    assert list(iterate_member(text, "rows")) == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
-    assert list(iterate_member(text, "names")) == [(2, "["), (2, "}")]
-    assert list(iterate_array("[\n\n1, 2]", 0, line=4)) == [(6, 1), (6, 2)]
+    document = read_document("a.json", text)
+    assert document.items("rows") == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
+    assert document.items("names") == [(2, "["), (2, "}")]
+    assert read_document("a.json", "\n\n\n[\n\n1, 2]").items() == [(6, 1), (6, 2)]
     # If a name is repeated, the last member is used, as in Python's json module.
-    assert list(iterate_member('{"a": [1], "a": [2]}', "a")) == [(1, 2)]
+    assert read_document("a.json", '{"a": [1], "a": [2]}').items("a") == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"data": [{"a": 1}]}, [{"a": 1}]),
+        ({"rows": [{"row": {"a": 1}, "row_idx": 0}], "features": []}, [{"a": 1}]),
+        (
+            {"words": [["a"], ["b"]], "tags": [["O"], ["O"]]},
+            [{"words": ["a"], "tags": ["O"]}, {"words": ["b"], "tags": ["O"]}],
+        ),
+        ({"words": ["a"]}, []),
+        ([{"a": 1}], []),
+    ],
+)
+def test_rows_of_data_sets(value, expected):
+    assert unwrap_rows(value) == expected
 
 
 @pytest.mark.parametrize(
