@@ -1,5 +1,7 @@
 """Table file formats by suffix."""
 
+from typing import NamedTuple
+
 from bert_cli.base.errors import InputError
 
 TSV = "tsv"
@@ -9,11 +11,41 @@ TEXTS = "txt"
 WORKBOOK = "workbook"
 PARQUET = "parquet"
 FEATHER = "feather"
-_FORMATS = {
-    "tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSON, "ndjson": JSON, "json": JSON, "txt": TEXTS,
-    "xlsx": WORKBOOK, "xlsm": WORKBOOK, "xlsb": WORKBOOK, "xls": WORKBOOK, "ods": WORKBOOK,
-    "parquet": PARQUET, "pq": PARQUET, "feather": FEATHER, "arrow": FEATHER,
-}  # fmt: skip
+
+
+class TableFormat(NamedTuple):
+    """A format of table files.
+
+    Attributes:
+        name: the format's name.
+        suffixes: endings of its files' names, in lower case.
+        is_text: whether its files are text, which may be packed with gzip.
+        mark: first bytes of its files, b"" for text.
+        misnamed: description of such a file with the suffix of a text format, and advice.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    is_text: bool = True
+    mark: bytes = b""
+    misnamed: str = ""
+
+
+# One row per format; `probe.READERS` has the reader of a format that is not delimited text.
+FORMATS = (
+    TableFormat(TSV, ("tsv", "tab")),
+    TableFormat(CSV, ("csv",)),
+    TableFormat(JSON, ("jsonl", "ndjson", "json")),
+    TableFormat(TEXTS, ("txt",)),
+    TableFormat(
+        WORKBOOK, ("xlsx", "xlsm", "xlsb", "ods"), False, b"PK\x03\x04",
+        "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods",
+    ),
+    TableFormat(WORKBOOK, ("xls",), False, b"\xd0\xcf\x11\xe0", "an old workbook; let its name end in .xls"),
+    TableFormat(PARQUET, ("parquet", "pq"), False, b"PAR1", "a Parquet file; let its name end in .parquet"),
+    TableFormat(FEATHER, ("feather", "arrow"), False, b"ARROW1", "a Feather file; let its name end in .feather"),
+)  # fmt: skip
+_BY_SUFFIX = {suffix: table_format for table_format in FORMATS for suffix in table_format.suffixes}
 SUFFIXES = ".tsv, .csv, .jsonl, .json, .txt, .xlsx, .xls, .ods, .parquet or .feather"
 
 
@@ -24,22 +56,23 @@ def _suffix(path: str) -> str:
 def find_format(path: str) -> str:
     """Return the format for a file's suffix; raise InputError for an unknown suffix."""
     suffix = _suffix(path)
-    if suffix not in _FORMATS:
+    if suffix not in _BY_SUFFIX:
         raise InputError(
             f"{path}: a file that ends in {SUFFIXES} is needed; text formats may also be compressed, as in .csv.gz"
         )
-    return _FORMATS[suffix]
+    return _BY_SUFFIX[suffix].name
 
 
 def is_table(path: str) -> bool:
     """Return whether a file has a suffix of a table format."""
     _, dot, suffix = path.lower().removesuffix(".gz").rpartition(".")
-    return bool(dot) and _FORMATS.get(suffix, TEXTS) != TEXTS
+    return bool(dot) and suffix in _BY_SUFFIX and _BY_SUFFIX[suffix].name != TEXTS
 
 
 def is_text_format(path: str) -> bool:
     """Return whether a file has the suffix of a text format, or an unknown suffix."""
-    return _FORMATS.get(_suffix(path)) not in (WORKBOOK, PARQUET, FEATHER)
+    suffix = _suffix(path)
+    return suffix not in _BY_SUFFIX or _BY_SUFFIX[suffix].is_text
 
 
 def refuse_table(path: str) -> None:
@@ -53,4 +86,5 @@ def refuse_table(path: str) -> None:
 
 def is_tab_separated(path: str) -> bool:
     """Return whether a file's suffix allows tab-separated rows, as tasks have them."""
-    return _FORMATS.get(_suffix(path), TSV) == TSV
+    suffix = _suffix(path)
+    return suffix not in _BY_SUFFIX or _BY_SUFFIX[suffix].name == TSV

@@ -17,12 +17,11 @@ import numpy as np
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
-from bert_cli.reading.formats import PARQUET
+from bert_cli.reading.formats import FORMATS, PARQUET, WORKBOOK
 from bert_cli.reading.merged_cells import MergedRange, fill_merged_cells
 from bert_cli.reading.rows import Row, make_list_cell
 from bert_cli.reading.source import Source
 
-_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DIGITS = 15  # a sheet's significant digits
 
 
@@ -89,7 +88,7 @@ def read_workbook(source: Source, sheet: str | None) -> Frame:
 
 def _check_is_workbook(path: str, head: bytes) -> None:
     """Raise InputError if a file does not begin like a workbook."""
-    if head.startswith((_ZIP, _OLE)):
+    if head.startswith(tuple(row.mark for row in FORMATS if row.name == WORKBOOK)):
         return
     refuse_if(not head, f"{path}: is empty; a workbook is needed")
     # Many programs export HTML or tab-separated text with a workbook's suffix.

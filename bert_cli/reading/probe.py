@@ -6,14 +6,14 @@ rest: Excel's "sep=" line, the delimiter, the JSON layout, and gzip. Unusual res
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
-from bert_cli.reading.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, find_format
+from bert_cli.reading.formats import CSV, FEATHER, FORMATS, JSON, PARQUET, TEXTS, WORKBOOK, find_format, is_text_format
 from bert_cli.reading.frames import Frame, read_columnar, read_workbook
 from bert_cli.reading.json_tables import JsonTable, find_json
 from bert_cli.reading.open_quotes import MultiLineRows
@@ -23,12 +23,13 @@ from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
 _HEAD = 200  # lines used to detect the delimiter
-# First bytes of binary files, and advice to use the correct suffix.
-_BINARY = {
-    b"PK\x03\x04": "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods",
-    b"\xd0\xcf\x11\xe0": "an old workbook; let its name end in .xls",
-    b"PAR1": "a Parquet file; let its name end in .parquet",
-    b"ARROW1": "a Feather file; let its name end in .feather",
+Layout = Delimited | JsonTable | Frame
+# Readers by format, from the open file and --sheet; the other formats are delimited text.
+READERS: dict[str, Callable[[Source, str | None], Layout]] = {
+    JSON: lambda source, _: find_json(source),
+    WORKBOOK: read_workbook,
+    PARQUET: lambda source, _: read_columnar(source, PARQUET),
+    FEATHER: lambda source, _: read_columnar(source, FEATHER),
 }
 
 
@@ -43,7 +44,7 @@ class TableFile:
     """
 
     path: str
-    layout: Delimited | JsonTable | Frame
+    layout: Layout
     source: Source | None = None
 
     @property
@@ -154,20 +155,18 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
     """
     path = source.name
     table_format = find_format(path)
-    if table_format == WORKBOOK:
-        return TableFile(path, read_workbook(source, form.sheet), source)
-    refuse_if(form.sheet is not None, f"--sheet={form.sheet}: {path} is not a workbook; leave the flag out")
-    if table_format in (PARQUET, FEATHER):
-        return TableFile(path, read_columnar(source, table_format), source)
-    for mark, description in _BINARY.items():
-        refuse_if(source.head.startswith(mark), f"{path}: is {description}")
-    if table_format == JSON:
-        return _open_json_table(source)
+    is_sheet_wrong = form.sheet is not None and table_format != WORKBOOK
+    refuse_if(is_sheet_wrong, f"--sheet={form.sheet}: {path} is not a workbook; leave the flag out")
+    if is_text_format(path):
+        misnamed = [row.misnamed for row in FORMATS if row.mark and source.head.startswith(row.mark)]
+        refuse_if(misnamed, f"{path}: is {misnamed[0] if misnamed else ''}")
+    if table_format in READERS:
+        return _read_table(source, table_format, form.sheet)
     head = list(itertools.islice(source.lines(), _HEAD))
     is_whole = len(head) < _HEAD
     if head and head[0].startswith("{") and all(line.lstrip().startswith("{") for line in head if line.strip()):
         with contextlib.suppress(InputError):
-            table = _open_json_table(source)
+            table = _read_table(source, JSON)
             LOG.info("%s: holds JSON lines, and is read as these", path)
             return table
     layout = find_delimited(head, is_whole, table_format, form.quoting)
@@ -178,8 +177,8 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
     return TableFile(path, layout, source)
 
 
-def _open_json_table(source: Source) -> TableFile:
-    layout = find_json(source)
-    if layout.description:
+def _read_table(source: Source, table_format: str, sheet: str | None = None) -> TableFile:
+    layout = READERS[table_format](source, sheet)
+    if isinstance(layout, JsonTable) and layout.description:
         LOG.info("%s: %s", source.name, layout.description)
     return TableFile(source.name, layout, source)

@@ -7,8 +7,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.delimited import Delimited
-from bert_cli.reading.formats import is_table
-from bert_cli.reading.probe import TableFile, open_table
+from bert_cli.reading.formats import FORMATS, is_table
+from bert_cli.reading.probe import READERS, TableFile, open_table
 from bert_cli.reading.rows import Row
 from tests.snapshots import check_message, raises
 
@@ -125,3 +125,9 @@ def test_width(tmp_path, monkeypatch):
         TableFile("a.csv", Delimited(",")).check_width(Row(4, ["x", "y", "z"]), 2)
     with raises(InputError, "a.csv:4: "):
         TableFile("a.csv", Delimited(",")).check_width(Row(4, ["x"]), 2)
+
+
+def test_every_format_has_a_reader_or_is_delimited_text():
+    others = {row.name for row in FORMATS} - READERS.keys()
+    assert others == {"tsv", "csv", "txt"}
+    assert {row.name for row in FORMATS} > {*READERS}

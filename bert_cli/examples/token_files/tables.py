@@ -20,7 +20,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, make_file
 from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited
-from bert_cli.reading.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
+from bert_cli.reading.formats import CSV, TSV, find_format, is_table, is_text_format
 from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.quoting import TAB, read_quoted_rows
@@ -30,12 +30,11 @@ from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 _HEAD = 200  # lines used to detect the delimiter
-_BINARY = (WORKBOOK, PARQUET, FEATHER)
 
 
 def is_binary_table(path: str) -> bool:
     """Return whether a file has a suffix of a table format that is not plain text."""
-    return is_table(path) and (find_format(path) in _BINARY or path.lower().endswith(".gz"))
+    return is_table(path) and (not is_text_format(path) or path.lower().endswith(".gz"))
 
 
 def find_table(source: Source, lines: Sequence[str], flags: TokenFlags) -> TableFile | None:
