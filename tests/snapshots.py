@@ -24,9 +24,11 @@ HIDDEN = {
     r"\bprocess \d+": "process PID",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [+-]\d{4})?": "TIME",
     r"\b(127\.0\.0\.1|localhost):\d+": r"\1:PORT",
+    r"--port=\d{4,5}": "--port=PORT",
     r"\b0x[0-9a-f]{6,}": "0xADDRESS",
     r"this machine has [\d.]+ GB, [\d.]+ GB of them free": "this machine has N GB, N GB of them free",
     r"[\d.]+ [GT]B are free": "N GB are free",
+    r"needs at least \d+ MB": "needs at least N MB",
     r"\b(TensorFlow|tensorflow-tpu|Python) \d[\w.]*": r"\1 VERSION",
     r"\.py:\d+": ".py:LINE",
     # Reasons from HDF5 and safetensors, which other versions word differently.
@@ -46,7 +48,9 @@ def hide_directories(pytest_directory: pathlib.Path, temporary_directory: str) -
         temporary_directory: value of TMPDIR.
     """
     base = re.escape(str(pytest_directory))
-    HIDDEN.update({rf"{base}/places\d+/\d+/": "", rf"{base}/[\w-]+": "TMP", re.escape(temporary_directory): "TMPDIR"})
+    HIDDEN.update(
+        {rf"{base}/places\d+/\d+/": "", rf"{base}/[\w-]+": "TMP", rf"{re.escape(temporary_directory)}/[\w-]+": "TMPDIR"}
+    )
 
 
 def check_message(text: object, *fragments: object) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tests.built_once import snapshot
+from tests.snapshots import check_message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,14 +32,13 @@ class Outcome:
         return self.err.splitlines()
 
     def assert_refused(self, *fragments: object, code: int = 1) -> None:
-        """Check the exit code, and that the last line has all `fragments` and is the only error."""
+        """Check the exit code, that the last line has all `fragments` and is the only error, and its stored text."""
         assert self.code == code, self.err
         assert self.last_line.startswith(f"{self.command}: error: "), self.err
         assert self.err.count(f"{self.command}: error: ") == 1
         assert "Traceback" not in self.err
         assert self.out == ""
-        for fragment in fragments:
-            assert str(fragment) in self.last_line
+        check_message(self.last_line, *fragments)
 
 
 def words(flags: dict[str, object]) -> list[str]:

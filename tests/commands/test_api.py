@@ -24,6 +24,7 @@ from bert_cli.predicting.vectors import VectorModel
 from tests.commands import squad_run
 from tests.commands.convert_run import TOKENS, make_source
 from tests.rows import write_rows
+from tests.snapshots import check_message, raises
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
 
@@ -101,7 +102,7 @@ def test_each_call_reports_its_cut_texts_once(trained, caplog, monkeypatch):
 
 
 @pytest.mark.slow
-def test_answers(answering, tmp_path, capfd, caplog):
+def test_answers(answering, tmp_path, capfd):
     folder = answering
     pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]
     lines = [{"id": str(n), "question": q, "context": c} for n, (q, c) in enumerate([*pairs, ("who ?", "")])]
@@ -121,11 +122,10 @@ def test_answers(answering, tmp_path, capfd, caplog):
     )
     assert list(answers.to_frame()) == ["question", "context", "answer", "probability", "start", "end", "sentence"]
     assert answerer.answer([]) == []
-    caplog.clear()
+    capfd.readouterr()
     answerer.answer([("cat dog " * 20, "a dog"), ("the dog", "a dog " * 200)])
-    (line,) = cut_lines(caplog)
-    assert line.startswith("warning: 1 of 2 questions were cut to 8 tokens: 32 of 42 tokens")
-    with pytest.raises(InputError, match=r"questions\[0\]: a pair \(question, context\) is needed"):
+    check_message(capfd.readouterr().err, "2 questions")
+    with raises(InputError, "questions[0]: "):
         answerer.answer(["who ?"])
 
 
@@ -151,17 +151,17 @@ def test_refusals(trained, tmp_path):
     for load in (FeatureExtractor.load, QuestionAnswerer.load, Tagger.load):
         with pytest.raises(InputError, match="no checkpoint there"):
             load(tmp_path / "missing")
-    with pytest.raises(InputError, match="pooling=average: 'average' is not one of"):
+    with raises(InputError, "pooling=average: "):
         FeatureExtractor.load(trained, pooling="average")
     with pytest.raises(InputError, match="there is no layer 7"):
         FeatureExtractor.load(trained, layers="7")
-    with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a cat'"):
+    with raises(InputError, "texts: "):
         FeatureExtractor.load(trained).extract("a cat")
-    with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts, is needed"):
+    with raises(InputError, "texts[1]: "):
         FeatureExtractor.load(trained).extract(["a cat", 3])
-    with pytest.raises(InputError, match="holds a model of bert-classify, and one of bert-squad is needed"):
+    with raises(InputError):
         QuestionAnswerer.load(trained)
-    with pytest.raises(InputError, match="holds a model of bert-classify, and one of bert-tag is needed"):
+    with raises(InputError):
         Tagger.load(trained)
 
 
@@ -235,7 +235,7 @@ def test_labels_must_be_a_list(trained_once):
     folder = str(trained_once[0])
     assert Classifier.load(folder, labels=(name for name in "01")).labels == ("0", "1")
     assert Classifier.load(folder, labels=np.array(["no", "yes"])).labels == ("no", "yes")
-    with pytest.raises(InputTypeError, match=r"^labels: a list of names is needed, found '01'; put it into a list"):
+    with raises(InputTypeError, "labels: "):
         Classifier.load(folder, labels="01")
 
 
@@ -279,11 +279,11 @@ def test_a_model_describes_itself(trained_once, capsys):
 def test_explain_needs_texts(trained_once):
     classifier = Classifier.load(str(trained_once[0]))
     for values in (None, 3, {"a dog"}):
-        with pytest.raises(InputTypeError, match=r"^texts: a list of texts is needed"):
+        with raises(InputTypeError, "texts: "):
             classifier.explain(values)
-    with pytest.raises(InputError, match=r"^text_b: put pairs \(text, text_b\) into the list"):
+    with raises(InputError, "text_b: "):
         classifier.explain(["a dog"], "a cat")
-    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found 3"):
+    with raises(InputTypeError, "text_b: "):
         classifier.explain("a dog", 3)
 
 

@@ -15,6 +15,7 @@ from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer,
 from bert_cli.base.errors import InputError
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import build_page
+from tests.snapshots import raises
 
 TEXTS = ["the old farmer buys bread .", "a dog", ""]
 
@@ -72,7 +73,7 @@ def test_replaced_files_are_not_copied(trained, tmp_path):
     weights = trained / "model.ckpt-30.index"
     weights.write_bytes(weights.read_bytes())
     for copy_model in (lambda: pickle.dumps(classifier), lambda: classifier.save(tmp_path / "new")):
-        with pytest.raises(InputError, match="was removed or replaced since the model was loaded"):
+        with raises(InputError):
             copy_model()
     assert not (tmp_path / "new").exists()
 
@@ -83,7 +84,7 @@ def test_the_report_is_shown_in_a_notebook(classifier, trained_once, tmp_path):
     assert f'<iframe title="Report of {trained_once[0].name}" sandbox=""' in page._repr_html_()
     page.save(tmp_path / "page.html")
     assert "Matthews" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    with pytest.raises(InputError, match=r"has no run_report\.json, as a copy of a model"):
+    with raises(InputError):
         copy.copy(classifier).report_page()
 
 
@@ -107,7 +108,7 @@ def test_a_saved_model_is_loaded(classifier, tmp_path):
     assert not names & {"history.jsonl", "report.html", "eval_results.txt"}
     loaded = Classifier.load(tmp_path / "saved", max_seq_length=16, precision="float32")
     np.testing.assert_array_equal(loaded.predict(TEXTS).probabilities, classifier.predict(TEXTS).probabilities)
-    with pytest.raises(InputError, match="exists already and is not empty; give a new directory"):
+    with raises(InputError):
         classifier.save(tmp_path / "saved")
 
 

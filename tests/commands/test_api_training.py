@@ -23,6 +23,7 @@ from tests.commands import squad_run
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import assert_same_tensors
 from tests.rows import write_rows
+from tests.snapshots import check_message, raises
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 TEXTS = [text for text, _ in SENTENCES]
@@ -76,7 +77,7 @@ def test_model_equals_the_model_of_the_command(fitted, options, tmp_path, run_fo
     train = Classifier.train(frame, output_dir=fitted.output_dir, **options)
     assert "train_seconds" not in train.report
     np.testing.assert_array_equal(train.predict(TEXTS).probabilities, reloaded.probabilities)
-    with pytest.raises(InputError, match=r"learning_rate was 0\.003, is now 0\.01; use another output_dir to keep"):
+    with raises(InputError):
         Classifier.train(frame, output_dir=fitted.output_dir, **(options | {"learning_rate": 0.01}))
 
 
@@ -140,7 +141,7 @@ def test_a_fitted_model_reads_the_columns_of_its_training(options, tmp_path):
     for model in (fitted, Classifier.load(tmp_path / "out", precision="float32")):
         assert model.predict(frame).best == expected
         assert model.evaluate(frame) == model.evaluate(TEXTS, LABELS) == model.evaluate(frame, LABELS)
-        with pytest.raises(InputError, match="has no column 'review', which the model was trained on"):
+        with raises(InputError, "'review'"):
             model.predict(frame[["other", "more"]])
         with pytest.raises(InputError, match=r"^texts\[0\]: has a second text"):
             model.evaluate([("a", "b")], ["person"])
@@ -228,27 +229,19 @@ SENTENCE = (["a", "cat"], ["O", "B-X"])
 def test_signal_leaves_no_files_without_output_dir(options, monkeypatch, tmp_path, number, name, train):
     with signal_in_training(number, monkeypatch, tmp_path) as (lines, stopped):
         train(options | {"log_steps": 1})
-    assert str(stopped.value) == f"stopped by {name} after step 3 of 12; nothing is kept, as no output_dir was given"
-    assert f"{name} received: stopping after this step; a second signal exits at once" in lines
+    check_message(stopped, f"{name} after")
+    check_message(lines, f"{name} received")
     assert [line for line in lines if "sav" in line or str(tmp_path) in line] == []
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("overwrites", "call"),
-    [
-        (False, "the same call"),
-        pytest.param(True, "the same call without overwrite_output_dir", marks=pytest.mark.slow),
-    ],
-)
-def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, overwrites, call):
+@pytest.mark.parametrize("overwrites", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, overwrites):
     out = tmp_path / "out"
     options = options | {"log_steps": 1, "report": False, "output_dir": out, "overwrite_output_dir": overwrites}
     with signal_in_training(signal.SIGINT, monkeypatch, tmp_path) as (lines, stopped):
         Classifier.train(FRAME_OF_TEXTS, **options)
-    assert str(stopped.value) == (
-        f"stopped by Ctrl-C after step 3 of 12; saved as {out}/model.ckpt-3; {call} goes on from there"
-    )
+    check_message(stopped, out)
     assert "Ctrl-C received: saving after this step; a second signal exits at once, without saving" in lines
     assert Classifier.train(FRAME_OF_TEXTS, **options | {"overwrite_output_dir": False}).report["global_step"] == 12
 
@@ -263,7 +256,7 @@ def test_taggers(options, tmp_path):
     assert tagger.report["eval"]["eval_f1"] == 100
     # The tagger's directory is refused by the other classes.
     for other_class, command in ((Classifier, "bert-classify"), (QuestionAnswerer, "bert-squad")):
-        with pytest.raises(InputError, match=f"holds a model of bert-tag, and one of {command} is needed; .*Tagger"):
+        with raises(InputError, command):
             other_class.load(tagger.output_dir)
     assert FeatureExtractor.load(tagger.output_dir).extract(["a cat"]).shape == (1, 16)
     assert main([f"--output_dir={tmp_path / 'tagger'}", "--text=a cat"]) == 1
@@ -273,7 +266,7 @@ def test_taggers(options, tmp_path):
     for wrong in ([(["a"], ["O", "O"])], [("a cat", "O O")], [(["a"], [1])]):
         with pytest.raises(InputError, match=r"^train\[0\]: "):
             Tagger.train(wrong, **options)
-    with pytest.raises(InputError, match=r"^dev\[1\]: tag 'B-Y' is not a label of the training file"):
+    with raises(InputError, "dev[1]: "):
         Tagger.train(sentences, dev=[sentences[0], (["a", "cat"], ["O", "B-Y"])], **options)
 
 
@@ -288,56 +281,56 @@ def test_answers(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("arguments", "options", "fragment"),
     [
-        ((TEXTS, LABELS[1:]), {}, "^texts has 24 entries and its labels 23"),
-        ((["a", 3], ["x", "y"]), {}, r"^texts\[1\]: a text, or a pair of texts"),
-        ((["a", ("b", "c")], ["x", "y"]), {}, "^texts: holds single texts and pairs"),
-        ((["a", "b"], [["x"], "y"]), {}, r"^texts\[1\]: a list of labels is needed"),
-        ((["a", "b"], [["x", "x"], ["y"]]), {}, r"^texts\[0\]: names a label twice"),
-        ((["a", "b"], [[0, 1, 1], [1, 0, 0]]), {"problem_type": "single_label"}, r"^texts\[0\]: the list has 2 labels, and"),
-        ((["a", "b"], [[0, 0, 0], [1, 0, 0]]), {"problem_type": "single_label"}, r"^texts\[0\]: the label is empty"),
-        ((["a", "b"], np.eye(3)), {}, "^texts has 2 entries and its labels 3"),
-        ((["a", "b"], [[0, 1, 0], [1, 0]]), {}, r"^texts\[1\]: a list of 3 numbers 0 and 1 is needed, one per label"),
-        ((["a", "b"], np.eye(2)), {"problem_type": "regression"}, r"^texts\[0\]: the label is .*, a number is needed"),
-        ((["a", "b"], np.eye(2)), {"dev_texts": ["a"], "dev_labels": np.eye(3)[:1]}, r"^dev_texts\[0\]: a list of 2 numbers"),
-        ((["a", "c", "b"], ["x", None, "y"]), {}, r"^texts\[1\]: the label is empty"),
-        ((["a", "b"], ["x", "x"]), {}, "^texts: every row has the label 'x'"),
-        (([], []), {}, "^texts: is empty"),
-        (("a text", ["x"]), {}, "^texts: a list of texts is needed"),
-        ((["a", None], ["x", "y"]), {}, r"^texts\[1\]: a text, or a pair of texts, is needed, found None"),
-        (({"a": "x", "b": "y"}, ["x", "y"]), {}, "^texts: a list of texts is needed, found a dict"),
-        ((["a", "b"], {"x", "y"}), {}, "^labels: a list is needed, found a set"),
-        ((["a", "b"], ["x", "y"]), {"dev_texts": ["a"], "dev_labels": "x"}, "^dev_labels: a list is needed, found"),
-        ((TEXTS, LABELS), {"max_seq_lenght": 3}, "^unknown argument max_seq_lenght; did you mean max_seq_length"),
-        ((TEXTS, LABELS), {"do_train": True}, "^unknown argument do_train"),
-        ((TEXTS, LABELS), {"train_batch_size": 0}, "^train_batch_size=0: 0 is not a positive integer"),
-        ((TEXTS, LABELS), {"max_seq_length": 2}, "^max_seq_length: 2 is too short for single texts"),
-        ((TEXTS, LABELS), {"dev_split": 0.5, "dev_texts": ["a"], "dev_labels": ["animal"]}, "^dev_texts and dev_split"),
-        ((TEXTS, LABELS), {"dev_texts": ["a"]}, "^dev_texts and dev_labels: one is missing"),
-        ((TEXTS, LABELS), {"dev_texts": ["a"], "dev_labels": ["bird"]}, r"^dev_texts\[0\]: label 'bird' is not among"),
-        ((TEXTS, LABELS), {"hub_trainable": False}, "^hub_trainable=False needs hub_module"),
-        ((TEXTS, LABELS), {"init_checkpoint": "/none/here"}, "check init_checkpoint$"),
+        ((TEXTS, LABELS[1:]), {}, "24 entries"),
+        ((["a", 3], ["x", "y"]), {}, "texts[1]: "),
+        ((["a", ("b", "c")], ["x", "y"]), {}, "texts: "),
+        ((["a", "b"], [["x"], "y"]), {}, "texts[1]: "),
+        ((["a", "b"], [["x", "x"], ["y"]]), {}, "texts[0]: "),
+        ((["a", "b"], [[0, 1, 1], [1, 0, 0]]), {"problem_type": "single_label"}, "texts[0]: "),
+        ((["a", "b"], [[0, 0, 0], [1, 0, 0]]), {"problem_type": "single_label"}, "texts[0]: "),
+        ((["a", "b"], np.eye(3)), {}, "2 entries"),
+        ((["a", "b"], [[0, 1, 0], [1, 0]]), {}, "texts[1]: "),
+        ((["a", "b"], np.eye(2)), {"problem_type": "regression"}, "texts[0]: "),
+        ((["a", "b"], np.eye(2)), {"dev_texts": ["a"], "dev_labels": np.eye(3)[:1]}, "dev_texts[0]: "),
+        ((["a", "c", "b"], ["x", None, "y"]), {}, "texts[1]: "),
+        ((["a", "b"], ["x", "x"]), {}, "texts: "),
+        (([], []), {}, "texts: "),
+        (("a text", ["x"]), {}, "texts: "),
+        ((["a", None], ["x", "y"]), {}, "texts[1]: "),
+        (({"a": "x", "b": "y"}, ["x", "y"]), {}, "texts: "),
+        ((["a", "b"], {"x", "y"}), {}, "labels: "),
+        ((["a", "b"], ["x", "y"]), {"dev_texts": ["a"], "dev_labels": "x"}, "dev_labels: "),
+        ((TEXTS, LABELS), {"max_seq_lenght": 3}, ""),
+        ((TEXTS, LABELS), {"do_train": True}, ""),
+        ((TEXTS, LABELS), {"train_batch_size": 0}, "train_batch_size=0: "),
+        ((TEXTS, LABELS), {"max_seq_length": 2}, "max_seq_length: "),
+        ((TEXTS, LABELS), {"dev_split": 0.5, "dev_texts": ["a"], "dev_labels": ["animal"]}, ""),
+        ((TEXTS, LABELS), {"dev_texts": ["a"]}, ""),
+        ((TEXTS, LABELS), {"dev_texts": ["a"], "dev_labels": ["bird"]}, "dev_texts[0]: "),
+        ((TEXTS, LABELS), {"hub_trainable": False}, ""),
+        ((TEXTS, LABELS), {"init_checkpoint": "/none/here"}, ""),
     ],
 )  # fmt: skip
-def test_refused(arguments, options, message):
-    with pytest.raises(InputError, match=message):
+def test_refused(arguments, options, fragment):
+    with raises(InputError, fragment):
         Classifier.fit(*arguments, **options)
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "place"),
     [
-        ([("a", "x"), ("b",)], r"^train\[1\]: \(text, label\) or"),
-        (FRAME.assign(n=[1, 2]), r"^train: no column that is the label without doubt; give label_column"),
-        (FRAME.assign(label=[0.5, 1]), r"^train\[0\]: the label is the decimal 0\.5: give problem_type"),
-        (FRAME.assign(label=["x", {}]), r"^train\[1\]: a text, a number or a list of names"),
-        (None, "^train is needed, or task_name"),
-        ("none.tsv", "train"),
+        ([("a", "x"), ("b",)], "train[1]: "),
+        (FRAME.assign(n=[1, 2]), "train: "),
+        (FRAME.assign(label=[0.5, 1]), "train[0]: "),
+        (FRAME.assign(label=["x", {}]), "train[1]: "),
+        (None, ""),
+        ("none.tsv", ""),
     ],
 )  # fmt: skip
-def test_tables_refused(data, message):
-    with pytest.raises(InputError, match=message):
+def test_tables_refused(data, place):
+    with raises(InputError, place):
         Classifier.train(data)
 
 

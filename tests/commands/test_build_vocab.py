@@ -15,6 +15,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import helpers
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old miller walks to the mill.
@@ -65,7 +66,7 @@ def test_a_text_that_stripping_accents_damages(build, tmp_path, text, sign):
     flags = {"input_file": "marks.txt", "algorithm": "words", "min_count": 1}
     log = build(**flags).err
     assert sign in log
-    assert "give --do_lower_case=false here and to the commands that use the vocabulary" in log
+    check_message(log, "--do_lower_case=false")
     assert "warning" not in build(do_lower_case="false", **flags).err
     assert (
         "extend the vocabulary of a cased model instead of old.txt"
@@ -203,54 +204,51 @@ def test_extend_adds_at_the_end(build):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "fragment"),
     [
-        ({"input_file": "none*.txt"}, "'none*.txt': no file matches; check --input_file"),
-        ({"input_file": "blank.txt"}, "nothing to learn from: the input has no word; check --input_file"),
+        ({"input_file": "none*.txt"}, "'none*.txt': "),
+        ({"input_file": "blank.txt"}, "--input_file"),
         (
             {"input_file": "latin1.txt"},
-            "latin1.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
+            "latin1.txt:2: ",
         ),
-        ({"output_file": "none/vocab.txt"}, "none: no such folder; make it, or check --output_file"),
-        ({"output_file": "text.txt"}, "text.txt: would be written over, but it is read; check --output_file"),
+        ({"output_file": "none/vocab.txt"}, "none: "),
+        ({"output_file": "text.txt"}, "text.txt: "),
         (
             {"output_file": "old.txt", "extend": "old.txt"},
-            "old.txt: would be written over, but it is read; check --output_file",
+            "old.txt: ",
         ),
-        ({"extend": "none.txt"}, "none.txt: no such file; check --extend"),
+        ({"extend": "none.txt"}, "none.txt: "),
         (
             {"extend": "text.txt", "output_file": "out.txt", "input_file": "old.txt"},
-            "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, "
-            "one token a line, or add what is missing: bert-build-vocab --extend=text.txt --add_special_tokens",
+            "text.txt: ",
         ),
         (
             {"extend": "full.txt"},
-            "full.txt: has no [unusedN] for 11 new words of the text (river mill miller …); give --vocab_size above its 6 "
-            "to add words at the end",
+            "full.txt: ",
         ),
         (
             {"extend": "old.txt", "vocab_size": 9},
-            f"--vocab_size=9 is below the {len(OLD)} tokens of old.txt; none is ever removed: give more, or leave it out",
+            "--vocab_size=9",
         ),
-        ({"reserved_tokens": "a,,b"}, "--reserved_tokens=a,,b: '' is empty or holds white space"),
+        ({"reserved_tokens": "a,,b"}, "--reserved_tokens=a,,b: "),
         (
             {"vocab_size": 6, "reserved_tokens": "<br>"},
-            "--vocab_size=6 is too small: 6 special and reserved tokens come before the tokens of the text",
+            "--vocab_size=6",
         ),
         (
             {"vocab_size": 30},
-            f"--vocab_size=30 is too small for this text: its characters need {11 + 2 * len(LETTERS)}, its whole words "
-            "35; give at least 35, or --algorithm=words",
+            "--vocab_size=30",
         ),
     ],
 )
-def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message):
+def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, fragment):
     (tmp_path / "blank.txt").write_text("\n \n")
     (tmp_path / "latin1.txt").write_bytes(b"one\ncaf\xe9\n")
     write_rows(tmp_path / "full.txt", [*SPECIAL, "the"])
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     outcome = build(**values)
-    assert (outcome.code, outcome.lines[-1]) == (1, f"bert-build-vocab: error: {message}")
+    outcome.assert_refused(fragment)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

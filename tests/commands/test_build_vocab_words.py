@@ -16,6 +16,7 @@ from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.tokenize_text import main as tokenize_main
 from tests.commands import helpers
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LONG = "x" * 201
@@ -52,10 +53,7 @@ def test_algorithm_words_has_the_most_frequent_words_first(build):
     outcome = build(input_file="text.txt", algorithm="words")
     assert outcome.code == 0
     assert tokens() == [*SPECIAL, *RANKED]
-    assert (
-        "7 of the 13 distinct words have a token (53.8%), 19 of the 28 running words (67.9%); each other word is [UNK]"
-        in outcome.lines
-    )
+    check_message(outcome.lines, "13 distinct")
     assert outcome.lines[-1] == "Wrote vocab.txt: 12 tokens"
 
 
@@ -101,10 +99,7 @@ def test_add_special_tokens_puts_them_at_the_end(build):
     outcome = build(extend="own.txt", add_special_tokens="true")
     assert outcome.code == 0
     assert tokens() == [*OWN, *SPECIAL]
-    assert outcome.lines == [
-        "own.txt: added at its end: [PAD] with id 4, [UNK] with id 5, [CLS] with id 6, [SEP] with id 7, [MASK] with id 8",
-        "Wrote vocab.txt: 9 tokens",
-    ]
+    check_message(outcome.lines)
 
 
 def test_add_special_tokens_adds_only_missing_tokens(build, tmp_path):
@@ -113,7 +108,7 @@ def test_add_special_tokens_adds_only_missing_tokens(build, tmp_path):
     expected = ["[PAD]", "cat", "", "[CLS]", "[SEP]", "cat", "[UNK]", "[MASK]"]
     assert tokens() == expected
     outcome = build(extend="vocab.txt", add_special_tokens="true", output_file="again.txt")
-    assert outcome.lines[0] == "vocab.txt: has all special tokens"
+    check_message(outcome.lines[0], "vocab.txt: ")
     assert tokens("again.txt") == expected
 
 
@@ -132,7 +127,7 @@ def test_text_without_new_words_adds_only_special_tokens(build, tmp_path, text, 
     outcome = build(extend="own.txt", add_special_tokens="true", input_file="known.txt", **flags)
     assert outcome.code == 0, outcome.err
     assert tokens() == [*OWN, *SPECIAL]
-    assert "0 words are cut into pieces or unknown; 0 placed in 0 [unusedN], 0 added at the end" in outcome.lines
+    check_message(outcome.lines, "0 words")
     # The same for a list that has special tokens.
     second_outcome = build(extend="vocab.txt", input_file="known.txt", output_file="again.txt", **flags)
     assert second_outcome.code == 0, second_outcome.err
@@ -152,20 +147,11 @@ def test_new_words_replace_unused_tokens_and_special_tokens_are_appended(build, 
     assert tokens() == ["the", "zebra", "cat", "[SEP]", "horse", *missing, "bird"]
 
 
-@pytest.mark.parametrize(
-    ("text", "new"),
-    [
-        ("zebra zebra the\n", "1 new word of the text (zebra)"),
-        ("zebra horse ibis lynx " * 2 + "zebra horse ibis zebra", "4 new words of the text (zebra horse ibis …)"),
-    ],
-)
-def test_new_words_without_room_are_named(build, tmp_path, text, new):
+@pytest.mark.parametrize("text", ["zebra zebra the\n", "zebra horse ibis lynx " * 2 + "zebra horse ibis zebra"])
+def test_new_words_without_room_are_named(build, tmp_path, text):
     (tmp_path / "new.txt").write_text(text)
     for flags in ({"input_file": "new.txt"}, {"input_file": "new.txt", "vocab_size": 9}):
-        build(extend="own.txt", add_special_tokens="true", **flags).assert_refused(
-            f"own.txt: has no [unusedN] for {new}; give --vocab_size above its 9 to add words at the end, or leave out "
-            "--input_file to add special tokens alone"
-        )
+        build(extend="own.txt", add_special_tokens="true", **flags).assert_refused("own.txt: ")
     assert not (tmp_path / "vocab.txt").exists()
 
 
@@ -205,48 +191,45 @@ def test_training_uses_a_list_with_appended_special_tokens(build, model, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "fragment"),
     [
         (
             {"extend": "own.txt", "input_file": "text.txt"},
-            "own.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, one "
-            "token a line, or add what is missing: bert-build-vocab --extend=own.txt --add_special_tokens",
+            "own.txt: ",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt"},
-            'own.txt: has no [unusedN] for 4 new words of the text (. " , …); give --vocab_size above its 9 to add '
-            "words at the end, or leave out --input_file to add special tokens alone",
+            "own.txt: ",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt", "vocab_size": 8},
-            "--vocab_size=8 is below the 9 tokens of own.txt with the special tokens; none is ever removed: give more, or "
-            "leave it out",
+            "--vocab_size=8",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "output_file": "own.txt"},
-            "own.txt: would be written over, but it is read; check --output_file",
+            "own.txt: ",
         ),
         (
             {"extend": "empty.txt", "add_special_tokens": "true"},
-            "empty.txt: is empty; give a BERT vocabulary, one token a line",
+            "empty.txt: ",
         ),
         (
             {"input_file": "text.txt", "algorithm": "words", "min_count": 9},
-            "no word of the text occurs 9 times or more; give a smaller --min_count",
+            "--min_count",
         ),
         (
             {"input_file": "text.txt", "algorithm": "words", "vocab_size": 5},
-            "--vocab_size=5 is too small: 5 special and reserved tokens come before the tokens of the text",
+            "--vocab_size=5",
         ),
         (
             {"input_file": "text.txt", "algorithm": "bpe"},
-            "--algorithm=bpe: value should be one of <wordpiece|words>",
+            "--algorithm=bpe: ",
         ),
     ],
 )
-def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message):
+def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, fragment):
     (tmp_path / "empty.txt").write_text("")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     outcome = build(**values)
-    assert (outcome.code, outcome.lines[-1]) == (1, f"bert-build-vocab: error: {message}")
+    outcome.assert_refused(fragment)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -19,6 +19,7 @@ from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from tests.commands import helpers
 from tests.commands.convert_run import TOKENS, convert, make_source
+from tests.snapshots import check_message, raises
 
 SIZES = {"max_position_embeddings": 64, "num_hidden_layers": 1}
 USED = f"no model was given: the built-in one is used, pre-trained on English text: 1 layers of width 16, {len(TOKENS)} words"
@@ -80,9 +81,7 @@ def test_training_starts_from_the_built_in_model(present, cola, classify, run_fo
     predicted = classify(*predict, f"--output_dir={out}")
     assert predicted.code == 0, predicted.err
     assert BUILTIN_MODEL not in predicted.err
-    classify(*flags, "--learning_rate=0", "--init_checkpoint=random").assert_refused(
-        "holds another run", f"init_checkpoint was {BUILTIN_MODEL}, is now None"
-    )
+    classify(*flags, "--learning_rate=0", "--init_checkpoint=random").assert_refused("holds another run", BUILTIN_MODEL)
 
 
 @pytest.mark.slow
@@ -91,7 +90,7 @@ def test_random_equals_a_package_without_weights(present, cola, classify, run_fo
     flags = ["--task_name=cola", f"--data_dir={cola}", *FEW, "--do_train", "--max_seq_length=16"]
     random_outcome = classify(*flags, "--init_checkpoint=random", f"--output_dir={tmp_path / 'asked'}")
     assert random_outcome.code == 0, random_outcome.err
-    assert "--init_checkpoint=random: the small built-in network starts from random weights" in random_outcome.lines
+    check_message(random_outcome.lines, "--init_checkpoint=random: ")
     assert "--init_checkpoint=random\n" in (tmp_path / "asked" / "flags.txt").read_text()
     monkeypatch.setattr(paths, "PRETRAINED", str(tmp_path / "none"))
     left_out = classify(*flags, f"--output_dir={tmp_path / 'left_out'}")
@@ -116,7 +115,7 @@ def test_from_python(present, monkeypatch):
     vectors = FeatureExtractor.load().extract(["all work and no play"])
     assert vectors.shape == (1, 16)
     monkeypatch.setattr(paths, "PRETRAINED", "none")
-    with pytest.raises(InputError, match=r"^path is needed: give a pre-trained model$"):
+    with raises(InputError):
         FeatureExtractor.load()
 
 

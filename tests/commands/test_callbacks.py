@@ -17,6 +17,7 @@ from bert_cli.outputs.history import read_history
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.weights.training_folder import numbered_checkpoints
 from tests.commands.conftest import SENTENCES
+from tests.snapshots import raises
 
 TEXTS = [text for text, _ in SENTENCES]
 LABELS = ["person" if of_people else "animal" for _, of_people in SENTENCES]
@@ -170,11 +171,9 @@ def test_a_failed_callback_or_evaluation_leaves_a_run_that_resumes(options, watc
 
 
 def test_what_is_no_callback_is_refused(options):
-    with pytest.raises(
-        InputError, match=r"callbacks\[1\]: an instance of bert_cli.Callback is needed, found <function"
-    ):
+    with raises(InputError, "callbacks[1]: "):
         fit(options, callbacks=[Callback(), print_nothing])
-    with pytest.raises(InputError, match="verbose: 0, 1 or 2 is needed, found 'yes'"):
+    with raises(InputError, "verbose: "):
         fit(options, verbose="yes")
 
 

@@ -9,6 +9,7 @@ import pytest
 import bert_cli
 from bert_cli import Classifier
 from bert_cli.base.errors import InputError
+from tests.snapshots import raises
 
 
 @pytest.fixture
@@ -40,10 +41,10 @@ def test_pairs_empty_lists_and_other_labels(trained):
     nothing = classifier.predict([])
     assert (len(nothing), nothing.best, nothing.probabilities.shape) == (0, [], (0, 2))
     assert len(nothing.to_frame()) == 0
-    with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a dog'"):
+    with raises(InputError, "texts: "):
         classifier.predict("a dog")
     for wrong in (3, None, ("a", "b", "c"), (None, "a")):
-        with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts"):
+        with raises(InputError, "texts[1]: "):
             classifier.predict(["a", wrong])
 
 
@@ -67,9 +68,7 @@ def test_refusals(trained, tmp_path):
     with pytest.raises(InputError, match="another number of labels"):
         Classifier.load(str(trained), labels=["a", "b", "c"])
     (trained / "labels.txt").unlink()
-    with pytest.raises(
-        InputError, match=r"labels\.txt: is not the list of labels that the model was trained with .* \(0, 1\)"
-    ):
+    with raises(InputError, "labels.txt: "):
         Classifier.load(str(trained))
 
 

@@ -12,6 +12,7 @@ from tests.commands import helpers
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +59,13 @@ def test_stopped_run_ends_with_the_same_weights(windowed, run_folder, classify, 
         assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
     done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
     assert "resuming from" in done.err
-    assert "examples are longer than 8 tokens" in done.err
+    check_message(done.err, "8 tokens")
     assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
     refused_outcome = classify(*flags, "--long_text=head_tail", f"--output_dir={tmp_path / 'out'}")
-    refused_outcome.assert_refused("long_text was windows, is now head_tail")
+    refused_outcome.assert_refused()
 
 
 def test_model_with_windows_is_not_exported(windowed, tmp_path, capfd):
     flags = helpers.words({"init_checkpoint": windowed[0], "export_dir": tmp_path / "serving"})
     done = helpers.call(capfd, "bert-export", export_model.main, *flags)
-    done.assert_refused("was trained with --long_text=windows", "--format=hub")
+    done.assert_refused("--long_text=windows", "--format=hub")

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from bert_cli.run_directory.directory import RunDirectory
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.snapshots import check_message
 from tests.waiting import wait_until
 
 
@@ -17,7 +18,7 @@ def test_same_run_again_is_already_finished(trained, trained_flags, classify, sn
     results = (trained / "test_results.tsv").read_bytes()
     outcome = classify(*trained_flags, f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
-    assert "training is already finished (30 steps)" in outcome.err
+    check_message(outcome.err, "30 steps")
     assert {name: stat for name, stat in snapshot(trained).items() if name in before} == before
     assert (trained / "test_results.tsv").read_bytes() == results
 
@@ -45,7 +46,7 @@ def test_other_data_is_another_run(trained, trained_flags, cola, classify, snaps
     train = cola / "train.tsv"
     train.write_text(train.read_text(encoding="utf-8").replace("old farmer", "young farmer"), encoding="utf-8")
     outcome = classify(*trained_flags, f"--output_dir={trained}", f"--data_dir={cola}")
-    outcome.assert_refused("holds another run: training_data was")
+    outcome.assert_refused()
     assert snapshot(trained) == before
 
 
@@ -54,7 +55,7 @@ def test_interrupted_run_ends_with_the_same_weights(trained_once, trained_flags,
     with interrupted_after("model.ckpt-20"):
         outcome = classify(*trained_flags, f"--output_dir={output_dir}")
     assert outcome.code == 130
-    assert outcome.last_line == "bert-classify: interrupted; the same command goes on from model.ckpt-20"
+    check_message(outcome.last_line, "bert-classify: ")
     assert run_folder(output_dir).checkpoints() == [10, 20]
     (output_dir / ".writing-half_9ab").mkdir()  # as after a kill while saving
 
@@ -86,7 +87,7 @@ def test_overwriting_resumes_its_interrupted_run_and_starts_a_finished_one_again
     begun = (trained / "model.ckpt-10.index").stat().st_mtime_ns
     outcome = classify(*flags)
     assert outcome.code == 0, outcome.err
-    assert "resuming the run that --overwrite_output_dir began" in outcome.err
+    check_message(outcome.err, "--overwrite_output_dir")
     assert "remove the folder to start over" in outcome.err
     assert f"resuming from {trained / 'model.ckpt-10'}" in outcome.err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns == begun
@@ -130,7 +131,7 @@ def test_a_newest_checkpoint_without_index_is_reported(trained, trained_flags, c
     assert outcome.code == 0, outcome.err
     assert outcome.err.count(lost) == 1
     outcome = classify("--do_predict", f"--output_dir={trained}", "--precision=float32", "--strict")
-    outcome.assert_refused(f"model.ckpt-{last}.index: does not exist; without --strict")
+    outcome.assert_refused(f"model.ckpt-{last}.index: ")
 
 
 @pytest.mark.slow  # test_classify_model_errors.py resumes before a damaged checkpoint
@@ -139,7 +140,7 @@ def test_training_resumes_before_a_checkpoint_without_index(trained, trained_fla
     (trained / f"model.ckpt-{last}.index").unlink()
     outcome = classify(*trained_flags, f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
-    assert f"warning: {trained / f'model.ckpt-{last}'}.index does not exist: model.ckpt-20 is used" in outcome.err
+    check_message(outcome.err, trained / f"model.ckpt-{last}")
     assert f"steps 21 to {last} are lost" in outcome.err
     assert run_folder(trained).checkpoints()[-1] == last  # trained again
 
@@ -148,7 +149,7 @@ def test_checkpoints_without_any_index_are_not_overwritten(trained, trained_flag
     for path in trained.glob("model.ckpt-*.index"):
         path.unlink()
     outcome = classify(*trained_flags, f"--output_dir={trained}")
-    outcome.assert_refused(".index: does not exist, and no checkpoint before it is there; restore it, or ")
+    outcome.assert_refused(".index: ")
     assert list(trained.glob("model.ckpt-*.data-*"))
 
 
@@ -157,7 +158,7 @@ def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify,
     flags = ("--train_batch_size=64", "--num_train_epochs=1", "--nodo_eval", "--nodo_predict")
     outcome = classify(*trained_flags, f"--output_dir={tmp_path / 'out'}", *flags)
     assert outcome.code == 0, outcome.err
-    assert "less than one batch of 64: training has one step of 24 examples" in outcome.err
+    check_message(outcome.err, "24 examples")
     assert run_folder(tmp_path / "out").checkpoints() == [1]
 
 
@@ -167,9 +168,7 @@ def test_folder_of_a_running_command_is_a_temporary_error(trained_flags, tmp_pat
     with RunDirectory(folder).lock("auto").hold("bert-tag"):
         outcome = classify(*trained_flags, f"--output_dir={folder}")
     assert (outcome.code, outcome.out) == (75, "")
-    assert outcome.last_line.startswith(
-        f"bert-classify: error: {folder}: another run is at work there (bert-tag, process"
-    )
+    check_message(outcome.last_line, f"bert-classify: error: {folder}: ")
     assert not (tmp_path / "out").exists()
 
 
@@ -212,6 +211,6 @@ def test_flags_txt_repeats_the_run(trained, classify, snapshot):
         f"--flagfile={trained / 'flags.txt'}", f"--output_dir={trained}", "--nodo_eval", "--nodo_predict"
     )
     assert outcome.code == 0, outcome.err
-    assert "training is already finished (30 steps)" in outcome.err
+    check_message(outcome.err, "30 steps")
     changed = {name for name, stat in snapshot(trained).items() if before.get(name) != stat}
     assert changed <= {"run_report.json", "."}

@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from tests.snapshots import check_message
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -141,5 +143,5 @@ def test_two_devices_learn_the_same_as_one(trained_once, trained_flags, tmp_path
 def test_batch_that_two_devices_cannot_share(trained_flags, tmp_path):
     done = run_on_two_devices(*trained_flags, f"--output_dir={tmp_path / 'out'}", "--train_batch_size=5")
     assert done.returncode == 1
-    assert "bert-classify: error: --train_batch_size=5 cannot be split evenly over 2 devices" in done.stderr
+    check_message(done.stderr, "bert-classify: ")
     assert not (tmp_path / "out").exists()

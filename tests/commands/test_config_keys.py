@@ -15,6 +15,7 @@ from bert_cli.serving.served_model import Item, Options
 from bert_cli.weights.path import find_checkpoint
 from tests.model.test_config_keys import REFUSED
 from tests.sentence_cases import folder_of
+from tests.snapshots import check_message
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -112,7 +113,7 @@ def test_unknown_keys_are_an_error_with_strict(tmp_path):
     command_line = [sys.executable, "-m", "bert_cli.extract_features", *flags]
     done = subprocess.run([*command_line, "--strict"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "config.json: not known here, not used: foo (an error with --strict)" in done.stderr
+    check_message(done.stderr, "config.json: ")
     done = subprocess.run(command_line, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stderr.count("config.json: not known here, not used: foo") == 1

@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 
 from tests.commands.convert_run import TOKENS, assert_holds, convert, make_source, refused, tensors_of
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 # Keras 3.15 reads TensorFlow variables through an old NumPy interface; Python hides this
 # warning from users.
@@ -49,10 +50,8 @@ def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
     mean = {name: (tensor.astype(np.float64) * 0.75).astype(np.float32) for name, tensor in tensors.items()}
     assert_holds(tmp_path / "mean" / "bert_model.ckpt", mean)
     flags = [f"--to={tmp_path / 'no.ckpt'}", "--average_last=3"]
-    assert "holds 2 checkpoints up to model.ckpt-20" in refused(capfd, f"--from={folder / 'model.ckpt-20'}", *flags)
-    assert "is about the model.ckpt-N of a training run" in refused(
-        capfd, f"--from={folder / 'bert_model.ckpt'}", *flags
-    )
+    check_message(refused(capfd, f"--from={folder / 'model.ckpt-20'}", *flags), "2 checkpoints")
+    check_message(refused(capfd, f"--from={folder / 'bert_model.ckpt'}", *flags))
 
 
 @pytest.mark.parametrize("name", ["hf", "google/bert_model.ckpt", "model.weights.h5"])
@@ -65,8 +64,9 @@ def test_a_head_that_no_nsp_left_untrained_is_dropped(source, tmp_path, capfd, n
     if name == "hf":
         assert json.loads((tmp_path / "hf" / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
     for head in ("pretraining", "next_sentence"):
-        error = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'x'}", f"--head={head}")
-        assert f"--head={head}: {folder} was trained with --no_nsp" in error
+        check_message(
+            refused(capfd, f"--from={folder}", f"--to={tmp_path / 'x'}", f"--head={head}"), f"--head={head}: "
+        )
     assert not (tmp_path / "x").exists()
 
 
@@ -163,10 +163,7 @@ def test_google_checkpoints(shared, tmp_path):
 
 def test_one_of_several_heads(source, tmp_path, capfd):
     folder, tensors = source(labels=("a", "b", "c"))
-    line = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
-    assert (
-        "has classifier, masked_lm, next_sentence, spans; Hugging Face has no class for all: choose with --head" in line
-    )
+    check_message(refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}"), "--head")
     assert not (tmp_path / "hf").exists()
     report = convert(folder, tmp_path / "hf", head="tagger")
     assert "output_weights" in report["converted"]
@@ -200,11 +197,9 @@ def test_resizing(source, tmp_path):
 def test_a_larger_vocabulary_is_refused(source, tmp_path, capfd):
     folder, _ = source(())
     write_rows(folder / "vocab.txt", [*TOKENS, "more"])
-    error = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
-    assert "vocab.txt has 18 entries, but the model has rows for 17" in error
-    assert "add rows with --resize_vocab=18" in error
+    check_message(refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}"), "18 entries", "--resize_vocab=18")
     assert not (tmp_path / "hf").exists()
-    assert "give at least as many" in refused(capfd, f"--from={folder}", f"--to={tmp_path / 'y'}", "--resize_vocab=17")
+    check_message(refused(capfd, f"--from={folder}", f"--to={tmp_path / 'y'}", "--resize_vocab=17"))
     os.remove(folder / "vocab.txt")
     report = convert(folder, tmp_path / "bare")
     assert report["files"] == ["config.json", "model.safetensors"]
@@ -236,7 +231,7 @@ def test_tagger_is_recognized_by_its_flags(source, tmp_path, capfd):
     assert values["architectures"] == ["BertForTokenClassification"]
     assert not (tmp_path / "hf" / "flags.txt").exists()
     (folder / "flags.txt").write_text("--tag_scheme=IO\n--layers=0\n")
-    assert "reads other layers than the last one" in refused(capfd, f"--from={folder}", f"--to={tmp_path / 'other'}")
+    check_message(refused(capfd, f"--from={folder}", f"--to={tmp_path / 'other'}"))
     convert(folder, tmp_path / "copy" / "x.ckpt")
     assert (tmp_path / "copy" / "flags.txt").read_text() == "--tag_scheme=IO\n--layers=0\n"
     assert_holds(tmp_path / "copy" / "x.ckpt", tensors)

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.convert_checkpoint import main
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import check_message
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
@@ -39,8 +40,8 @@ def test_round_trip(trained, tmp_path, capfd):
     module = tmp_path / "deep" / "module"
     assert convert(f"--from={trained}", f"--to={module}", "--to_format=hub", "--check") == 0
     err = capfd.readouterr().err
-    assert "dropped: classifier: a module for tensorflow-hub holds the encoder alone" in err
-    assert "check: largest difference 0 (token_ids 0, sequence_output 0, pooled_output 0)" in err
+    check_message(err, "dropped: ")
+    check_message(err, "check: ")
     assert names(module) == {
         "saved_model.pb", "fingerprint.pb", "variables/variables.index", "variables/variables.data-00000-of-00001",
         "assets/vocab.txt", "assets.extra/bert_config.json", "assets.extra/tokenizer_config.json",
@@ -56,7 +57,7 @@ def test_round_trip(trained, tmp_path, capfd):
         assert (tmp_path / target.partition("/")[0] / "vocab.txt").read_bytes() == (trained / "vocab.txt").read_bytes()
     there = [f"--from={trained}", f"--to={module}", "--to_format=hub"]
     assert convert(*there) == 1
-    assert "exists already; give another --to, or --overwrite" in capfd.readouterr().err
+    check_message(capfd.readouterr().err, "--to")
     assert convert(*there, "--overwrite") == 0
     assert not list(module.parent.glob(".writing-*"))
 

@@ -15,6 +15,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from tests.commands import helpers
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old farmer sees a small bird.
@@ -155,7 +156,7 @@ def test_each_pass_uses_each_document_once(create, tmp_path, num_workers):
         first_ids[ids[1]] += 1
     assert first_ids == {len(SPECIAL) + len(WORDS) + number: 4 for number in range(60)}
     warning = next(line for line in outcome.lines if line.startswith("warning"))
-    assert warning.startswith("warning: every document is one sentence")
+    check_message(warning)
 
 
 def test_a_document_ends_with_its_file_when_sharded(create, tmp_path):
@@ -181,51 +182,43 @@ def test_records_go_round_robin_over_the_files(create):
 
 def test_too_few_predictions_are_warned_of(create):
     outcome = create(max_seq_length=512)
-    assert outcome.lines[0] == (
-        "warning: --max_predictions_per_seq=20 masks less than --masked_lm_prob says; 77 would do for --max_seq_length=512"
-    )
+    check_message(outcome.lines[0], "--max_predictions_per_seq=20")
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    "flags",
     [
-        ({"input_file": "missing/*.txt"}, "'missing/*.txt': no file matches; check --input_file"),
-        ({"input_file": "blank.txt"}, "the input has no sentence; check --input_file"),
-        (
-            {"input_file": "latin.txt"},
-            "latin.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
-        ),
-        (
-            {"vocab_file": "text.txt"},
-            "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]",
-        ),
-        ({"max_seq_length": 4}, "--max_seq_length: 4 is too short for pairs of texts; give 5 or more"),
-        ({"max_predictions_per_seq": 0}, "--max_predictions_per_seq=0"),
-        ({"masked_lm_prob": 0}, "--masked_lm_prob=0: a number above 0 is needed"),
-        ({"masked_lm_prob": 1.5}, "--masked_lm_prob=1.5: 1.5 is not"),
-        ({"short_seq_prob": -0.1}, "--short_seq_prob=-0.1"),
-        ({"dupe_factor": 0}, "--dupe_factor=0"),
-        ({"output_file": "missing/out"}, "missing: no such folder; make it, or check --output_file"),
-        ({"output_file": "folder"}, "folder: is a directory, a file is needed; check --output_file"),
-        ({"output_file": "./text.txt"}, "./text.txt: would be written over, but it is read; check --output_file"),
-        ({"output_file": "vocab.txt"}, "vocab.txt: would be written over, but it is read; check --output_file"),
-        ({"output_file": "a,b,a"}, "--output_file=a,b,a: a name comes twice; each file needs its own"),
-        ({"input_file": ","}, "--input_file=,: names no file"),
-        ({"output_file": ", ,"}, "--output_file=, ,: names no file"),
-        ({"output_file": "a@0"}, "--output_file=a@0: 'a@0' is not a name, or name@N with N from 1 to 99999"),
-        ({"output_file": os.devnull}, f"{os.devnull}: is a device, a file is needed; check --output_file"),
-        ({"num_shards": 4, "num_workers": 1, "output_file": "a@5"}, "--num_shards=4 is too few for 5 output files"),
-        ({"seed": 4}, "unknown flag --seed: the flag is --random_seed"),
+        {"input_file": "missing/*.txt"},
+        {"input_file": "blank.txt"},
+        {"input_file": "latin.txt"},
+        {"vocab_file": "text.txt"},
+        {"max_seq_length": 4},
+        {"max_predictions_per_seq": 0},
+        {"masked_lm_prob": 0},
+        {"masked_lm_prob": 1.5},
+        {"short_seq_prob": -0.1},
+        {"dupe_factor": 0},
+        {"output_file": "missing/out"},
+        {"output_file": "folder"},
+        {"output_file": "./text.txt"},
+        {"output_file": "vocab.txt"},
+        {"output_file": "a,b,a"},
+        {"input_file": ","},
+        {"output_file": ", ,"},
+        {"output_file": "a@0"},
+        {"output_file": os.devnull},
+        {"num_shards": 4, "num_workers": 1, "output_file": "a@5"},
+        {"seed": 4},
     ],
 )
-def test_errors_are_one_line_and_leave_nothing(create, tmp_path, flags, message):
+def test_errors_are_one_line_and_leave_nothing(create, tmp_path, flags):
     (tmp_path / "blank.txt").write_text("\n \n\u200b\n")
     (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
     (tmp_path / "folder").mkdir()
     before = sorted(os.listdir(tmp_path))
     outcome = create(**flags)
     assert outcome.code == 1
-    assert outcome.lines[-1].startswith(f"bert-create-pretraining-data: error: {message}")
+    check_message(outcome.lines[-1], "bert-create-pretraining-data: ")
     assert not any("Traceback" in line for line in outcome.lines)
     assert sorted(os.listdir(tmp_path)) == before
 
@@ -257,7 +250,7 @@ def test_a_full_disk_is_one_line(create, tmp_path, monkeypatch):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, previous)
     assert outcome.code == 1
-    assert outcome.lines[-1] == "bert-create-pretraining-data: error: out: cannot be written: File too large"
+    check_message(outcome.lines[-1], "bert-create-pretraining-data: error: out: ")
     assert sorted(os.listdir(tmp_path)) == before
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bert_cli import Classifier, convert_checkpoint, doctor
 from bert_cli.__main__ import COMMANDS, main
+from tests.snapshots import check_message
 
 BASE = {
     "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522,
@@ -53,10 +54,7 @@ def test_a_config_without_weights(flag, tmp_path, capfd):
     path = tmp_path / "bert_config.json"
     path.write_text(json.dumps(BASE), encoding="utf-8")
     assert doctor.main([f"{flag}{path}"]) == 0
-    assert (
-        f"model: {path}: 109,482,240 parameters: embeddings 23,837,184, layers 85,054,464, pooler 590,592\n"
-        in capfd.readouterr().err
-    )
+    check_message(capfd.readouterr().err, "model: ")
 
 
 def test_init_checkpoint_names_the_model_as_in_other_commands(trained, capfd):
@@ -92,13 +90,13 @@ def test_bert_calls_a_command(capsys):
     assert main(["classify", "--help"]) == 0
     assert "bert-classify --task_name=cola" in capsys.readouterr().out
     assert main(["bert-extract-features", "--no_such"]) == 1
-    assert "bert-extract-features: error: unknown flag --no_such" in capsys.readouterr().err
+    check_message(capsys.readouterr().err, "bert-extract-features: ")
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("bert_cli ")
     assert main(["clasify"]) == 1
-    assert capsys.readouterr().err == "bert: error: clasify: no such command; did you mean bert classify?\n"
+    check_message(capsys.readouterr().err, "bert: ")
     assert main(["nothing"]) == 1
-    assert capsys.readouterr().err == "bert: error: nothing: no such command; bert --help lists the commands\n"
+    check_message(capsys.readouterr().err, "bert: ")
 
 
 def test_a_broken_tensorflow_leaves_the_other_findings(tmp_path, monkeypatch, capfd):

@@ -14,6 +14,7 @@ from bert_cli.run_classifier import main
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.rows import write_rows
+from tests.snapshots import check_message
 from tests.waiting import wait_until
 
 WATCHING = [
@@ -132,7 +133,7 @@ def test_later_runs_use_the_best_checkpoint(watched, classify, run_folder):
     predict = ("--do_predict", f"--output_dir={watched}", "--precision=float32")
     outcome = classify(*predict)
     assert outcome.code == 0, outcome.err
-    assert f"the best checkpoint of {watched} is taken" in outcome.err
+    check_message(outcome.err, watched, "is taken")
     assert (watched / "test_results.tsv").read_bytes() == expected
     texts = run_folder(watched).predictions()["text"].tolist()
     for path in (watched, watched / "best"):
@@ -157,7 +158,7 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
     longer = [*trained_flags, f"--output_dir={trained}", "--num_train_epochs=6", "--log_steps=1"]
     with interrupted_after("training 34/36"):
         outcome = classify(*longer, "--save_checkpoints_steps=1")
-    assert "extended from 30 to 36 steps: a new learning-rate schedule begins here" in outcome.err
+    check_message(outcome.err, "36 steps")
     outcome = classify(*longer)
     assert outcome.code == 0, outcome.err
     assert "extended" not in outcome.err
@@ -168,21 +169,21 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
     assert run_folder(trained).eval_results()["global_step"] == 36
     manifest = json.loads((trained / "run.json").read_text(encoding="utf-8"))
     assert [manifest[key] for key in ("num_train_epochs", "steps", "plan_from")] == [6.0, 36, 30]
-    classify(*trained_flags, f"--output_dir={trained}").assert_refused("num_train_epochs was 6.0, is now 5.0")
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused()
 
 
 @pytest.mark.parametrize(
-    ("useless_flags", "message"),
+    ("useless_flags", "fragment"),
     [
-        (["--eval_every=0"], "--eval_every=0: epoch is needed, or a number of steps"),
+        (["--eval_every=0"], "--eval_every=0: "),
         (
             ["--eval_every=3", "--metric_for_best=rmse"],
-            "--metric_for_best=rmse: this run has eval_mcc, eval_accuracy, ",
+            "--metric_for_best=rmse: ",
         ),
     ],
 )
-def test_useless_flags_are_refused(trained_flags, refused, useless_flags, message):
-    refused([*trained_flags, *useless_flags], message)
+def test_useless_flags_are_refused(trained_flags, refused, useless_flags, fragment):
+    refused([*trained_flags, *useless_flags], fragment)
 
 
 def numbers(folder: pathlib.Path, rows: list[tuple[str, float]], **values) -> list[str]:
@@ -212,13 +213,13 @@ def test_equal_predictions_have_no_best_checkpoint(tmp_path, classify, model_fla
 
 def test_equal_numbers_are_refused_before_the_first_step(tmp_path, refused, model_flags):
     flags = numbers(tmp_path, [("a dog", 2.5), ("a cat", 2.5)])
-    refused([*model_flags, *flags], "--metric_for_best=eval_pearson: is undefined, as all numbers of the evaluated")
-    refused([*model_flags, *flags, "--metric_for_best=spearman"], "give one of eval_rmse, eval_mae, eval_loss, loss")
+    refused([*model_flags, *flags], "--metric_for_best=eval_pearson: ")
+    refused([*model_flags, *flags, "--metric_for_best=spearman"])
 
 
 def test_another_metric_is_another_run(watched, flags, classify):
     outcome = classify(*flags, f"--output_dir={watched}", "--metric_for_best=mcc")
-    outcome.assert_refused("holds another run: metric_for_best was loss, is now mcc")
+    outcome.assert_refused()
 
 
 @pytest.mark.slow

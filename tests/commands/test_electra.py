@@ -231,9 +231,7 @@ def test_fill_mask_with_googles_generator(google, engine):
 
 def test_discriminator_cannot_fill_masks(google, tmp_path, capfd):
     outcome = helpers.call(capfd, "bert-fill-mask", fill_mask.main, f"--init_checkpoint={google[0]}", "all [MASK]")
-    outcome.assert_refused(
-        "electra_small/generator is the generator", "no masked-LM head", "discriminator of an ELECTRA"
-    )
+    outcome.assert_refused("no masked-LM head", "discriminator of an ELECTRA")
     folder = make_folder(tmp_path, "ElectraForPreTraining", encoder_tensors() | random_discriminator_head(6))
     outcome = helpers.call(capfd, "bert-fill-mask", fill_mask.main, f"--init_checkpoint={folder}", "all [MASK]")
     outcome.assert_refused("no masked-LM head", "discriminator of an ELECTRA")

@@ -18,6 +18,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import squad_run
 from tests.commands.helpers import as_problem
+from tests.snapshots import check_message, raises
 
 pytestmark = [
     # onnx warns about functions that it calls itself.
@@ -65,7 +66,7 @@ def test_a_classifier(trained, trained_flags, run_folder, tmp_path, capfd):
     out = tmp_path / "onnx"
     assert export("--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={out}", "--quantize=int8") == 0
     err = capfd.readouterr().err
-    assert "accuracy on 11 dev examples: 0.8182 before, 0.8182 after quantization" in err
+    check_message(err, "11 dev")
     assert {path.name for path in out.iterdir()} == FILES | {"model_int8.onnx"}
     data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
     with open(f"{data}/test.tsv", encoding="utf-8") as file:
@@ -181,7 +182,7 @@ def test_the_dev_file_is_read_with_the_quoting_of_the_training(trained, tmp_path
     table = pd.DataFrame({"id": ["a", "b", "c"], "label": [0, 1, 0], "mark": "", "text": texts})
     table.to_csv(tmp_path / "dev.tsv", sep="\t", index=False, header=False)
     settings = build(ExportSettings, {"init_checkpoint": str(trained), "format": "onnx"})
-    with pytest.raises(InputError, match="cells in CSV quotes are read with --quoting=csv"):
+    with raises(InputError, "--quoting=csv"):
         read_dev(find_exported(settings), str(tmp_path))
     flags = trained / "flags.txt"
     flags.write_text(flags.read_text("utf-8").replace("--quoting=none", "--quoting=csv"), encoding="utf-8")

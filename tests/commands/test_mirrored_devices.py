@@ -10,6 +10,7 @@ import pytest
 from tests.commands import stopping
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
+from tests.snapshots import check_message
 from tests.waiting import reserved_addresses, wait_until
 
 pytestmark = pytest.mark.slow
@@ -91,14 +92,8 @@ def test_signal_to_one_process_ends_all_after_the_same_step(together, flags, tmp
     assert chief.wait() == 75, chief.err
     (step,) = RunFolder(folder).checkpoints()
     assert 0 < step < last
-    message = f"after step {step} of {last}; saved as {folder}/model.ckpt-{step}; "
-    assert (
-        worker.err.splitlines()[-1] == f"bert-classify: stopped by SIGTERM {message}the same command goes on from there"
-    )
-    assert chief.err.splitlines()[-1] == (
-        f"bert-classify: error: a process that trains together with this one was asked to end: stopped {message}start all of "
-        "them again, with the same commands"
-    )
+    check_message(worker.err.splitlines()[-1], "bert-classify: ")
+    check_message(chief.err.splitlines()[-1], "bert-classify: ")
     finish(*together(many, folder, folder))
     assert_same_tensors(RunFolder(folder).tensors(last), RunFolder(whole).tensors(last))
 
@@ -119,7 +114,7 @@ def test_lost_and_missing_workers(together, flags, tmp_path):
     (alone,) = together([*many, "--worker_timeout=2"], tmp_path)
     assert alone.wait() == 75, alone.err
     assert "bert-classify: error: worker 0 (127.0.0.1:" in alone.err.splitlines()[-1]
-    assert "did not connect within 2 seconds" in alone.err.splitlines()[-1]
+    check_message(alone.err.splitlines()[-1], "2 seconds")
 
 
 def finish(*running) -> None:

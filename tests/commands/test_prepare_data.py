@@ -15,6 +15,7 @@ from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.commands import helpers
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 
 @pytest.fixture
@@ -44,9 +45,7 @@ def test_label_that_looks_like_a_missing_value(prepare, tmp_path):
     path.write_text("text,label\n" + "one text,NaN\nanother text,x\n" * 10, encoding="utf-8")
     done = prepare(path, tmp_path / "data")
     assert done.code == 0, done.err
-    assert (
-        f"{path}: warning: 10 row(s) have the label 'NaN', which other programs write for a missing value" in done.err
-    )
+    check_message(done.err, f"{path}: ")
 
 
 def test_rows_without_a_label_are_left_out_with_the_flag(prepare, tmp_path):
@@ -68,10 +67,7 @@ def test_lists_of_labels(prepare, tmp_path):
     assert "left out     10    no label" in done.err
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"text": "a", "label": ["x"]}\n{"text": "b", "label": ["x", "y"]}\n', encoding="utf-8")
-    prepare(lines, tmp_path / "data").assert_refused(
-        f"{lines}:2: the label is a list of 2, and the four-column format has one label per text; give the file to "
-        "bert-classify as it is"
-    )
+    prepare(lines, tmp_path / "data").assert_refused(f"{lines}:2: ")
 
 
 def test_a_list_of_words_is_a_text_as_in_bert_classify(prepare, tmp_path):
@@ -90,7 +86,7 @@ def test_a_list_of_words_is_a_text_as_in_bert_classify(prepare, tmp_path):
 def test_an_encoding(prepare, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))
-    prepare(path, tmp_path / "data").assert_refused(f"{path}:1: is UTF-16; give --encoding=utf-16")
+    prepare(path, tmp_path / "data").assert_refused(f"{path}:1: ")
     done = prepare(path, tmp_path / "data", "--encoding=utf-16")
     assert done.code == 0, done.err
     assert {row[-1] for row in rows(tmp_path / "data" / "train.tsv")} == {"ein größerer Text", "ein Café"}
@@ -180,10 +176,10 @@ def test_dev_split_and_test_split_take_a_count_of_rows(prepare, tmp_path):
     }  # fmt: skip
     assert len(rows(folder / "test.tsv")) == 6 + 1  # and the header
     done = prepare(table, folder, "--dev_split=20", "--test_split=10")
-    done.assert_refused("--dev_split=20 --test_split=10: 30 rows leave none to train on; give smaller counts")
+    done.assert_refused("--dev_split=20 --test_split=10: ")
     for text in ("first:7", "1.5", "7%"):
         done = prepare(table, folder, f"--test_split={text}")
-        done.assert_refused(f"--test_split={text}: a fraction up to 0.9 such as 0.1, or a count of rows is needed")
+        done.assert_refused(f"--test_split={text}: ")
 
 
 def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):
@@ -193,7 +189,7 @@ def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["dev.tsv", "prepared.json", "train.tsv"]
     (folder / "dev.tsv").write_text("mine\n", encoding="utf-8")
     before = helpers.snapshot(folder)
-    prepare(table, folder).assert_refused(f"{folder}/dev.tsv: is there, and is not as bert-prepare left it")
+    prepare(table, folder).assert_refused(f"{folder}/dev.tsv: ")
     assert helpers.snapshot(folder) == before
 
 
@@ -209,34 +205,34 @@ def test_other_files_are_not_overwritten(prepare, table, tmp_path, name):
 
 def test_input_file_is_not_overwritten(prepare, tmp_path):
     (tmp_path / "train.tsv").write_text("text\tlabel\na\tx\nb\ty\n", encoding="utf-8")
-    prepare(tmp_path / "train.tsv", tmp_path).assert_refused("train.tsv: would be written over, but it is read")
+    prepare(tmp_path / "train.tsv", tmp_path).assert_refused("train.tsv: ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "content", "expected"),
+    ("arguments", "content", "fragment"),
     [
-        ([], "text,label\na,x\nb,y\n", "--dev_split=0.1: leaves no row for dev.tsv"),
-        (["--dev_split=0.6", "--test_split=0.6"], "text,label\na,x\n", "leaves too few to train on"),
+        ([], "text,label\na,x\nb,y\n", "--dev_split=0.1: "),
+        (["--dev_split=0.6", "--test_split=0.6"], "text,label\na,x\n", ""),
         ([], "premise,hypothesis,label\na,b,x\n", "holds pairs of texts"),
-        (["--label_column=x,y"], "text,x,y\na,0,1\n", "the four-column format has one label"),
-        ([], "text,label\n ,x\n", "holds no row with a text and a label"),
+        (["--label_column=x,y"], "text,x,y\na,0,1\n", ""),
+        ([], "text,label\n ,x\n", ""),
         ([], "", "is empty"),
         (
             [],
             "text,stance\na,x\n",
-            "and --header=yes if the first row names them: 0 'text', 1 'stance'",
+            "--header=yes",
         ),
-        (["--balance", "--max_rows=1"], "text,label\na,x\nb,y\n", "--max_rows=1: 2 labels need a row each"),
+        (["--balance", "--max_rows=1"], "text,label\na,x\nb,y\n", "--max_rows=1: "),
     ],
 )
-def test_refused(prepare, tmp_path, arguments, content, expected):
+def test_refused(prepare, tmp_path, arguments, content, fragment):
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
-    prepare(tmp_path / "a.csv", tmp_path / "data", *arguments).assert_refused(expected)
+    prepare(tmp_path / "a.csv", tmp_path / "data", *arguments).assert_refused(fragment)
     assert not (tmp_path / "data").exists()
 
 
 def test_paths(prepare, tmp_path):
-    prepare(tmp_path / "a.csv").assert_refused("1 paths: the file to read and the folder to write to are needed")
+    prepare(tmp_path / "a.csv").assert_refused()
     prepare(tmp_path / "a.csv", tmp_path / "data").assert_refused("a.csv: no such file")
 
 
@@ -260,7 +256,7 @@ def test_quoting_of_a_tab_separated_file(prepare, tmp_path):
     pd.DataFrame({"text": texts, "label": ["a", "b"] * 20}).to_csv(path, sep="\t", index=False)
     done = prepare(path, tmp_path / "literal")
     assert done.err.count("--quoting=csv reads them as pandas wrote them") == 1
-    assert f"{path}: warning: 30 rows have cells in CSV quotes, such as line 3" in done.err
+    check_message(done.err, f"{path}: ")
     assert re.search(r"^left out +20 +another number of columns$", done.err, re.MULTILINE)
     done = prepare(path, tmp_path / "data", "--quoting=csv")
     assert done.code == 0, done.err

@@ -10,6 +10,7 @@ import pytest
 from bert_cli.report_runs import main
 from tests.commands import helpers
 from tests.report.test_page import Reader
+from tests.snapshots import check_message
 
 FLAGS = ("--precision=float32",)
 
@@ -86,13 +87,11 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     # Our page is replaced.
     assert report(trained, trained_once[0], f"--output_file={page}").code == 0
     (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
-    report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused(
-        "mine.html", "is not a page of bert-report"
-    )
+    report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused("mine.html")
     inside = trained / "flags.txt"
-    report(trained, f"--output_file={inside}").assert_refused("lies in the folder of a run")
+    report(trained, f"--output_file={inside}").assert_refused()
     report(trained, trained).assert_refused("named twice")
-    report(tmp_path).assert_refused("there is no run.json")
+    report(tmp_path).assert_refused()
 
 
 def test_a_page_of_somebody_else_is_left_alone(trained, report, tmp_path):
@@ -102,7 +101,7 @@ def test_a_page_of_somebody_else_is_left_alone(trained, report, tmp_path):
         values["files"] = [file_name for file_name in values.get("files", []) if file_name != "report.html"]
         (trained / name).write_text(json.dumps(values), encoding="utf-8")
     (trained / "report.html").write_text("mine", encoding="utf-8")
-    report(trained).assert_refused("no run of ours has listed it")
+    report(trained).assert_refused()
     assert page_of(trained) == "mine"
     (trained / "report.html").unlink()
     assert report(trained).code == 0
@@ -121,7 +120,7 @@ def test_run_succeeds_if_its_page_fails(trained, trained_flags, classify, run_fo
     assert run_folder(trained).eval_results()["eval_examples"] == 11
     (line,) = [line for line in outcome.lines if "was not written" in line]
     assert line.startswith("warning: ")
-    assert "history.jsonl:1: is not JSON" in line
+    check_message(line, "history.jsonl:1: ")
     assert f"`bert-report {trained}`" in line
     assert page_of(trained) == before
 
@@ -132,7 +131,7 @@ def test_missing_matplotlib_is_logged(trained, trained_flags, classify, monkeypa
     outcome = classify(*flags, "--report", "--engine=onnxruntime", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     warning, done, following = outcome.lines[-3:]
-    assert "report.html was not written: " in warning
+    check_message(warning)
     assert "matplotlib" in warning
     assert done.startswith("done in ")
     assert following.startswith("next: ")

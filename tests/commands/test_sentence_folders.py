@@ -15,6 +15,7 @@ from bert_cli.settings.model_use import ModelFlags
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import find_checkpoint
 from tests.sentence_cases import CASES, TEXTS, expected_vectors, folder_of
+from tests.snapshots import check_message, raises
 from tests.transformers_python import ask
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
@@ -54,9 +55,7 @@ def test_prompts_of_served_texts_may_differ(tmp_path):
     np.testing.assert_allclose(mixed[2][0], expected_vectors("named_prompt")[1], atol=1e-5)
     # "passage of the dog" with [CLS] and [SEP]
     assert mixed[0][1] == 6
-    with pytest.raises(
-        RequestError, match="'prompt_name': the model m has no prompt 'x'; it has document, passage, query"
-    ):
+    with raises(RequestError, "'prompt_name': "):
         embedding_items({"input": "a", "prompt_name": "x"}, model, Limits())
 
 
@@ -79,7 +78,7 @@ def test_flags_replace_the_modules(tmp_path, capsys):
         vector, FeatureExtractor.load(str(folder), pooling="cls").extract(["the dog"])[0], atol=1e-5
     )
     assert len(vector) == 8
-    assert "--pooling=cls is given, so these are not used: pooling mean, a dense layer" in capsys.readouterr().err
+    check_message(capsys.readouterr().err, "--pooling=cls")
 
 
 @pytest.mark.parametrize("name", ["chain", "concatenated", "without_prompt_tokens"])
@@ -111,7 +110,7 @@ def test_modules_of_another_model_in_the_target_are_refused(tmp_path, capsys):
     source = folder_of("max", tmp_path / "m")
     (source / "modules.json").unlink()
     assert convert_checkpoint.main([f"--from={source}", f"--to={target}"]) == 1
-    assert "modules.json: belongs to another model" in capsys.readouterr().err
+    check_message(capsys.readouterr().err, "modules.json: ")
 
 
 @pytest.mark.parametrize("name", ["chain", "prompt"])

@@ -13,6 +13,7 @@ from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests import sentence_cases
+from tests.snapshots import raises
 
 LONG = "the old dog sees a cat . " * 40  # 280 word pieces
 POSITIONS = 64
@@ -66,9 +67,7 @@ def test_another_program_stores_its_length(copy, stored, length):
 
 
 def test_a_wrong_length_in_the_files_is_refused(copy):
-    with pytest.raises(
-        InputError, match=r"tokenizer_config\.json: model_max_length must be a number above 2, found 'x'"
-    ):
+    with raises(InputError, "tokenizer_config.json: "):
         serve(copy(model_max_length="x"))
 
 
@@ -81,13 +80,13 @@ def test_labels_and_casing(folder):
 
 
 def test_flags_that_do_not_fit_the_model(folder, tagger_once):
-    with pytest.raises(InputError, match=r"^--max_seq_length=1000 is above the model's 64 positions"):
+    with raises(InputError, "--max_seq_length=1000"):
         serve(folder, max_seq_length=1000)
-    with pytest.raises(InputError, match=r"^--labels=a,b,c: 3 names, but the classifier in .* has 2 outputs"):
+    with raises(InputError, "--labels=a,b,c: "):
         serve(folder, labels=("a", "b", "c"))
-    with pytest.raises(InputError, match=r"^--labels: the model m is a tagger without this setting; leave it out$"):
+    with raises(InputError, "--labels: "):
         serve(tagger_once[0], labels=("a", "b"))
-    with pytest.raises(InputError, match=r"^--layers=9: there is no layer 9"):
+    with raises(InputError, "--layers=9: "):
         serve(folder, layers="9")
 
 

@@ -27,6 +27,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.squad_run import base_flags, call, read, story, words, write_data
+from tests.snapshots import check_message
 
 
 @pytest.fixture
@@ -118,12 +119,12 @@ def test_stopped_run_ends_with_the_same_weights(whole, squad, data, tmp_path, ru
     assert run_folder(tmp_path / "out").checkpoints() == [4]
     outcome = squad("--do_train", train_file=data)
     assert outcome.code == 0, outcome.err
-    assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
+    check_message(outcome.err, "train: ")
     assert "resuming from" in outcome.err
     actual, expected = (run_folder(folder).tensors(7) for folder in (tmp_path / "out", whole))
     assert_same_tensors(actual, expected)
     second_outcome = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
-    assert "training is already finished (7 steps)" in second_outcome.err
+    check_message(second_outcome.err, "7 steps")
     for flag, value in (("learning_rate", 0.1), ("doc_stride", 5), ("skip_padding", "true")):
         changed = squad("--do_train", train_file=data, **{flag: value})
         assert changed.code == 1

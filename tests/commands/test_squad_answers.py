@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands.squad_run import call, read, story, write_data
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_later_run_remembers_its_settings(ask, trained, tmp_path):
     copy = tmp_path / "copy"
     outcome = ask("--do_predict", "--do_eval", predict_file=questions, output_dir=copy, init_checkpoint=trained)
     assert outcome.code == 0, outcome.err
-    assert "24 questions about 12 contexts in 48 windows" in outcome.err
+    check_message(outcome.err, "24 questions")
     odds = read(copy / "null_odds.json")
     assert list(odds) == list(read(copy / "predictions.json"))
     lines = (copy / "eval_results.txt").read_text(encoding="utf-8")
@@ -56,7 +57,7 @@ def test_odd_texts_get_an_answer(ask, trained, tmp_path):
         flags["engine"] = "onnxruntime" if version_2 == "true" else "tensorflow"
         outcome = ask("--do_predict", version_2_with_negative=version_2, **flags)
         assert outcome.code == 0, outcome.err
-        assert "nothing could be an answer to 3 question(s): 0, 1, 2" in outcome.err
+        check_message(outcome.err, "3 question")
         assert "were cut to 8 tokens" in outcome.err
         predictions = read(tmp_path / version_2 / "predictions.json")
         assert list(predictions) == ["0", "1", "2", "3", "7", "4", "5"]
@@ -146,7 +147,7 @@ def test_scores_of_version_2(ask, tmp_path):
     flags = {"predict_file": gold, "predictions_file": predictions, "null_odds_file": odds}
     outcome = ask("--score_only", "--version_2_with_negative", **flags)
     assert outcome.code == 0, outcome.err
-    assert "1 of 4 questions have no prediction" in outcome.err
+    check_message(outcome.err, "4 questions")
     scores = json.loads(outcome.out)
     assert (scores["exact"], scores["HasAns_exact"], scores["NoAns_exact"]) == (50, 50, 50)
     assert (scores["best_exact"], scores["best_exact_thresh"]) == (50, -2)

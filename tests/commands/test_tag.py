@@ -13,6 +13,7 @@ from bert_cli.outputs.tagging import score_tags
 from tests.commands import helpers, tag_run
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrained, write_data
+from tests.snapshots import check_message
 
 
 def test_a_run_writes_these_files(tagger, run_folder):
@@ -54,7 +55,7 @@ def test_tagger_without_predictions_causes_a_warning(tagger, two_layer_flags, ta
     only_outside = ",".join(f"{label}={int(label == 'O')}" for label in LABELS)
     outcome = tag(*flags, "--do_train", "--do_eval", "--noreport", f"--class_weights={only_outside}",
                   f"--output_dir={tmp_path / 'out'}")  # fmt: skip
-    assert "warning: every word gets the tag O; try another --learning_rate" in outcome.err
+    check_message(outcome.err, "--learning_rate")
     flags = [f"--data_dir={tmp_path / 'data'}", f"--init_checkpoint={tagger}", f"--output_dir={tmp_path / 'learned'}"]
     evaluation = tag("--do_eval", "--noreport", *flags, "--engine=onnxruntime")
     assert evaluation.code == 0, evaluation.err
@@ -67,7 +68,7 @@ def test_hundreds_of_tags_on_few_words_are_a_warning(two_layer_flags, tag, tmp_p
     flags = [f"--train_file={tmp_path / 'train.txt'}", f"--output_dir={tmp_path / 'out'}", "--do_train", "--dry_run"]
     with interrupted_after(helpers.DRY_RUN):
         outcome = tag(*two_layer_flags, *flags)
-    assert "train.txt: warning: 150 labels in 200 entities, 1.3 per label: few to learn from" in outcome.err
+    check_message(outcome.err, "train.txt: warning: ")
 
 
 @pytest.mark.slow  # test_controls.py resumes a run with the same training loop and rows in memory
@@ -84,7 +85,7 @@ def test_interrupted_run_ends_with_the_same_weights(tagger_once, tag, tmp_path, 
         assert (tmp_path / "out" / name).read_bytes() == (whole / name).read_bytes()
     # Decoding does not change the training.
     outcome = tag(*flags, "--nodo_predict", "--decoding=viterbi")
-    assert "training is already finished (60 steps)" in outcome.err
+    check_message(outcome.err, "60 steps")
     outcome = tag(*flags, "--freeze_encoder", "--layers=-2")
     assert outcome.code == 1
     for change in ("freeze_encoder was False, is now True", "layers was -1, is now -2"):
@@ -106,7 +107,7 @@ def test_frozen_encoder(tagger_once, model, tag, tmp_path, run_folder):
     outcome = tag(*flags, f"--output_dir={out}")
     assert outcome.code == 0, outcome.err
     pieces = sum(len(words) for words, _ in SPLITS["train"])
-    assert f"computing the frozen encoder once: {pieces} labelled pieces" in outcome.err
+    check_message(outcome.err, f"{pieces} labelled")
     tensors = run_folder(out).tensors(60)
     reader = tf.train.load_checkpoint(str(start / "bert_model.ckpt"))
     for name in reader.get_variable_to_shape_map():
@@ -170,7 +171,7 @@ def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path,
     flags = (f"--data_dir={data}", f"--output_dir={out}", "--num_train_epochs=1", "--nodo_eval", "--nodo_predict")
     outcome = tag(*tagger_once[1], *flags)
     assert outcome.code == 0, outcome.err
-    assert "(tags of the files: BMES with tags such as PER_B, 0 outside entities)" in outcome.err
+    check_message(outcome.err, "0 outside")
     assert (out / "labels.txt").read_text(encoding="utf-8").split() == list(LABELS)
     saved = (out / "flags.txt").read_text(encoding="utf-8").splitlines()
     assert {"--tag_scheme=BMES", "--outside_tag=0", "--tag_form=PER_B"} <= set(saved)

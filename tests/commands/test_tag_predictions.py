@@ -8,6 +8,7 @@ import pandas as pd
 
 from tests.commands.tag_run import LABELS, LONG, SPLITS, columns, flat, predicted, save_pretrained
 from tests.rows import write_rows
+from tests.snapshots import check_message
 
 
 def test_predictions_are_the_test_file_with_another_column(tagger):
@@ -24,7 +25,7 @@ def test_prediction_needs_only_the_folder(tagger_once, tag, tmp_path):
         flags = ("--do_predict", f"--init_checkpoint={tagger_once[0]}", f"--predict_batch_size={size}")
         outcome = tag(*flags, f"--output_dir={out}", "--precision=float32")
         assert outcome.code == 0, outcome.err
-        assert "1 of 4 sentences were too long and were cut: 6 windows in all" in outcome.err
+        check_message(outcome.err, "4 sentences")
         assert (out / "test_predictions.txt").read_bytes() == (tagger_once[0] / "test_predictions.txt").read_bytes()
 
 

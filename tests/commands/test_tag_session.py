@@ -23,6 +23,7 @@ from bert_cli.settings.training import Saving
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import raises
 from tests.train_rows import train_rows
 
 CONFIG = BertConfig(
@@ -161,5 +162,5 @@ def test_checkpoint_without_classifier_is_refused(tmp_path):
     engine, weights = make_engine(layers=(-1,))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("output_")}
     write_tf1(str(tmp_path / "bert_model.ckpt"), tensors)
-    with pytest.raises(InputError, match=r"lacks output_.*: it is not a model that bert-tag trained"):
+    with raises(InputError):
         load_trained(engine, find_checkpoint(str(tmp_path / "bert_model.ckpt")))

@@ -7,6 +7,7 @@ import pytest
 from bert_cli import Tokenizer
 from bert_cli.base.errors import InputError
 from bert_cli.tokenize_text import main
+from tests.snapshots import check_message, raises
 
 TEXT, OTHER = "The old dog, Qua ღ!", "a cat"
 RECORD = {
@@ -46,8 +47,8 @@ def test_the_vocabulary_of_a_model_and_its_casing(trained, capsys):
 
 def test_refusals(tmp_path, capsys):
     assert main(["a", f"--vocab_file={tmp_path / 'no.txt'}"]) == 1
-    assert "no.txt: no such file; check --vocab_file" in capsys.readouterr().err
-    with pytest.raises(InputError, match=r"no\.txt: no such file; check path"):
+    check_message(capsys.readouterr().err, "no.txt: ")
+    with raises(InputError, "no.txt: "):
         Tokenizer.load(tmp_path / "no.txt")
 
 
@@ -61,7 +62,7 @@ def test_from_python(model, trained, capsys):
         assert {name: encoded[name] for name in RECORD} == RECORD
     assert not Tokenizer.load(trained, do_lower_case=False).do_lower_case
     for call in (tokenizer.tokenize, tokenizer.encode):
-        with pytest.raises(InputError, match=r"text: one text is needed, found \['a'\]"):
+        with raises(InputError, "text: "):
             call(["a"])
-    with pytest.raises(InputError, match="text_b: one text is needed, found 3"):
+    with raises(InputError, "text_b: "):
         tokenizer.encode("a", 3)

@@ -8,6 +8,7 @@ from bert_cli import Tokenizer
 from bert_cli.base.errors import InputError
 from bert_cli.opening.tokenizer import load_tokenizer
 from tests.commands.convert_run import convert, make_source
+from tests.snapshots import check_message, raises
 from tests.tokenizer_folders import (
     CONFIGURATIONS,
     E1,
@@ -91,7 +92,7 @@ def test_conversion_removes_another_models_tokenizer_file(hugging_face, tmp_path
     folder = hugging_face(FILES["as transformers 5 saves it"])
     for name in ("tokenizer", "added_tokens"):
         write(tmp_path / name, **{name: {}})
-        with pytest.raises(InputError, match=f"{name}.json: belongs to another model than the converted one"):
+        with raises(InputError, f"{name}.json: "):
             convert(folder, tmp_path / name, to_format="tf1")
 
 
@@ -122,7 +123,7 @@ def test_build_vocab_extends_no_tokenizer_json(tmp_path, capfd):
 
     path = write(tmp_path, tokenizer=tokenizer_json()) / "tokenizer.json"
     assert main([f"--extend={path}", "--add_special_tokens", f"--output_file={tmp_path / 'vocab.txt'}"]) == 1
-    assert f"{path}: is a tokenizer.json, a vocab.txt is needed" in capfd.readouterr().err
+    check_message(capfd.readouterr().err, f"{path}: ")
 
 
 def test_a_keras_preprocessor_is_saved_with_its_settings(hugging_face, tmp_path):

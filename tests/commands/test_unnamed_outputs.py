@@ -17,6 +17,7 @@ from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.conftest import CONFIG, write_model
+from tests.snapshots import check_message, raises
 
 PAIR = ("the old farmer buys bread .", "a teacher sings")
 NAMELESS = [None, {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}]
@@ -71,15 +72,15 @@ def test_one_output_is_a_number(classify, hugging_face, config):
     assert record == {"index": 0, "text": PAIR[0], "text_b": PAIR[1], "value": record["value"]}
     np.testing.assert_allclose(model.predict([PAIR]).values, [record["value"]], rtol=1e-5)
     if config.get("problem_type") != "regression":
-        assert f"{folder}: the classifier has one output, so a number is predicted: its logit" in outcome.lines
+        check_message(outcome.lines, f"{folder}: ")
 
 
 def test_labels_of_a_number_are_refused(classify, hugging_face):
     folder = hugging_face(1)
     flags = [f"--init_checkpoint={folder}", f"--output_dir={folder}/out", "--max_seq_length=16", "--text=bread"]
-    classify(*flags, "--labels=x").assert_refused(f"--labels: the model in {folder} predicts a number; leave them out")
-    classify(*flags, "--labels=x", "--problem_type=single_label").assert_refused("would always have the probability 1")
-    with pytest.raises(InputError, match="predicts a number; leave them out"):
+    classify(*flags, "--labels=x").assert_refused("--labels: ")
+    classify(*flags, "--labels=x", "--problem_type=single_label").assert_refused()
+    with raises(InputError):
         Classifier.load(str(folder), labels=["x"])
 
 
@@ -115,7 +116,7 @@ def test_labels_without_names_in_tables(classify, hugging_face, tmp_path):
         pathlib.Path(shard).write_text("text\nbread\n")
     assert classify(*flags, "--do_predict", f"--predict_file={','.join(shards)}").code == 0
     assert "LABEL_0" in (tmp_path / "out" / "predictions.tsv-00000-of-00002").read_text()
-    classify(*flags, "--do_eval", f"--dev_file={table}").assert_refused("t.csv:2: label 'good' is not among", "LABEL_0")
+    classify(*flags, "--do_eval", f"--dev_file={table}").assert_refused("t.csv:2: ", "LABEL_0")
 
 
 def test_names_of_the_flag_come_first_and_are_counted(classify, hugging_face):

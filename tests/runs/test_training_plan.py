@@ -4,12 +4,12 @@ import json
 import logging
 
 import pytest
-from tests.settings.test_training_grids import settings_of
 
 from bert_cli.runs.tasks.interface import Recipe
 from bert_cli.runs.training_plan import GOOGLE, defaults_of, resolve_recipe
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
+from tests.settings.test_training_grids import settings_of
 from tests.snapshots import check_message
 
 
