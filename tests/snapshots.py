@@ -48,6 +48,9 @@ def hide_directories(pytest_directory: pathlib.Path, temporary_directory: str) -
         temporary_directory: value of TMPDIR.
     """
     base = re.escape(str(pytest_directory))
+    # A worker's directory is below that of the run, which has the models that all workers share.
+    shared = re.escape(str(pytest_directory.parent if "popen-gw" in pytest_directory.name else pytest_directory))
+    HIDDEN[rf"{shared}/built_once"] = "TMP"
     HIDDEN.update(
         {rf"{base}/places\d+/\d+/": "", rf"{base}/[\w-]+": "TMP", rf"{re.escape(temporary_directory)}/[\w-]+": "TMPDIR"}
     )

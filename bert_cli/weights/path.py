@@ -193,11 +193,11 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     inner = inner_folder(folder)
     if inner != folder:
         return _find_in_folder(inner, flag, strict)
-    if description := describe_other_model(folder):
-        raise InputError(f"{folder}: {description}")
     module = module_folder(folder)
     if module:
         return CheckpointPath(HUB, module)
+    if description := describe_other_model(folder):
+        raise InputError(f"{folder}: {description}")
     keras = [name for name in files.list_directory(folder) if name.endswith(".weights.h5")]
     if len(keras) == 1:
         return CheckpointPath(KERAS, os.path.join(folder, keras[0]))

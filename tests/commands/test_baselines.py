@@ -50,7 +50,7 @@ def test_the_f1_is_of_the_positive_label(classify, trained):
         expected = pytest.approx(report["eval"]["classes"][label]["f1"], abs=1e-6)
         assert results["eval_f1"] == results[f"eval_f1_of_{label}"] == expected
         assert report["positive_label"] == label
-        check_message(done.err, label)
+        check_message(done.err, "eval_f1 is of the label")
         assert f"eval_f1_of_{label}" in (trained / "report.html").read_text("utf-8")
         assert results["eval_macro_f1"] == pytest.approx(
             np.mean([scores["f1"] for scores in report["eval"]["classes"].values()]), abs=1e-6

@@ -92,7 +92,7 @@ def test_texts_on_the_command_line(fill, tmp_path):
     assert code == 0
     assert [lines[0], lines[3]] == ["the [MASK] sees a dog", "a dog ||| a [MASK]"]
     assert len(lines) == 7
-    check_message(lines[6])
+    assert lines[6].endswith("  the second text follows the first")
     (tmp_path / "one.txt").write_text("the [MASK] sees a dog", encoding="utf-8")
     code, out, _ = fill(input_file=tmp_path / "one.txt", output_file=tmp_path / "answers.jsonl", top_k=2)
     assert (code, out) == (0, "")
