@@ -74,7 +74,7 @@ help:
 	@echo "make benchmark    measure speed beside other programs, from MODEL=, a Hugging Face folder; BENCHMARK_FLAGS=--only=short"
 	@echo "make check-gpu    check results and speed on a GPU, in ten minutes, into bert_output/check_gpu; DEVICE=cpu: on small sizes here"
 	@echo "make install      set up .venv with the commands; PYTHON= chooses its Python, $(RANGE)"
-	@echo "make test         the tests (about 5 minutes); make test-all: slow ones too"
+	@echo "make test         the tests (about 4 minutes); make test-all: slow ones too"
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
 	@echo "make messages     store the messages of the tests in TESTS= anew, in tests/messages/; slow tests too with MARKS="
 	@echo "make lint         report style, types and facts about the tree; make format: mend style"
