@@ -20,6 +20,7 @@ MESSAGES = TESTS / "messages"
 # Pattern -> name in the stored text, for values that differ between runs and machines.
 HIDDEN = {
     re.escape(str(TESTS.parent)): "CHECKOUT",
+    re.escape(str(TESTS.parents[1] / "shared")): "SHARED",
     r"\bprocess \d+ on [\w.-]+": "process PID on HOST",
     r"\bprocess \d+": "process PID",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [+-]\d{4})?": "TIME",
