@@ -88,7 +88,7 @@ def test_tagger(tag, model_flags, tmp_path, snapshot):
             *model_flags, f"--data_dir={tmp_path}", f"--output_dir={tmp_path / 'out'}", "--do_train", "--dry_run", *more
         )
         assert forecast_of(done)[0] == 7
-        check_message(done.err, "4 rows")
+        check_message(done.err, "duplicates: 4 rows")
     assert snapshot(tmp_path) == before
 
 
