@@ -114,6 +114,11 @@ def compare(test_file: pathlib.Path, test: str) -> None:
         pytest.fail("\n".join([f"other messages than in {path}: `make messages` writes it", *lines]), pytrace=False)
 
 
+def is_stored(test_file: pathlib.Path, test: str) -> bool:
+    """Return whether a test has stored messages."""
+    return test in read(stored_path(test_file))
+
+
 def write(test_file: pathlib.Path, test: str, is_current: Callable[[str], bool]) -> None:
     """Store a test's recorded messages.
 

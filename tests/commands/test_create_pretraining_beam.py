@@ -107,9 +107,9 @@ def test_mistake_in_the_text_is_one_line(create, tmp_path):
     create(runner="direct").assert_refused("b.txt:2: is not UTF-8")
     for path in tmp_path.glob("[abc].txt"):
         path.write_text("\n")
-    create(runner="direct").assert_refused()
-    create(runner="direct", beam_options="--projct=3").assert_refused("--beam_options: ")
-    create(runner="dataflow").assert_refused("a.txt: ")
+    create(runner="direct").assert_refused("the input has no sentence")
+    create(runner="direct", beam_options="--projct=3").assert_refused("--beam_options: Beam has no option --projct")
+    create(runner="dataflow").assert_refused("a.txt: --runner=dataflow works on machines that do not see it")
     assert contents(tmp_path) == {"out-00000-of-00003": b"before"}
 
 
