@@ -74,17 +74,29 @@ def number_records(records: Sequence[Any]) -> list[JsonRecord]:
     return [JsonRecord(number, record) for number, record in enumerate(records, start=1)]
 
 
+def row_members(value: Any) -> list[str]:
+    """Return the members that may hold a data set's rows. `unwrap_rows` reads the first one."""
+    return [name for name in _ROWS if isinstance(value, dict) and isinstance(value.get(name), list)]
+
+
 def unwrap_rows(value: Any) -> list[Any]:
-    """Return the records in an object of a Hugging Face data set, [] for another value."""
+    """Return the records in an object of a Hugging Face data set, [] for another value.
+
+    If a column's list is shorter than others, the last records lack this member.
+    """
     if not isinstance(value, dict):
         return []
-    rows = next((value[name] for name in _ROWS if isinstance(value.get(name), list)), None)
+    rows = next((value[name] for name in row_members(value)), None)
     if rows is not None and all(isinstance(row, dict) for row in rows):
         # Hugging Face's data set server puts each record into "row".
         return [row["row"] if isinstance(row.get("row"), dict) else row for row in rows]
     lists = {name: items for name, items in value.items() if isinstance(items, list) and items}
     if lists and all(isinstance(item, list) for items in lists.values() for item in items[:1]):
-        return [dict(zip(lists, items, strict=False)) for items in zip(*lists.values(), strict=False)]
+        num_records = max(map(len, lists.values()))
+        return [
+            {name: items[number] for name, items in lists.items() if number < len(items)}
+            for number in range(num_records)
+        ]
     return []
 
 

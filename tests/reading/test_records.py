@@ -64,6 +64,10 @@ def test_array_items_have_lines():
             {"words": [["a"], ["b"]], "tags": [["O"], ["O"]]},
             [{"words": ["a"], "tags": ["O"]}, {"words": ["b"], "tags": ["O"]}],
         ),
+        (
+            {"words": [["a"], ["b"]], "tags": [["O"]]},
+            [{"words": ["a"], "tags": ["O"]}, {"words": ["b"]}],
+        ),
         ({"words": ["a"]}, []),
         ([{"a": 1}], []),
     ],

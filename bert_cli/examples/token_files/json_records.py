@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import quote
+from bert_cli.base.formats import list_names, quote
 from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import SKIP_ADVICE, find_tag_name, log_unlabeled, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.column_names import normalize_name
-from bert_cli.reading.records import JsonRecord, read_document, unwrap_rows
+from bert_cli.reading.records import JsonRecord, read_document, row_members, unwrap_rows
 from bert_cli.reading.source import Source
 
 # These documented names take precedence over other usual names.
@@ -145,6 +145,8 @@ def _read_records(source: Source, flags: TokenFlags) -> Records:
         values = document.items()
     elif rows := unwrap_rows(root):
         values = [JsonRecord(values[0].line, row) for row in rows]
+        if len(members := row_members(root)) > 1:
+            flags.log("%s: took the records in %s; not used: %s", path, members[0], list_names(members[1:]))
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
     flags.log("%s: read %d records of a JSON document", path, len(values))

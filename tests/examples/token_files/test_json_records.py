@@ -153,3 +153,24 @@ def test_line_numbers_in_an_array(tmp_path):
 )
 def test_token_records_are_recognized(text, expected):
     assert has_token_records(text) is expected
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"tokens": [["a"], ["b"]], "ner_tags": [["O"]]}',
+        '{"tokens": [["a"]], "ner_tags": [["O"], ["O"]]}',
+        '{"chars": [["a"]], "tokens": [["a"], ["b"]], "ner_tags": [["O"], ["O"], ["O"]]}',
+    ],
+)
+def test_lists_of_different_lengths_lose_no_record(tmp_path, document):
+    path = write(tmp_path, document, "a.json")
+    check_message(error_of(read_json_records, Source(path)))
+
+
+def test_members_that_are_not_read_are_named(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    row = '[{"tokens": ["a"], "ner_tags": ["O"]}]'
+    path = write(tmp_path, f'{{"test": {row}, "train": {row}, "validation": {row}}}', "a.json")
+    assert len(read_json_records(Source(path)).examples) == 1
+    check_message(caplog, "not used: validation")
