@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from bert_cli.base.errors import InputError, first_line, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.lines import decode, read_text
+from bert_cli.base.log import warn_once
 
 # A value that JSON can hold. Objects of ours are JsonObject: mypy then checks each value.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -14,6 +16,7 @@ JsonObject: TypeAlias = dict[str, Json]
 
 # For files that people write by hand, the message also has the mistake's column.
 _CORRECT = "correct the file"
+FETCH = "fetch the file again"  # advice about files that programs write
 _TYPE_NAMES = {
     dict: "an object",
     list: "an array",
@@ -73,6 +76,21 @@ def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
         ending = f"; {needed or advice}" if needed or advice else ""
         raise InputError(f"{path}: holds no JSON object{ending}")
     return values
+
+
+def name_unknown_keys(path: str, values: JsonObject, known_keys: Collection[str], strict: bool = False) -> None:
+    """Log once which keys of a file have no meaning here, or raise InputError with `strict`.
+
+    Args:
+        path: the file, for the message.
+        values: its contents.
+        known_keys: all keys with a meaning.
+        strict: whether an unknown key is an error.
+    """
+    if unknown_keys := sorted(set(values).difference(known_keys)):
+        message = f"{path}: not known here, not used: {list_names(unknown_keys)}"
+        refuse_if(strict, f"{message} (an error with --strict)")
+        warn_once(f"warning: {message}")
 
 
 def member_object(values: Mapping[str, Json], name: str) -> Mapping[str, Json]:

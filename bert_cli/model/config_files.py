@@ -8,14 +8,12 @@ import json
 import os
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES
-from bert_cli.base.json_files import read_json_object
-from bert_cli.base.log import warn_once
+from bert_cli.base.json_files import name_unknown_keys, read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_keys import check_keys, unknown_keys
+from bert_cli.model.config_keys import KNOWN, check_keys
 from bert_cli.model.networks import BERT, CONFIG_NEEDED, HEAD_TYPES_OF_CLASSES, NETWORKS, check_network
 
 # Keys that only Hugging Face's files have.
@@ -81,10 +79,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def report_unknown_keys(path: str, strict: bool = False) -> None:
     """Name a config file's unknown keys once, or raise InputError with `strict`."""
-    if keys := unknown_keys(read_json_object(path, needed=CONFIG_NEEDED)):
-        message = f"{path}: not known here, not used: {list_names(keys)}"
-        refuse_if(strict, f"{message} (an error with --strict)")
-        warn_once(f"warning: {message}")
+    name_unknown_keys(path, read_json_object(path, needed=CONFIG_NEEDED), KNOWN, strict)
 
 
 def has_vocab_size(path: str) -> bool:

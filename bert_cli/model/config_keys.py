@@ -100,6 +100,7 @@ REQUIRED = {
     "adapters": Requirement((None, {}), "an adapter of the library adapters between the layers"),
     "adapter_fusion_models": Requirement((None, {}), "adapters of the library adapters between the layers"),
 }
+KNOWN = OBEYED.keys() | NO_EFFECT.keys() | REQUIRED.keys()
 
 
 def check_keys(path: str, values: Mapping[str, Any]) -> None:
@@ -116,8 +117,3 @@ def check_keys(path: str, values: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{path}: {key} is {text}: {requirement.meaning}; this is not Google's BERT and cannot be computed here"
             )
-
-
-def unknown_keys(values: Mapping[str, Any]) -> list[str]:
-    """Return the keys without an entry in the tables, sorted."""
-    return sorted(set(values) - OBEYED.keys() - NO_EFFECT.keys() - REQUIRED.keys())

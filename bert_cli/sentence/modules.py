@@ -10,10 +10,18 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import JsonObject, expect, expect_member, read_json, read_json_object
+from bert_cli.base.json_files import (
+    FETCH,
+    JsonObject,
+    expect,
+    expect_member,
+    name_unknown_keys,
+    read_json,
+    read_json_object,
+)
 from bert_cli.base.names import MODULES, SENTENCE_BERT, SENTENCE_CONFIG, TOKENIZER_CONFIG
 from bert_cli.base.pooling import CLS, LAST, MAX, MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, modes_of
-from bert_cli.sentence.step_files import FETCH, FOREIGN, STEP_READERS, name_unknown_keys, read_optional
+from bert_cli.sentence.step_files import FOREIGN, STEP_READERS, read_optional
 from bert_cli.sentence.steps import Dense, LayerNorm, Step, Truncate, final_width
 
 _PACKAGE = "sentence_transformers."

@@ -6,14 +6,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import list_names
-from bert_cli.base.json_files import JsonObject, expect, read_json_object
-from bert_cli.base.log import warn_once
+from bert_cli.base.json_files import FETCH, JsonObject, expect, name_unknown_keys, read_json_object
 from bert_cli.base.names import SAFETENSORS
 from bert_cli.sentence.steps import ACTIVATIONS, Dense, LayerNorm, Normalize, Step
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 
-FETCH = "fetch the file again"
 FOREIGN = "only modules of sentence-transformers for one vector per text can be computed here"
 _DENSE_KEYS = {
     "in_features", "out_features", "bias", "activation_function", "module_input_name", "module_output_name",
@@ -25,18 +22,6 @@ _VECTOR = "sentence_embedding"
 def read_optional(path: str) -> JsonObject:
     """Return the JSON object in a file; {} without the file."""
     return read_json_object(path, FETCH) if files.exists(path) else {}
-
-
-def name_unknown_keys(path: str, values: JsonObject, keys: set[str]) -> None:
-    """Log once which keys of a file have no meaning here.
-
-    Args:
-        path: the file, for the message.
-        values: its contents.
-        keys: all keys with a meaning.
-    """
-    if unknown_keys := sorted(set(values) - keys):
-        warn_once(f"warning: {path}: not known here, not used: {list_names(unknown_keys)}")
 
 
 def _read_dense(folder: str) -> Dense:

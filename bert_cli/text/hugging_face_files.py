@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_object
+from bert_cli.base.json_files import FETCH, JsonObject, expect, json_type, read_json_object
 from bert_cli.text.tokenizer_settings import ADDED_TOKENS, MAX_WORD, AddedToken
 from bert_cli.text.vocabulary import CLS, SEP, SPECIAL, UNK
 
 _CORRECT = "correct the file"
-_FETCH = "fetch the file again"
 _ADVICE = "only the WordPiece tokenizer of BERT can be computed here"
 _PREFIX = "##"
 # Required post-processor output for a text and for a pair: (token or text, segment).
@@ -50,7 +49,7 @@ def read_tokenizer_json(path: str) -> TokenizerJson:
     Raises:
         InputError: the file is damaged, or the tokenizer is not BERT's.
     """
-    values = read_json_object(path, advice=_FETCH)
+    values = read_json_object(path, advice=FETCH)
     model = expect(values.get("model"), dict, f"{path}: model", _ADVICE)
     # Files from 2020 have no type. Only WordPiece has a prefix for inner pieces but no merges.
     model_type = model.get(
@@ -238,7 +237,7 @@ def _read_added_tokens_json(config: JsonObject, paths: TokenizerPaths) -> Iterat
     if not path:
         return
     special = set(SPECIAL) | {content for _, content in _extra_tokens(config, paths)}
-    for content, index in read_json_object(path, _FETCH).items():
+    for content, index in read_json_object(path, FETCH).items():
         values = {"content": content, "special": content in special}
         yield path, read_added_token(values, index, f"{path}: {content}")
 
@@ -247,7 +246,7 @@ def _extra_tokens(config: JsonObject, paths: TokenizerPaths) -> Iterator[tuple[s
     """Yield (path, token) for the special tokens besides BERT's five."""
     special: JsonObject = {}
     if paths.special_tokens:
-        special = read_json_object(paths.special_tokens, _FETCH)
+        special = read_json_object(paths.special_tokens, FETCH)
     for path, values in ((paths.config, config), (paths.special_tokens, special)):
         for key in _EXTRA:
             tokens = values.get(key) or []

@@ -7,7 +7,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import JsonObject, expect, json_type, read_json_object
+from bert_cli.base.json_files import FETCH, JsonObject, expect, json_type, read_json_object
 from bert_cli.base.names import TOKENIZER_FILES
 from bert_cli.text.hugging_face_files import (
     TokenizerJson,
@@ -106,7 +106,7 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
         InputError: a file is damaged, files contradict each other about an id, or they describe a
             tokenizer that is not BERT's.
     """
-    config = read_json_object(paths.config, "fetch the file again") if paths.config else {}
+    config = read_json_object(paths.config, FETCH) if paths.config else {}
     is_generic = _check_class(config, paths)
     if is_tokenizer_json(vocab_file):
         stored: TokenizerJson | None = read_tokenizer_json(vocab_file)

@@ -9,12 +9,11 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, read_json_object
+from bert_cli.base.json_files import FETCH, expect, name_unknown_keys, read_json_object
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-_FETCH = "fetch the file again"
 _PREFIX = "base_model.model."
 _LORA = re.compile(r"(?P<module>.+)\.lora_(?P<matrix>[AB])(?:\.default)?\.weight")
 # Keys that change the formula, with the values that can be computed.
@@ -29,7 +28,19 @@ _REQUIRED: dict[str, tuple[Any, ...]] = {
     "megatron_config": (None,),
     "trainable_token_indices": (None,),
     "target_parameters": (None, []),
+    # Other initializations, such as pissa, olora and loftq, also change the base model.
+    "init_lora_weights": (True, False, None, "gaussian", "eva", "orthogonal"),
+    "use_qalora": (False, None),
+    "arrow_config": (None,),
+    "alora_invocation_tokens": (None, []),
 }
+# Keys that the formula uses, or that do not change a stored adapter.
+_KNOWN = {
+    *_REQUIRED, "r", "lora_alpha", "use_rslora", "base_model_name_or_path", "target_modules", "exclude_modules",
+    "modules_to_save", "bias", "layers_to_transform", "layers_pattern", "lora_dropout", "inference_mode", "task_type",
+    "auto_mapping", "revision", "megatron_core", "loftq_config", "eva_config", "corda_config", "qalora_group_size",
+    "runtime_config", "ensure_weight_tying", "peft_version",
+}  # fmt: skip
 
 
 class Change(NamedTuple):
@@ -73,7 +84,7 @@ def find_base(folder: str) -> str:
     """
     path = os.path.join(folder, ADAPTER_CONFIG)
     name = expect(
-        read_json_object(path, _FETCH).get("base_model_name_or_path"), str, f"{path}: base_model_name_or_path", _FETCH
+        read_json_object(path, FETCH).get("base_model_name_or_path"), str, f"{path}: base_model_name_or_path", FETCH
     )
     for candidate in (name, os.path.join(folder, name)):
         if name and files.is_directory(candidate):
@@ -87,17 +98,18 @@ def find_base(folder: str) -> str:
 def read_adapter(folder: str) -> Adapter:
     """Return an adapter's contents; raise InputError if it is damaged, or not a plain LoRA."""
     path = os.path.join(folder, ADAPTER_CONFIG)
-    config = read_json_object(path, _FETCH)
+    config = read_json_object(path, FETCH)
     for key, values in _REQUIRED.items():
         value = config.get(key, values[0])
         refuse_if(
             value not in values,
             f"{path}: {key} is {value!r:.60}, and only a plain LoRA can be merged here; merge it with peft's merge_and_unload",
         )
-    rank = expect(config.get("r"), int, f"{path}: r", _FETCH)
+    name_unknown_keys(path, config, _KNOWN)
+    rank = expect(config.get("r"), int, f"{path}: r", FETCH)
     alpha = config.get("lora_alpha", rank)
     refuse_if(
-        not isinstance(alpha, int | float) or rank < 1, f"{path}: r and lora_alpha must be numbers above 0; {_FETCH}"
+        not isinstance(alpha, int | float) or rank < 1, f"{path}: r and lora_alpha must be numbers above 0; {FETCH}"
     )
     scale = alpha / (math.sqrt(rank) if config.get("use_rslora") else rank)
     weights_path = os.path.join(folder, ADAPTER_WEIGHTS)
@@ -117,6 +129,6 @@ def read_adapter(folder: str) -> Adapter:
             refuse_if("lora_" in name, f"{weights_path}: {name} is not a part of a plain LoRA; merge it with peft")
             tensors[plain_name.replace(".modules_to_save.default", "")] = tensor
     for module, pair in matrices.items():
-        refuse_if(set(pair) != {"A", "B"}, f"{weights_path}: {module} lacks lora_A or lora_B; {_FETCH}")
+        refuse_if(set(pair) != {"A", "B"}, f"{weights_path}: {module} lacks lora_A or lora_B; {FETCH}")
     changes = {f"{module}.weight": Change(pair["A"], pair["B"], scale) for module, pair in matrices.items()}
     return Adapter(path, changes, tensors)

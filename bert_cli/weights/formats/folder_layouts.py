@@ -4,7 +4,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import read_json
+from bert_cli.base.json_files import FETCH, read_json
 from bert_cli.base.names import HUGGING_FACE_CONFIG, MODULES
 
 _KERAS_HUB = "keras_hub"
@@ -27,7 +27,7 @@ def inner_folder(folder: str) -> str:
         return _find_snapshot(os.path.dirname(folder.rstrip("/")), folder)
     modules = os.path.join(folder, MODULES)
     if files.exists(modules) and not files.exists(os.path.join(folder, HUGGING_FACE_CONFIG)):
-        listed = read_json(modules, "fetch the file again")
+        listed = read_json(modules, FETCH)
         first = listed[0] if isinstance(listed, list) and listed else None
         name = first.get("path") if isinstance(first, dict) else None
         # A path may be untrusted: accept only the name of a subdirectory.
@@ -46,15 +46,15 @@ def _find_snapshot(folder: str, snapshots: str) -> str:
         return os.path.join(snapshots, current)
     if len(names) == 1:
         return os.path.join(snapshots, names[0])
-    found = f"holds {len(names)} snapshots, and refs/main names none of them" if names else "holds no snapshot"
-    raise InputError(f"{snapshots}: {found}; give the directory of one, such as {snapshots}/HASH")
+    problem = f"holds {len(names)} snapshots, and refs/main names none of them" if names else "holds no snapshot"
+    raise InputError(f"{snapshots}: {problem}; give the directory of one, such as {snapshots}/HASH")
 
 
 def describe_other_model(folder: str) -> str:
     """Return a description of a directory's model from another program, with advice, or ""."""
     names = files.list_directory(folder)
     if HUGGING_FACE_CONFIG in names and any(name.endswith(".h5") for name in names):
-        config = read_json(os.path.join(folder, HUGGING_FACE_CONFIG), "fetch the file again")
+        config = read_json(os.path.join(folder, HUGGING_FACE_CONFIG), FETCH)
         module = config.get("module") if isinstance(config, dict) else None
         if isinstance(module, str) and module.split(".")[0] in (_KERAS_HUB, "keras_nlp"):
             return (

@@ -83,9 +83,12 @@ def test_a_base_model_that_is_not_here_is_named(adapter):
 
 @pytest.mark.parametrize(
     "values",
-    [{"peft_type": "IA3"}, {"use_dora": True}, {"rank_pattern": {"query": 4}}, {"fan_in_fan_out": True}],
+    [
+        {"peft_type": "IA3"}, {"use_dora": True}, {"rank_pattern": {"query": 4}}, {"fan_in_fan_out": True},
+        {"init_lora_weights": "pissa_niter_4"}, {"use_qalora": True}, {"alora_invocation_tokens": [5, 6]},
+    ],
     ids=lambda values: next(iter(values)),
-)
+)  # fmt: skip
 def test_other_adapters_are_refused_by_name(adapter, values):
     folder, _ = adapter
     write_config(folder, **values)
@@ -112,3 +115,10 @@ def test_damaged_adapters(adapter):
     (folder / "adapter_model.safetensors").unlink()
     with pytest.raises(InputError, match=r"has adapter_config\.json but no adapter_model\.safetensors"):
         read_adapter(str(folder))
+
+
+def test_unknown_keys_of_an_adapter_are_named(adapter, caplog):
+    folder, _ = adapter
+    write_config(folder, init_lora_weights="gaussian", bias="none", new_key=1)
+    assert read_adapter(str(folder)).changes
+    assert caplog.messages == [f"warning: {folder / 'adapter_config.json'}: not known here, not used: new_key"]
