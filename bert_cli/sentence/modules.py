@@ -23,6 +23,7 @@ from bert_cli.base.names import MODULES, SENTENCE_BERT, SENTENCE_CONFIG, TOKENIZ
 from bert_cli.base.pooling import CLS, LAST, MAX, MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, modes_of
 from bert_cli.sentence.step_files import FOREIGN, STEP_READERS, read_optional
 from bert_cli.sentence.steps import Dense, LayerNorm, Step, Truncate, final_width
+from bert_cli.weights.formats.folder_layouts import inner_folder
 
 _PACKAGE = "sentence_transformers."
 # Keys in a pooling's config -> poolings; concatenation has this order.
@@ -106,14 +107,10 @@ def modules_file(folder: str) -> str | None:
     path = os.path.join(folder, MODULES)
     if files.exists(path):
         return path
-    path = os.path.join(os.path.dirname(files.make_absolute(folder)), MODULES)
-    is_listed = files.exists(path) and encoder_folder(path) == os.path.basename(files.make_absolute(folder))
-    return path if is_listed else None
-
-
-def encoder_folder(path: str) -> str:
-    """Return the encoder's subdirectory in a modules.json, "" for the directory itself."""
-    return _listed_modules(path)[0][1]
+    folder = files.make_absolute(folder)
+    root = os.path.dirname(folder)
+    path = os.path.join(root, MODULES)
+    return path if files.exists(path) and inner_folder(root) == folder else None
 
 
 def module_paths(folder: str) -> dict[str, str]:
