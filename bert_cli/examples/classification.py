@@ -110,8 +110,8 @@ def read_examples(
     allowed = tuple(labels) if labels is not None else task.labels
     # User data often has CoLA's layout, so the train file may define new labels for all files.
     is_open = task.allows_new_labels and split == "train" and labels is None
-    found = find_header(rows, layout, header, None if is_open else allowed)
-    has_header = found.is_header
+    decision = find_header(rows, layout, header, None if is_open else allowed)
+    has_header = decision.is_header
     if header == AUTO and layout.has_header and not has_header:
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
     if id_column is not None:
@@ -121,7 +121,7 @@ def read_examples(
     tables.check_columns(source, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         check_text_column(path, rows, layout, allowed)
-    report_first_row(path, rows[0], found, header)
+    report_first_row(path, rows[0], decision, header)
     if not data:
         condition = f" of language {language} (in column 1)" if layout.has_languages else ""
         raise InputError(

@@ -191,8 +191,8 @@ class _Guesser:
         else:
             reason = find_header_reason(first, other_rows, None, KeyColumns(label, [text]))
         flags = f"add --header=yes {self.make_guess(text, label).flags}"
-        found = decide_header(AUTO, [Sign(is_header=True, doubt=reason)] if reason else [])
-        refuse_unclear_header(self.path, first.line, found.doubt, flags)
+        decision = decide_header(AUTO, [Sign(is_header=True, doubt=reason)] if reason else [])
+        refuse_unclear_header(self.path, first.line, decision.doubt, flags)
 
     def refuse(self, problem: str) -> NoReturn:
         """Raise InputError that lists flags for each possible guess and the first row's cells."""

@@ -173,10 +173,10 @@ def _read_header(
 ) -> tuple[str, ...] | None:
     """Return the header cells, or None if the first row is data."""
     cells = tuple(str(cell).strip() for cell in sample[0].cells)
-    found = decide_header(header, _header_signs(sample, cells, columns, choices, trained))
+    decision = decide_header(header, _header_signs(sample, cells, columns, choices, trained))
     if header == AUTO:
-        refuse_unclear_header(path, sample[0].line, found.doubt)
-    return cells if found.is_header else None
+        refuse_unclear_header(path, sample[0].line, decision.doubt)
+    return cells if decision.is_header else None
 
 
 def _header_signs(

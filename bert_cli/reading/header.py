@@ -1,4 +1,4 @@
-"""Whether the first row of a file is a header: one decision, from the signs that a reader finds.
+"""Decision whether the first row of a file is a header, from the signs that a reader finds.
 
 A reader yields signs in its order. The flag decides first, then the first certain sign, and then
 the reader's default. A sign that leaves a doubt does not decide. If it contradicts the decision,

@@ -77,11 +77,11 @@ def _matching(names: Collection[str], pattern: str) -> list[str]:
 
 def _refuse(source: str, names: Collection[str], groups: Sequence[Leftover], advice: str) -> None:
     for group in groups:
-        if found := _matching(names, group.pattern):
+        if matching_names := _matching(names, group.pattern):
             endings = "; ".join(filter(None, [group.remedy, advice]))
             raise InputError(
-                f"{source}: has {group.title} ({list_some(found, 2)}), which is not part of Google's BERT and cannot be "
-                f"computed here{f'; {endings}' if endings else ''}"
+                f"{source}: has {group.title} ({list_some(matching_names, 2)}), which is not part of Google's BERT and "
+                f"cannot be computed here{f'; {endings}' if endings else ''}"
             )
 
 
@@ -131,8 +131,8 @@ def report_unused(source: str, unused: Collection[str]) -> None:
     if towers:
         groups.append((f"another encoder ({list_names(towers)})", [name for name in names if _TOWER.fullmatch(name)]))
     groups.append(("a pooler of another form", [name for name in names if _POOLER_NAMES.fullmatch(name)]))
-    for title, found in groups:
-        if left := [name for name in found if name in names]:
+    for title, group_names in groups:
+        if left := [name for name in group_names if name in names]:
             warn_once(f"warning: {source}: not used: {title} ({list_some(left, 2)})")
             names = [name for name in names if name not in left]
     if names:

@@ -120,14 +120,14 @@ def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlag
         flags: flag values.
     """
     header = YES if flags.word_name or (flags.tag_name and flags.with_tags) else flags.header
-    found = decide_header(header, _header_signs(first, other_rows, flags) if header == AUTO else ())
-    if found.doubt:
+    decision = decide_header(header, _header_signs(first, other_rows, flags) if header == AUTO else ())
+    if decision.doubt:
         cells = list_names([quote(cell, 24) for cell in first.cells])
-        doubt = f"{path}:{first.line}: may be a header ({cells}), as {found.doubt}"
+        doubt = f"{path}:{first.line}: may be a header ({cells}), as {decision.doubt}"
         refuse_if(len(other_rows) >= _MIN_ROWS, f"{doubt}; give --header=yes if it is one, else --header=no")
         if flags.logs:
             LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
-    return found.is_header
+    return decision.is_header
 
 
 def _header_signs(first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> Iterator[Sign]:
