@@ -12,6 +12,7 @@ from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
 from bert_cli.flags.refusals import check_rules
 from bert_cli.settings.groups import LAST_LAYER, Encoding, ModelFiles
+from bert_cli.settings.texts import Extraction
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _BOOLEANS = ("true", "false")
@@ -95,29 +96,20 @@ def _read_text_pooling(text: str) -> str:
     return read_pooling(text)
 
 
-class VectorUse(FlagGroup, heading="Use of the models"):
-    """Vectors of a model; None means that its files decide."""
-
-    pooling: str | None = option(
-        None,
-        "see ModelUse",
-        read=_read_text_pooling,
-        excludes={"=pooler": "layers"},
-        because="the pooler reads the last layer",
-    )
-    layers: str | None = option(None, "see ModelUse")
-    normalize: bool | None = option(None, "see ModelUse")
-    prompt_name: str | None = option(None, "see ModelUse")
-
-
+# The flags of bert-extract-features that choose a text's vector, as a server has them.
+_VECTOR_FLAGS = ("layers", "pooling", "normalize", "prompt_name")
+_OVERRIDES: dict[str, str | dict[str, Any]] = {
+    "pooling": {"read": _read_text_pooling, "because": "the pooler reads the last layer"},
+    "prompt_name": {"excludes": (), "because": ""},
+}
 USE_FLAGS = tuple(field.name for field in dataclasses.fields(ModelUse))
 
 
 @dataclasses.dataclass(frozen=True)
 class VectorUseSettings:
-    """The flags of VectorUse."""
+    """Flags that choose a text's vector."""
 
-    vectors: VectorUse = group(VectorUse)
+    vectors: Extraction = group(Extraction, _OVERRIDES, only=_VECTOR_FLAGS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +118,7 @@ class FlagsOfModel:
 
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles, only=("vocab_file", "do_lower_case", "gelu"))
-    vectors: VectorUse = group(VectorUse)
+    vectors: Extraction = group(Extraction, _OVERRIDES, only=_VECTOR_FLAGS)
 
 
 @dataclasses.dataclass(frozen=True)
