@@ -16,6 +16,7 @@ NEXT_SENTENCE = "next_sentence"
 CLASSIFIER = "classifier"
 SPANS = "spans"
 REPLACED_TOKENS = "replaced_tokens"  # ELECTRA's discriminator
+FINE_TUNED = (SPANS, CLASSIFIER)  # heads that fine-tuning trains
 # Prefix of each head's variable names in a checkpoint.
 HEADS = {
     MASKED_LM: "cls/predictions/",
@@ -94,6 +95,11 @@ class HeadSpec:
         return self.head_type == CLASSIFIER
 
     @property
+    def has_labels(self) -> bool:
+        """Return whether the outputs belong to a classifier, of texts or tokens."""
+        return CLASSIFIER in HEAD_TYPES[self.head_type].heads
+
+    @property
     def reads_pooler(self) -> bool:
         return self.is_text_classifier and self.text_input.reads_pooler
 
@@ -119,11 +125,20 @@ class HeadType:
         heads: head names.
         architecture: end of the class name, after the network's, such as "ForMaskedLM".
         needs_pooler: False if the class has no pooler and would report its weights as unexpected.
+        is_of_tokens: whether a classifier has a label per token instead of one per text.
+        is_of_choices: whether a classifier has a score per choice instead of one per label.
     """
 
     heads: tuple[str, ...]
     architecture: str
     needs_pooler: bool = True
+    is_of_tokens: bool = False
+    is_of_choices: bool = False
+
+    @property
+    def is_of_texts(self) -> bool:
+        """Return whether this is a classifier of texts or of choices."""
+        return self.heads == (CLASSIFIER,) and not self.is_of_tokens
 
 
 HEAD_TYPES = {
@@ -132,11 +147,21 @@ HEAD_TYPES = {
     MASKED_LM: HeadType((MASKED_LM,), "ForMaskedLM", needs_pooler=False),
     NEXT_SENTENCE: HeadType((NEXT_SENTENCE,), "ForNextSentencePrediction"),
     CLASSIFIER: HeadType((CLASSIFIER,), "ForSequenceClassification"),
-    CHOICE: HeadType((CLASSIFIER,), "ForMultipleChoice"),
-    TAGGER: HeadType((CLASSIFIER,), "ForTokenClassification", needs_pooler=False),
+    CHOICE: HeadType((CLASSIFIER,), "ForMultipleChoice", is_of_choices=True),
+    TAGGER: HeadType((CLASSIFIER,), "ForTokenClassification", needs_pooler=False, is_of_tokens=True),
     SPANS: HeadType((SPANS,), "ForQuestionAnswering", needs_pooler=False),
     REPLACED_TOKENS: HeadType((REPLACED_TOKENS,), "ForPreTraining", needs_pooler=False),
 }
+
+
+def is_of_tokens(head_type: str | None) -> bool:
+    """Return whether a head has a label per token; False for None, an unknown head."""
+    return head_type is not None and HEAD_TYPES[head_type].is_of_tokens
+
+
+def is_of_choices(head_type: str | None) -> bool:
+    """Return whether a head has a score per choice."""
+    return head_type is not None and HEAD_TYPES[head_type].is_of_choices
 
 
 def head_of(name: str) -> str | None:

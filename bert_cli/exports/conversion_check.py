@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.head_types import TAGGER
+from bert_cli.base.head_types import is_of_tokens
 from bert_cli.base.log import LOG, mute_log
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.loaded import Loaded, load, open_source, random_inputs
@@ -50,7 +50,7 @@ def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, fl
     # The source's messages about the tokenizer have been logged.
     with mute_log():
         written = load_model(ModelFiles(), path, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    loaded = load(open_source(path), written.config, converted.heads, of_tokens=converted.head_type == TAGGER)
+    loaded = load(open_source(path), written.config, converted.heads, of_tokens=is_of_tokens(converted.head_type))
     batches = [(inputs, inputs) for inputs in [_random_batch(converted.loaded, loaded, random_seed)]]
     differences: dict[str, float] = {}
     if converted.source.optional_vocabulary:

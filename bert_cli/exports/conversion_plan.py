@@ -6,7 +6,7 @@ This module does not import TensorFlow.
 from collections.abc import Iterable
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, TAGGER, head_of
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, head_of
 from bert_cli.base.log import LOG
 from bert_cli.base.names import find_label_problem
 from bert_cli.exports.target import FORMATS, Target
@@ -99,7 +99,8 @@ def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, targ
     # Use the files next to the checkpoint: a classifier, a tagger and a multiple-choice head have
     # the same variables.
     if heads == (CLASSIFIER,):
-        return model.head.classifier_type if model.head.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
+        head_type = model.head.classifier_type
+        return head_type if head_type and HEAD_TYPES[head_type].heads == heads else CLASSIFIER
     # Require exactly these heads: a Hugging Face class has a fixed set, and loads no others.
     head_type = next((name for name, details in HEAD_TYPES.items() if details.heads == heads), None)
     if head_type is None and target.format == "hf":

@@ -7,12 +7,12 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import (
-    CHOICE,
     CLASSIFIER,
     HEAD_TYPES,
     POOLER,
-    TAGGER,
     count_parameters,
+    is_of_choices,
+    is_of_tokens,
     parameters_line,
 )
 from bert_cli.base.log import LOG
@@ -82,13 +82,13 @@ def convert(
     checkpoint_heads = find_heads(reader.shapes, model, changes.head)
     head_type = choose_head_type(changes.head, checkpoint_heads, model, target)
     heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
-    loaded = load(reader, config, heads, of_tokens=head_type == TAGGER)
+    loaded = load(reader, config, heads, of_tokens=is_of_tokens(head_type))
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
-    if head_type == CHOICE and shape and shape[0] != 1:
+    if is_of_choices(head_type) and shape and shape[0] != 1:
         raise InputError(
             f"--head={head_type}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
-    labels = _choose_labels(shape, model, target) if shape and head_type != CHOICE else None
+    labels = _choose_labels(shape, model, target) if shape and not is_of_choices(head_type) else None
     tensors = dict(loaded.tensors)
     left_out = []
     network = config.network

@@ -7,7 +7,7 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, POOLER
+from bert_cli.base.head_types import HEAD_TYPES, MASKED_LM, POOLER
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.converted import Converted
@@ -83,7 +83,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
             # Add all settings, because there is no tokenizer.json.
             write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
     problem_type = model.head.named_problem_type or SINGLE_LABEL
-    is_of_texts = converted.head_type in (CLASSIFIER, CHOICE)
+    is_of_texts = converted.head_type is not None and HEAD_TYPES[converted.head_type].is_of_texts
     if is_of_texts and (calibration := model.head.calibration(problem_type, converted.labels)):
         write_calibration(staged, calibration, problem_type.decoder.temperature_names(converted.labels or ()))
     # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.

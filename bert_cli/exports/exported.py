@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, TAGGER
+from bert_cli.base.head_types import is_of_choices, is_of_tokens
 from bert_cli.base.log import LOG
 from bert_cli.base.names import (
     CONFIG,
@@ -121,7 +121,7 @@ def find_exported(settings: ExportSettings) -> Exported:
 
 def _check_text_classifier(model: ModelBundle) -> None:
     """Raise InputError for a model that reads several sequences per text."""
-    if model.head.classifier_type == CHOICE:
+    if is_of_choices(model.head.classifier_type):
         raise InputError(
             f"{model.folder}: this is a multiple-choice model, which no signature takes; predict "
             "with bert-classify, or export the encoder with --format=hub"
@@ -142,7 +142,7 @@ def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...
     """
     labels, problem_type = settings.data.labels or (), model.head.problem_type
     is_onnx = settings.export.format == "onnx"
-    if not is_onnx and model.head.classifier_type == TAGGER:
+    if not is_onnx and is_of_tokens(model.head.classifier_type):
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
     # Labels are optional for ONNX, because not all heads have labels.
     label_names = model.head.label_names(problem_type, labels, may_number=not is_onnx)
@@ -168,7 +168,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     model = exported.model
     saved_flags = exported.model.saved_flags
     labels = exported.labels
-    if model.head.classifier_type == TAGGER or not labels or not exported.problem_type.decoder.is_exclusive:
+    if is_of_tokens(model.head.classifier_type) or not labels or not exported.problem_type.decoder.is_exclusive:
         return None
     # A third-party model has no known data.
     if "task_name" not in saved_flags and not data_dir:

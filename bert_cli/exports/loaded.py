@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, HeadSpec, head_of
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, POOLER, HeadSpec, head_of, is_of_tokens
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.squad import BertSpanModel
@@ -121,21 +121,22 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
             problem type.
     """
     heads = {head_of(name) for name in reader.shapes}
-    if {CLASSIFIER, SPANS} <= heads:
+    if heads.issuperset(FINE_TUNED):
         raise InputError(
             f"{reader.description}: has a classifier and a span head; bert-convert --head leaves one of them"
         )
     count, width = reader.shapes.get("output_weights", (0, 0))
-    head_type = SPANS if SPANS in heads else ENCODER
-    if CLASSIFIER in heads:
-        # Use the files next to the checkpoint: both head types have the same variables.
-        head_type = TAGGER if model.head.classifier_type == TAGGER else CLASSIFIER
+    head_type = next((head for head in FINE_TUNED if head in heads), ENCODER)
+    # Use the files next to the checkpoint: both head types have the same variables.
+    has_token_labels = head_type == CLASSIFIER and is_of_tokens(model.head.classifier_type)
+    if has_token_labels:
+        head_type = model.head.classifier_type or head_type
     if head_type == CLASSIFIER and problem_type.reader.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
-    layers = model.head.layers if head_type == TAGGER else (-1,)
-    spec = HeadSpec(
-        head_type, 2 if head_type == SPANS else count, model.head.text_input, layers, problem_type.decoder.activation
-    )
+    layers = model.head.layers if has_token_labels else (-1,)
+    # A head for spans has a start and an end.
+    num_outputs = count or (0 if head_type == ENCODER else 2)
+    spec = HeadSpec(head_type, num_outputs, model.head.text_input, layers, problem_type.decoder.activation)
     if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:
         raise InputError(
             f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
@@ -162,15 +163,15 @@ def load_head_model(
     Raises:
         InputError: if another weight is missing.
     """
-    # Use functions, so that only one of the four models is created.
-    model = {
-        ENCODER: lambda: BertEncoder(config),
-        CLASSIFIER: lambda: BertClassifier(
+    model: keras.Model
+    if spec.head_type == ENCODER:
+        model = BertEncoder(config)
+    elif spec.is_text_classifier:
+        model = BertClassifier(
             config, spec.num_outputs, problem_type.name, spec.text_input, temperatures=spec.temperatures
-        ),
-        TAGGER: lambda: BertTagger(config, spec.num_outputs, spec.layers),
-        SPANS: lambda: BertSpanModel(config),
-    }[spec.head_type]()
+        )
+    else:
+        model = BertTagger(config, spec.num_outputs, spec.layers) if spec.has_labels else BertSpanModel(config)
     return _load(model, reader, optional)
 
 
@@ -191,7 +192,7 @@ def expected_outputs(
         is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build).
     """
     results = model({name: tf.constant(values) for name, values in inputs.items()})
-    if head_type == SPANS:
+    if head_type in FINE_TUNED and head_type != CLASSIFIER:
         return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
     if head_type == ENCODER:
         names = zip(ENCODER_OUTPUTS[False], ENCODER_OUTPUTS[is_hugging_face], strict=True)

@@ -10,7 +10,7 @@ import onnx
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, TAGGER, HeadSpec
+from bert_cli.base.head_types import ENCODER, POOLER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
@@ -115,7 +115,7 @@ def _write_companions(
     source, config = exported.model, exported.model.config
     if is_hugging_face:
         # Always write label names, which transformers' pipelines expect.
-        names = labels or (generic_labels(spec.num_outputs) if spec.head_type in (CLASSIFIER, TAGGER) else None)
+        names = labels or (generic_labels(spec.num_outputs) if spec.has_labels else None)
         write_model_config(folder, config, source, spec.head_type, names, exported.problem_type)
         # Write the maximum length, so that other programs cut texts to the same length.
         write_tokenizer_files(folder, source, config, exported.max_seq_length)
@@ -130,7 +130,7 @@ def _write_companions(
 
 def _check_labels(exported: Exported, spec: HeadSpec, source: str) -> tuple[str, ...] | None:
     """Return the head's labels, or None; raise InputError if the number of outputs differs."""
-    labels = exported.labels if spec.head_type in (CLASSIFIER, TAGGER) else None
+    labels = exported.labels if spec.has_labels else None
     # Check this late: the number of outputs comes from the checkpoint's shapes.
     if labels and len(labels) != spec.num_outputs:
         raise InputError(

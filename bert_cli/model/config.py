@@ -6,7 +6,7 @@ model.config_files reads and writes configs.
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, SPANS, HeadSpec, pretraining_shapes
+from bert_cli.base.head_types import CLASSIFIER, FINE_TUNED, HEAD_INPUTS, HeadSpec, pretraining_shapes
 from bert_cli.base.json_files import JsonObject
 from bert_cli.model.networks import BERT, NETWORKS, Network
 from bert_cli.runtime.machine import free_memory, machine_memory
@@ -190,7 +190,7 @@ def all_weight_names() -> list[str]:
     """Return the names of weights of BERT and related networks, with one layer and all heads."""
     sizes = BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1, embedding_size=2)
     fine_tuned = [
-        HeadSpec(SPANS),
+        *(HeadSpec(head_type) for head_type in FINE_TUNED),
         *(HeadSpec(CLASSIFIER, text_input=text_input) for text_input in HEAD_INPUTS.values()),
     ]
     discriminator_layers = ("dense", "dense_1")

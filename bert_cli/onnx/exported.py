@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import heads
@@ -88,7 +88,7 @@ def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
             graph.output(pooled, ("batch", hidden), "Identity", heads.pool(bert, last))
         return
     logits = heads.logits(bert, head)
-    if head.head_type not in (CLASSIFIER, TAGGER):
+    if not head.has_labels:
         for column, name in enumerate(("start_logits", "end_logits")):
             # Use a scalar index, which drops the axis; a list would keep it.
             index = graph.constant(f"place:{column}", np.array(column, np.int64))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput, parse_layers
+from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TextInput, parse_layers
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
@@ -21,6 +21,7 @@ from bert_cli.model.config_files import (
 from bert_cli.opening.paths import ModelPaths, run_folders
 from bert_cli.problem_types.calibration import Calibration, find_calibration
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.problem_types.kinds import TAGGING
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES, TASK_FACTS, find_facts, problem_type
 from bert_cli.problem_types.regression import REGRESSION
@@ -165,9 +166,11 @@ class HeadFiles:
         if config_file is None:
             return None
         name, head_type = read_hugging_face_problem(config_file)
-        if head_type == CHOICE:
+        if head_type == MULTIPLE_CHOICE.head_type:
             return MULTIPLE_CHOICE
-        return next((known for known in PROBLEM_TYPES.values() if name and known.hugging_face == name), None)
+        return next(
+            (candidate for candidate in PROBLEM_TYPES.values() if name and candidate.hugging_face == name), None
+        )
 
     @functools.cached_property
     def problem_type(self) -> ProblemType | None:
@@ -196,13 +199,15 @@ class HeadFiles:
 
     @functools.cached_property
     def classifier_type(self) -> str | None:
-        """Return the classifier's head type: CLASSIFIER, TAGGER or CHOICE; None if unknown."""
+        """Return the classifier's head type, a key of HEAD_TYPES; None if unknown."""
         saved = self.paths.saved_flags
         # flags.txt comes before config.json. A checkpoint from a fork of Google's scripts has
         # neither, only labels.
         head_type = _hugging_face_labels(self.paths.required_checkpoint)[1]
-        if "tag_scheme" in saved or (head_type is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
-            head_type = TAGGER
+        if TAGGING.own_flag in saved or (
+            head_type is None and "task_name" not in saved and OUTSIDE in (self.labels or ())
+        ):
+            head_type = TAGGING.head_type
         named_type = self.named_problem_type
         return named_type.head_type if named_type and named_type.has_choices else head_type
 

@@ -10,9 +10,10 @@ from bert_cli.examples.labels.look_alikes import look_alike_key
 from bert_cli.model.config_files import generic_labels
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import command_of
+from bert_cli.problem_types.kinds import CLASSIFICATION, TAGGING
 from bert_cli.run_directory.manifest import manifest_of
 
-_CLASSIFY, _TAG = "bert-classify", "bert-tag"
+_CLASSIFY, _TAG = CLASSIFICATION.command, TAGGING.command
 
 
 class RunLabels(NamedTuple):
@@ -194,14 +195,14 @@ def _describe_match(trained: TrainedHead, labels: RunLabels, sources: tuple[int 
     """Return the log line for rows that follow label names; "" if names and order are equal."""
     if trained.names == labels.names:
         return ""
-    parts = []
+    notes = []
     renamed = describe_renamed(trained.names, labels.names, sources)
-    parts += [renamed] if renamed else []
+    notes += [renamed] if renamed else []
     new = [name for name, source in zip(labels.names, sources, strict=True) if source is None]
-    parts += [f"new, with random values: {list_names(new)}"] if new else []
+    notes += [f"new, with random values: {list_names(new)}"] if new else []
     used = set(sources)
     unused = [name for index, name in enumerate(trained.names) if index not in used]
     advice = "" if labels.command == _TAG else " (--labels with them keeps them)"
-    parts += [f"not kept, because this run lacks them{advice}: {list_names(unused)}"] if unused else []
+    notes += [f"not kept, because this run lacks them{advice}: {list_names(unused)}"] if unused else []
     order = f"its rows are used by name for {list_names(labels.names)}"
-    return "; ".join([trained.describe(), order, *parts])
+    return "; ".join([trained.describe(), order, *notes])

@@ -14,11 +14,18 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck
 from bert_cli.settings import controls
-from bert_cli.settings.answering import WINDOW_LENGTH, AnswerSearch, Classification, Squad, TaggerModel, Tagging
+from bert_cli.settings.answering import (
+    OWN_LENGTH,
+    WINDOW_LENGTH,
+    AnswerSearch,
+    Classification,
+    Squad,
+    TaggerModel,
+    Tagging,
+)
 from bert_cli.settings.data import Choices, LabelKind
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles
-from bert_cli.settings.texts import OWN_LENGTH
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel

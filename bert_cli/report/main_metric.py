@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from bert_cli.examples.glue import TASKS
 from bert_cli.metrics.classification import BINARY_F1, MAIN_METRICS
 from bert_cli.metrics.selection import Selection, lower_is_better, match_metric, select
+from bert_cli.problem_types.kinds import KINDS
 from bert_cli.report.components import number
 
 # If the task does not decide, use the first of these that the evaluation has.
@@ -12,8 +13,6 @@ _ORDER = (
     "best_f1", "f1", "eval_micro_f1", "eval_pearson", "eval_accuracy", "eval_mcc", "masked_lm_accuracy",
     "eval_f1", "exact_match", "exact", "eval_loss", "loss",
 )  # fmt: skip
-# These commands have scores in percent.
-_OF_COMMAND = {"bert-tag": ("eval_f1",), "bert-squad": ("f1",)}
 _NAMES = {
     "eval_accuracy": "accuracy",
     "eval_f1": "F1",
@@ -38,11 +37,16 @@ _NAMES = {
 }
 
 
+def _kind_metrics(command: str) -> tuple[str, ...]:
+    """Return the metrics, in percent, that the kind of task determines."""
+    return KINDS[command].main_metrics if command in KINDS else ()
+
+
 def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> str:
     """Return the name of a metric that summarizes an evaluation, "" if it has no such metric."""
     chosen = match_metric(str(manifest.get("metric_for_best") or ""), names)
     task = TASKS.get(str(manifest.get("task_name", "")))
-    preferred = MAIN_METRICS[task.metric] if task else _OF_COMMAND.get(str(manifest.get("command")), ())
+    preferred = MAIN_METRICS[task.metric] if task else _kind_metrics(str(manifest.get("command")))
     return next((name for name in (chosen, *preferred, *_ORDER) if name in names), "")
 
 
@@ -66,7 +70,7 @@ def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> S
 
 def is_per_cent(command: str, metric: str) -> bool:
     """Return whether a metric goes from 0 to 100 instead of 1."""
-    return command in _OF_COMMAND and not lower_is_better(metric)
+    return bool(_kind_metrics(command)) and not lower_is_better(metric)
 
 
 def score(command: str, metric: str, value: float) -> str:

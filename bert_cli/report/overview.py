@@ -6,6 +6,7 @@ from typing import cast
 
 from bert_cli.base.json_files import member_object
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.problem_types.kinds import CHOICE_USES, KINDS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number, plain, setting
@@ -15,18 +16,7 @@ from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
 from bert_cli.report.sweeps import Sweep
 
-# Tasks, and the flags that use a model for them in addition to --output_dir.
-_USES = {
-    "bert-classify": (
-        ("Answer a text", "--text 'a text'{pair}"),
-        ("Show which words matter", "--explain 'a text'{pair}"),
-        ("Classify a file, one text per line", "--input_file=texts.txt"),
-    ),
-    "bert-tag": (("Tag a text", "--text 'a text'"),),
-    "bert-squad": (("Answer the questions of a file", "--do_predict --predict_file=dev.json"),),
-}
 _AGAIN = "Make this page again"
-_CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do_predict --predict_file=FILE")
 
 
 def tiles(run: Run) -> list[Tile]:
@@ -120,19 +110,13 @@ def _quoted_folder(folder: str) -> str:
 
 def _usages(run: Run, folder: str) -> list[tuple[str, str]]:
     """Return (purpose, command) pairs that use a model like the run's in a quoted `folder`."""
-    name = run.command
-    usages = []
     is_choice = problem_type(cast(str | None, run.manifest.get("problem_type"))).has_choices
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
-    for purpose, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
-        usages.append((purpose, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
-    # An export reads a text or a pair. Pre-training heads cannot be exported.
-    if name == "bert-pretrain":
-        usages.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
-    elif not is_choice:
-        usages.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
-    return usages
+    # A newer version's run.json may have other commands.
+    kind = KINDS.get(run.command)
+    uses = CHOICE_USES if is_choice else kind.uses if kind else ()
+    return [(purpose, use.format(folder=folder, pair=pair)) for purpose, use in uses]
 
 
 def machine(run: Run) -> list[tuple[str, str]]:

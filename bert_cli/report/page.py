@@ -9,6 +9,7 @@ from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_write
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.report.classification import classification_cards
 from bert_cli.report.comparison import RunComparison
 from bert_cli.report.components import Section
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 GENERATOR = "bert_cli"
 _MARK = f'<meta name="generator" content="{GENERATOR} '
 _TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
-_EVALUATIONS = {
-    "bert-classify": classification_cards,
-    "bert-tag": tagging_cards,
-    "bert-squad": squad_cards,
-    "bert-pretrain": pretraining_cards,
+EVALUATIONS = {
+    CLASSIFICATION.command: classification_cards,
+    TAGGING.command: tagging_cards,
+    QUESTIONS.command: squad_cards,
+    PRETRAINING.command: pretraining_cards,
 }
 
 
@@ -68,7 +69,7 @@ def _render(sections: Sequence[Section], **header: Any) -> str:
 def run_page(run: Run) -> str:
     """Return a run's page as HTML."""
     # A newer version's run.json may have other commands.
-    evaluation = _EVALUATIONS.get(run.command)
+    evaluation = EVALUATIONS.get(run.command)
     sections = [
         Section("training", "Training", training_cards(run)),
         Section("evaluation", "Evaluation", evaluation(run) if evaluation else ()),
@@ -76,7 +77,7 @@ def run_page(run: Run) -> str:
         Section("run", "The run", run_cards(run)),
     ]
     task = run.manifest.get("task_name")
-    over = f"{run.command} · {task}" if task and run.command == "bert-classify" else run.command
+    over = f"{run.command} · {task}" if task and run.command == CLASSIFICATION.command else run.command
     under = [
         run.name,
         *filter(None, (run.report.get("finished"), run.report.get("devices"), run.report.get("precision"))),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from bert_cli.flags.option import deciding_values
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.report.components import Card, facts, plain
 from bert_cli.report.run_files import Run
 from bert_cli.settings.classification import ClassifySettings
@@ -12,11 +13,11 @@ from bert_cli.settings.tagging import TagSettings
 
 # Keys of run.json that are not settings, or are shown elsewhere in the page.
 _NO_SETTINGS = {"command", "config", "files", "init_checkpoint", "labels", "vocabulary", "training_data"}
-_SETTINGS: dict[str, type] = {
-    "bert-classify": ClassifySettings,
-    "bert-tag": TagSettings,
-    "bert-squad": SquadSettings,
-    "bert-pretrain": PretrainSettings,
+SETTINGS: dict[str, type] = {
+    CLASSIFICATION.command: ClassifySettings,
+    TAGGING.command: TagSettings,
+    QUESTIONS.command: SquadSettings,
+    PRETRAINING.command: PretrainSettings,
 }
 # Default values for keys that no flag sets.
 _USUAL: dict[str, Any] = {"plan_from": 0}
@@ -26,7 +27,7 @@ _SHOWN_LABELS = 12
 def settings_card(run: Run) -> Card:
     """Return settings that differ from the defaults or that the run chose; the rest is folded."""
     manifest = run.manifest
-    settings_class = _SETTINGS.get(run.command)
+    settings_class = SETTINGS.get(run.command)
     # The run chooses a value for the default None, so the value is shown first.
     defaults = dict(_USUAL)
     for name, value in (deciding_values(settings_class()) if settings_class else {}).items():

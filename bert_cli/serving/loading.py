@@ -23,6 +23,7 @@ from bert_cli.predicting.opening import (
 )
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, Item, ServedModel, check_served, naming_flags
 from bert_cli.settings.groups import TOP_K
@@ -141,11 +142,11 @@ class _Encoder(ServedModel):
         raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
 
 
-_MODEL_CLASSES: dict[str, type[ServedModel]] = {
-    "bert-classify": _Classifier,
-    "bert-tag": _Tagger,
-    "bert-squad": _QuestionAnswerer,
-    "bert-pretrain": _MaskFiller,
+MODEL_CLASSES: dict[str, type[ServedModel]] = {
+    CLASSIFICATION.command: _Classifier,
+    TAGGING.command: _Tagger,
+    QUESTIONS.command: _QuestionAnswerer,
+    PRETRAINING.command: _MaskFiller,
 }
 
 
@@ -164,8 +165,8 @@ def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> Ser
     Raises:
         InputError: if the model cannot be loaded, or its outputs are not finite.
     """
-    command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
-    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, flags)
+    command = command_of(checkpoint) or (PRETRAINING.command if _has_masked_lm(checkpoint) else "")
+    model = MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, flags)
     model.open_vectors()
     model.check_flags()
     check_served(model)

@@ -1,6 +1,7 @@
 """Flag groups that decide the answers of trained models, in commands, Python and the server."""
 
 import re
+from typing import Any
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option
@@ -26,6 +27,14 @@ LANGUAGES = (
     "vi",
     "zh",
 )  # of XNLI
+
+
+# Properties of --max_seq_length for vectors.
+OWN_LENGTH: dict[str, Any] = {
+    "help": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated; 0: the length in the "
+    "files of sentence-transformers, or 128",
+    "lower": 0,
+}
 
 
 class Classification(FlagGroup, heading="Data"):

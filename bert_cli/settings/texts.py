@@ -9,6 +9,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import MODULES, STANDARD
 from bert_cli.base.pooling import POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, flag_values, group, option
+from bert_cli.settings.answering import OWN_LENGTH
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
@@ -25,12 +26,6 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
-# Properties of --max_seq_length for vectors.
-OWN_LENGTH: dict[str, Any] = {
-    "help": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated; 0: the length in the "
-    "files of sentence-transformers, or 128",
-    "lower": 0,
-}
 COMBINATIONS = ("none", "concat", "sum", "mean")
 
 

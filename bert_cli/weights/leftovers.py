@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, list_some
-from bert_cli.base.head_types import CLASSIFIER, POOLER, SPANS, head_of
+from bert_cli.base.head_types import FINE_TUNED, POOLER, head_of
 from bert_cli.base.log import warn_once
 
 _ENCODER = "bert/"
@@ -106,7 +106,7 @@ def refuse_of_head(source: str, variables: Collection[str], unused: Collection[s
         unused: stored names of weights that a BERT does not have.
     """
     heads = {head_of(name) for name in variables}
-    if heads & {CLASSIFIER, SPANS}:
+    if heads & set(FINE_TUNED):
         _refuse(source, unused, OF_HEAD, "bert-convert --head=encoder leaves the encoder, which can be trained again")
 
 

@@ -26,6 +26,7 @@ from bert_cli.opening.checks import PairCheck, warn_unknown
 from bert_cli.opening.loader import load_model
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.outputs.progress import Progress
+from bert_cli.problem_types.kinds import PRETRAINING
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
@@ -45,7 +46,7 @@ _TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "whole_words_from", "shor
 class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
     """Task of bert-pretrain; see interface.Task for its methods."""
 
-    command = "bert-pretrain"
+    command = PRETRAINING.command
     settings: PretrainSettings
 
     @functools.cached_property

@@ -34,6 +34,7 @@ from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
+from bert_cli.problem_types.kinds import QUESTIONS
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
@@ -74,7 +75,7 @@ def score_file(settings: SquadSettings) -> dict:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print_text(json.dumps(scores, indent=2))
     if directory:
-        with lock.hold("bert-squad"):
+        with lock.hold(QUESTIONS.command):
             write_eval_results(directory.file(EVAL_RESULTS), scores)
     return scores
 
@@ -82,7 +83,7 @@ def score_file(settings: SquadSettings) -> dict:
 class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     """Task of bert-squad; see interface.Task for its methods."""
 
-    command = "bert-squad"
+    command = QUESTIONS.command
 
     settings: SquadSettings
 

@@ -29,6 +29,7 @@ from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.kinds import TAGGING
 from bert_cli.reading.formats import is_table
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     """Task of bert-tag; see interface.Task for its methods."""
 
-    command = "bert-tag"
+    command = TAGGING.command
     settings: TagSettings
 
     def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):

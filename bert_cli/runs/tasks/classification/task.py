@@ -21,6 +21,7 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import trained_columns
 from bert_cli.predicting.classifier import build_classifier, classifier_network
+from bert_cli.problem_types.kinds import CLASSIFICATION
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
@@ -78,7 +79,7 @@ def make_empty_dataset(
 class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions]):
     """Task of bert-classify; see interface.Task for its methods."""
 
-    command = "bert-classify"
+    command = CLASSIFICATION.command
     settings: ClassifySettings
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile] = MappingProxyType({})):

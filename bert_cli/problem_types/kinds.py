@@ -1,0 +1,77 @@
+"""Kinds of tasks: a row per command that trains, with the facts that differ between them."""
+
+import dataclasses
+
+from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of task.
+
+    Attributes:
+        command: the command that trains its models, and predicts with them.
+        uses: pairs (purpose, command line) for a report, with {folder} and {pair} to fill in.
+        head_type: the head that it trains, a key of HEAD_TYPES; None for several heads.
+        own_flag: a flag that only its flags.txt has.
+        python_class: class that loads its models in Python.
+        main_metrics: metrics that summarize an evaluation, in percent; () if they depend on the data.
+    """
+
+    command: str
+    uses: tuple[tuple[str, str], ...]
+    head_type: str | None = None
+    own_flag: str = ""
+    python_class: str = ""
+    main_metrics: tuple[str, ...] = ()
+
+
+_EXPORT = ("Export it", "bert-export --init_checkpoint={folder} --export_dir=EXPORT/1")
+CLASSIFICATION = Kind(
+    "bert-classify",
+    (
+        ("Answer a text", "bert-classify --output_dir={folder} --text 'a text'{pair}"),
+        ("Show which words matter", "bert-classify --output_dir={folder} --explain 'a text'{pair}"),
+        ("Classify a file, one text per line", "bert-classify --output_dir={folder} --input_file=texts.txt"),
+        _EXPORT,
+    ),
+    CLASSIFIER,
+    "threshold",
+    "Classifier",
+)
+TAGGING = Kind(
+    "bert-tag",
+    (("Tag a text", "bert-tag --output_dir={folder} --text 'a text'"), _EXPORT),
+    TAGGER,
+    "tag_scheme",
+    "Tagger",
+    ("eval_f1",),
+)
+QUESTIONS = Kind(
+    "bert-squad",
+    (
+        ("Answer the questions of a file", "bert-squad --output_dir={folder} --do_predict --predict_file=dev.json"),
+        _EXPORT,
+    ),
+    SPANS,
+    "n_best_size",
+    "QuestionAnswerer",
+    ("f1",),
+)
+PRETRAINING = Kind(
+    "bert-pretrain",
+    (("Fill in words", "bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"),),
+)
+KINDS = {kind.command: kind for kind in (CLASSIFICATION, TAGGING, QUESTIONS, PRETRAINING)}
+# Multiple choice is a problem type of CLASSIFICATION, without answers for single texts.
+CHOICE_USES = (
+    (
+        "Choose among the endings of a file with the same columns",
+        "bert-classify --output_dir={folder} --do_predict --predict_file=FILE",
+    ),
+)
+
+
+def kind_of_head(head_types: set[str | None]) -> Kind | None:
+    """Return the first kind with one of these heads, or None."""
+    return next((kind for kind in KINDS.values() if kind.head_type in head_types - {None}), None)
