@@ -30,9 +30,10 @@ from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choos
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_text
 from bert_cli.sentence.modules import SentenceModules
+from bert_cli.settings.answering import Extraction
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
-from bert_cli.settings.texts import Extraction, ExtractSettings
+from bert_cli.settings.texts import ExtractSettings
 
 
 class FeatureExtractor(SavableModel, CuttingModel):

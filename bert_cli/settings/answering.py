@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.names import MODULES, STANDARD
+from bert_cli.base.pooling import POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS
 
@@ -166,3 +168,64 @@ class AnswerSearch(FlagGroup, heading="Answers"):
         "compute padding in prediction, slower, so that the n-best lists of short texts are equal to Google's",
     )
     verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")
+
+
+COMBINATIONS = ("none", "concat", "sum", "mean")
+
+
+class Extraction(FlagGroup, heading="Texts and vectors"):
+    """Vectors to compute, and their file format."""
+
+    output_format: str = option(
+        "jsonl",
+        "format of output_file; npy: one vector per line; parquet: needs the package pyarrow",
+        choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
+        needs={"=npy": "pooling"},
+        because="npy holds one vector per line; npz takes vectors of tokens",
+    )
+    float16: bool = option(
+        False,
+        "store float16 in npz, npy and parquet",
+        needs="output_format=npz|npy|parquet",
+        because="other formats have no such numbers",
+    )
+    resume: bool = option(
+        False,
+        "resume the partial output of an interrupted run (JSON lines)",
+        needs="output_format=jsonl",
+        excludes=("attentions", f"output_file={STANDARD}"),
+    )
+    layers: str | None = option(
+        None,
+        f"encoder layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
+    )
+    pooling: str | None = option(
+        None,
+        "one vector per line: cls, mean, max, mean_sqrt_len, weighted_mean, last (token), several such as cls,mean, "
+        f"or pooler; none: vectors of tokens; default: as in the model's {MODULES}, or none",
+        read=read_pooling,
+        suggestions=POOLINGS,
+        excludes={"=pooler": "layers"},
+        because="the pooler reads the last layer; leave --layers out",
+    )
+    combine: str = option(
+        "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
+    )
+    normalize: bool | None = option(None, f"scale vectors to length 1; default: see {MODULES}, or false")
+    prompt_name: str | None = option(
+        None,
+        "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
+        excludes=("words", "show_attention"),
+        because="a prompt is part of the text",
+    )
+    words: bool = option(
+        False,
+        "vectors of words, the mean over their word pieces, with their character offsets in the line",
+        excludes="pooling",
+        because="pooling gives one vector per line",
+    )
+    long_text: bool = option(
+        False,
+        "compute longer lines in windows that overlap by half instead of truncating them; each "
+        "token is taken from the window with its largest context",
+    )

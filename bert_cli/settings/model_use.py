@@ -11,8 +11,8 @@ from bert_cli.base.pooling import NONE, POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
 from bert_cli.flags.refusals import check_rules
+from bert_cli.settings.answering import Extraction
 from bert_cli.settings.groups import LAST_LAYER, Encoding, ModelFiles
-from bert_cli.settings.texts import Extraction
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _BOOLEANS = ("true", "false")

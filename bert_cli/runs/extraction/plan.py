@@ -31,8 +31,9 @@ from bert_cli.predicting.vector_recipe import VectorFlags, VectorRecipe
 from bert_cli.reading.formats import is_table
 from bert_cli.reading.source import Source
 from bert_cli.runs.engine.shards import ShardPlan
+from bert_cli.settings.answering import Extraction
 from bert_cli.settings.groups import LAST_LAYER, ModelFiles
-from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
+from bert_cli.settings.texts import Attention, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 
