@@ -29,7 +29,9 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
-from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
+from bert_cli.reading.columns.roles import ColumnRules
+from bert_cli.runs.preparation.labeled_file import LabeledFile
+from bert_cli.runs.preparation.prepare_data import check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import TextForm
 from bert_cli.settings.preparation import PrepareSettings
 
@@ -58,7 +60,7 @@ def run(settings: PrepareSettings) -> dict:
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "")
     form = TextForm(settings.text_files.encoding, settings.data.quoting, settings.data.sheet)
-    source = Source.open(path, settings.columns, settings.data.header, form)
+    source = LabeledFile.open(path, ColumnRules(settings.columns, settings.data.header), form)
     existing_names = check_folder(folder, path)
     counts, dropped = count_labels(source, settings.missing_labels.skip_unlabeled)
     split_counts = plan(counts, settings.selection)

@@ -19,10 +19,11 @@ from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import tables, user_tables
 from bert_cli.examples.annotations.reading import read_annotations
-from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.examples.classification import find_labels
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
+from bert_cli.examples.task_files import read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files import bio_tags
 from bert_cli.examples.token_files.reading import read_token_file
@@ -30,6 +31,7 @@ from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
 from bert_cli.records.example_proto import encode_examples
@@ -38,7 +40,6 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.shards import LISTING, ShardPlan
 from bert_cli.runs.resuming import find_state
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import Columns
 from bert_cli.text.hugging_face_files import read_tokenizer_json
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -204,12 +205,12 @@ def _each(values) -> list:
 def _table(path: str) -> None:
     tables.read_rows(Source(path))
     for labels in (None, ("0", "1")):
-        find_labels("cola", read_examples("cola", "train", "", "auto", labels, source=Source(path)))
+        find_labels("cola", read_examples("cola", "train", Source(path), labels).examples)
 
 
 def _own(path: str) -> None:
     _each(open_table(path, "train_file").rows())
-    file = user_tables.read_user_table(open_table(path, "train_file"), "train", Columns(), "auto", needs_label=True)
+    file = user_tables.read_user_table(open_table(path, "train_file"), "train", ColumnRules())
     role = FileRole(decides_names=True, keeps_rows=False, skips_unlabeled=False)
     user_tables.make_examples(file, read_labels(file.label_cells(None), None, None, role).rows)
 

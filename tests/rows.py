@@ -1,8 +1,14 @@
 """Small files with rows, as tests write them."""
 
 import json
+import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.task_files import TaskOptions, read_examples
+from bert_cli.reading.source import Source
 
 
 def write_rows(path: pathlib.Path, content: str | bytes | Iterable, separator: str = "\t") -> pathlib.Path:
@@ -30,3 +36,11 @@ def write_rows(path: pathlib.Path, content: str | bytes | Iterable, separator: s
 def tabbed(*lines: str) -> list[str]:
     """Return lines with a tab for each |, which is easier to read."""
     return [line.replace("|", "\t") for line in lines]
+
+
+def read_task(
+    task: str, split: str, source: Source | str | os.PathLike, labels: Sequence[str] | None = None, **options: Any
+) -> list[ClassificationExample]:
+    """Return the examples of a task's file; see task_files.read_examples, and TaskOptions for options."""
+    source = source if isinstance(source, Source) else str(source)
+    return read_examples(task, split, source, labels, TaskOptions(**options)).examples

@@ -10,8 +10,8 @@ from bert_cli.flags.paths import path_text
 from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.reading.probe import TableFile
 from bert_cli.runs.tasks.classification.data import read_data
-from bert_cli.runs.tasks.classification.dataset import make_split
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.runs.tasks.classification.encoded_splits import make_split
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
 

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
@@ -19,7 +20,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import show_log
-from bert_cli.base.names import CONFIG
+from bert_cli.base.names import CONFIG, DATA_FACTS
 from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
@@ -132,10 +133,13 @@ class TrainableModel(SavableModel):
     Attributes:
         report: content of run_report.json after training, with metrics in report["eval"]; None after
             `load`.
+        data_facts: for each split, the account of its input file: columns by role, columns that are
+            not used, rows, and rows that are left out; {} after `load`.
         output_dir: the training run's directory, None after `load`.
     """
 
     report: dict[str, Any] | None = None
+    data_facts: Mapping[str, Any] = MappingProxyType({})
     output_dir: str | None = None
     _session: Predictor
 
@@ -180,5 +184,6 @@ class TrainableModel(SavableModel):
         if training.output_dir is None:
             delete_with(model, folder)
         model.report = report
+        model.data_facts = report[DATA_FACTS]
         model.output_dir = folder
         return model

@@ -82,6 +82,7 @@ BEST_FILE = "best.json"
 
 # Keys of run_report.json: digests of the texts and labels in the training and dev data.
 TRAIN_DATA: Final = "train_data_digest"
+DATA_FACTS: Final = "data_facts"
 EVAL_DATA: Final = "eval_data_digest"
 # Key of run_report.json: the label that eval_f1 is of.
 POSITIVE_LABEL: Final = "positive_label"

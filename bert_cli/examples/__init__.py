@@ -1,1 +1,1 @@
-"""Readers of data files: rows become records, and errors name file and line. No TensorFlow."""
+"""Readers of data files: rows become records, and errors use file and line. No TensorFlow."""

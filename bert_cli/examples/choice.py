@@ -9,6 +9,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.user_tables import UserRow, UserTable, read_user_table
+from bert_cli.reading.columns.roles import ColumnRules
+from bert_cli.reading.header import YES
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.rows import refuse_rows
 from bert_cli.settings.data import PLAIN, TextForm
@@ -179,7 +181,7 @@ def read_choice_file(
             f"{layout.columns}; other columns are named with --choice_columns, --text_column and "
             "--label_column, without --task_name"
         )
-    return read_user_table(table, split, named, "yes", named.label_column is not None, layout.choices)
+    return read_user_table(table, split, ColumnRules(named, YES, named.label_column is not None, layout.choices))
 
 
 def describe_choices(examples: Sequence[ChoiceExample]) -> str:

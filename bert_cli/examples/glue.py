@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from bert_cli.base.formats import is_number
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import TASK_FACTS, TaskFacts, find_facts
+from bert_cli.reading.columns.roles import TableColumns
 from bert_cli.reading.header import KeyColumns, is_wordy
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns
@@ -37,7 +38,7 @@ class FileLayout:
         label: label column, or None if the file has no labels.
         guid_column: column that completes the guids, or None.
         identifier: column of ids that are copied to the predictions, or None.
-        has_languages: whether column 0 is a language, and only rows in the run's language count.
+        has_languages: whether column 0 is a language, and only rows in the run's language are used.
         aliases: alternative spellings of labels.
         has_broken_rows: whether the benchmark's file has truncated rows, which are skipped and
             counted in the log.
@@ -70,6 +71,19 @@ class FileLayout:
     def key_columns(self) -> KeyColumns:
         texts = (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
         return KeyColumns(self.label, texts, self.identifier)
+
+    def columns_of(self, first: Row, has_header: bool, needs_label: bool = True) -> TableColumns:
+        """Return the columns of a file with this layout.
+
+        Args:
+            first: the file's first row.
+            has_header: whether it has the names.
+            needs_label: whether the labels are used.
+        """
+        width = max(len(first.cells), self.minimum)
+        names = tuple(cell.strip() for cell in first.cells) if has_header else None
+        label = () if self.label is None or not needs_label else (self.label % width,)
+        return TableColumns(width, names, self.text_a, self.text_b, label, self.identifier)
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,22 @@
 
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.examples.user_tables import read_user_table
+from bert_cli.reading.columns.facts import log_facts
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
-from bert_cli.settings.data import NOT_TRAINED, Columns, TextForm, TrainedColumns
+from bert_cli.settings.data import Columns, TextForm
 
 
-def read_table_texts(
-    path: str, columns: Columns, header: str, form: TextForm, trained: TrainedColumns = NOT_TRAINED
-) -> list[TextLine]:
+def read_table_texts(path: str, columns: Columns, header: str, form: TextForm) -> list[TextLine]:
     """Read the texts from the table in --input_file, with ids if it has an id column.
 
     Args:
         path: the table.
-        columns, header, trained: see `find_columns`.
+        columns, header: flag values, see ColumnRules.
         form: values of --encoding, --quoting and --sheet.
     """
-    table = read_user_table(open_table(path, "input_file", form), "input", columns, header, False, trained=trained)
+    table = read_user_table(open_table(path, "input_file", form), "input", ColumnRules(columns, header, False))
+    log_facts(table.facts)
     has_ids = table.columns.identifier is not None
     return [
         TextLine(number, row.text_a, row.text_b, identifier=row.identifier if has_ids else None)

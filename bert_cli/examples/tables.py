@@ -9,26 +9,12 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.delimited import find_separator_name, read_tab_rows
 from bert_cli.reading.open_quotes import MultiLineRows
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
+from bert_cli.reading.rows import LeftOut, Row, refuse_rows, skip_blank_lines
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import LITERAL
 
 
-def find_column(name: str, names: Sequence[str], width: int) -> int | None:
-    """Return the column index for a flag value, or None.
-
-    Args:
-        name: flag value: a column name, or a 0-based number.
-        names: column names in the header.
-        width: number of columns.
-    """
-    # Try the name first: columns may have the names 0, 1, 2 in a different order.
-    if names.count(name) == 1:
-        return names.index(name)
-    return int(name) if name.isdecimal() and int(name) < width else None
-
-
-def read_rows(source: Source, quoting: str = LITERAL) -> list[Row]:
+def read_rows(source: Source, quoting: str = LITERAL, left_out: list[LeftOut] | None = None) -> list[Row]:
     r"""Return a tab-separated file's rows without blank lines.
 
     Only `\n` ends a line, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters. Carriage
@@ -38,13 +24,14 @@ def read_rows(source: Source, quoting: str = LITERAL) -> list[Row]:
     Args:
         source: the file.
         quoting: value of --quoting.
+        left_out: list that gets the blank lines.
 
     Raises:
         InputError: the file has no rows, or a carriage return inside a line.
     """
     multi_line = MultiLineRows()
     tab_rows = read_tab_rows(source.name, source.lines(), quoting, multi_line=multi_line)
-    rows = list(skip_blank_lines(source.name, tab_rows))
+    rows = list(skip_blank_lines(tab_rows, left_out))
     if not rows:
         raise InputError(f"{source.name}: is empty; a file of tab-separated rows is needed")
     multi_line.check(source.name, rows, advise_literal(TAB))

@@ -59,7 +59,7 @@ def _signs(first: Row, other_rows: Sequence[Row], layout: FileLayout, labels: tu
 
 
 def report_first_row(path: str, first: Row, found: Header, header: str) -> None:
-    """Report a first row that may contradict the decision, or the names in a header.
+    """Report a first row that may contradict the decision.
 
     Args:
         path: file, for messages.
@@ -79,9 +79,6 @@ def report_first_row(path: str, first: Row, found: Header, header: str) -> None:
         raise InputError(f"{path}:{first.line}: the first row {problem}; {advice}")
     if problem:
         LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, problem, header)
-    elif found.is_header:
-        names = ", ".join(quote(cell, 20) for cell in first.cells[:12])
-        LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
 
 
 def check_text_column(

@@ -15,13 +15,15 @@ from bert_cli.base.formats import count_more
 from bert_cli.base.log import LOG
 from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.labels.answers import Answers, are_answers
+from bert_cli.examples.labels.answers import Answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
-from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
 from bert_cli.problem_types.columns import LabelCells, soft_labels_error
+from bert_cli.reading.columns.answers import are_answers
+from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.reading.columns.find import SAMPLE, find_columns
+from bert_cli.reading.columns.roles import ColumnRules, TableColumns
 from bert_cli.reading.probe import TableFile
-from bert_cli.reading.rows import DecimalList, Row
-from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from bert_cli.reading.rows import DecimalList, LeftOut, Row
 
 
 class UserRow(NamedTuple):
@@ -54,11 +56,18 @@ class UserTable:
         path: the table's path, for messages.
         columns: column numbers and names.
         rows: all rows without the header.
+        left_out: rows of the file that are not in `rows`.
     """
 
     path: str
-    columns: ColumnIndices
+    columns: TableColumns
     rows: list[UserRow]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def facts(self) -> DataFacts:
+        """Return the account of the file."""
+        return self.columns.facts(self.path, len(self.rows), self.left_out)
 
     @property
     def has_labels(self) -> bool:
@@ -118,32 +127,29 @@ class UserTable:
 def read_user_table(
     table: TableFile,
     split: str,
-    columns: Columns,
-    header: str,
-    needs_label: bool,
-    choices: Sequence[str] = (),
-    trained: TrainedColumns = NOT_TRAINED,
+    rules: ColumnRules,
 ) -> UserTable:
     """Read the table rows.
 
-    Empty texts are kept and logged. Rows that repeat the header are skipped and counted in the log.
+    Empty texts are kept and logged. Rows that repeat the header are left out.
 
     Args:
         table: the file, or a table in memory.
         split: prefix for row ids if the table has no ids: `<split>-<row number from 0>`.
-        columns, header, needs_label, choices, trained: see `find_columns`.
+        rules: how to find the columns.
 
     Raises:
         InputError: the table has no rows, a row is wider or narrower than the first one, or a
             column is missing or ambiguous.
     """
     path = table.path
-    stream = table.filled_rows()
+    left_out: list[LeftOut] = []
+    stream = table.filled_rows(left_out=left_out)
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
-        expected = "rows of a text and a label" if needs_label else "rows of texts"
+        expected = "rows of a text and a label" if rules.needs_label else "rows of texts"
         raise InputError(f"{path}: is empty; {expected} are needed")
-    indices = find_columns(table, sample, columns, header, needs_label, choices, trained)
+    indices = find_columns(table, sample, rules)
     rows: list[UserRow] = []
     empty_lines: list[int] = []
     header_lines: list[int] = []
@@ -156,15 +162,15 @@ def read_user_table(
         # Keep empty texts: predictions need a row per row in the file.
         if not rows[-1].text_a.strip():
             empty_lines.append(row.line)
-    warn_about_repeated_headers(path, header_lines)
     if not rows:
         raise InputError(f"{path}: holds no row below its header; check the file")
     if empty_lines:
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
-    return UserTable(path, indices, rows)
+    repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)
+    return UserTable(path, indices, rows, (*left_out, *repeated))
 
 
-def _make_row(row: Row, indices: ColumnIndices, default_id: str) -> UserRow:
+def _make_row(row: Row, indices: TableColumns, default_id: str) -> UserRow:
     cells = row.cells
     identifier = "" if indices.identifier is None else join_text(cells[indices.identifier])
     return UserRow(
@@ -189,9 +195,9 @@ def _strip_label(cell: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 def skip_unlabeled_rows(table: UserTable) -> UserTable:
-    """Return the table without unlabeled rows, and log their number."""
-    labeled = drop_unlabeled(table.label_cells(None), None, is_numeric=False)
-    return replace(table, rows=[table.rows[row] for row in labeled])
+    """Return the table without unlabeled rows."""
+    labeled, left_out = drop_unlabeled(table.label_cells(None), None, is_numeric=False)
+    return replace(table, rows=[table.rows[row] for row in labeled], left_out=(*table.left_out, *left_out))
 
 
 def make_examples(

@@ -26,7 +26,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
-from bert_cli.examples.classification import read_examples
+from bert_cli.examples.task_files import TaskOptions, read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.run_flags import read_flags
@@ -37,6 +37,7 @@ from bert_cli.opening.loader import load_model
 from bert_cli.opening.trained import has_text_pairs
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.reading.columns.facts import log_facts
 from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tools import ExportSettings
@@ -180,15 +181,10 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
         )
         return None
     task = saved_flags.get("task_name", "cola")
-    examples = read_examples(
-        task,
-        "dev",
-        folder,
-        saved_flags.get("header", "auto"),
-        labels,
-        saved_flags.get("language", "zh"),
-        form=TextForm(saved_flags.get("encoding", UTF_8), saved_flags.get("quoting", LITERAL)),
-    )
+    form = TextForm(saved_flags.get("encoding", UTF_8), saved_flags.get("quoting", LITERAL))
+    options = TaskOptions(saved_flags.get("header", "auto"), saved_flags.get("language", "zh"), form=form)
+    examples, facts = read_examples(task, "dev", folder, labels, options)
+    log_facts(facts)
     return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 
 

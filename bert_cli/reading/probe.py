@@ -18,7 +18,7 @@ from bert_cli.reading.frames import Frame, read_columnar, read_workbook
 from bert_cli.reading.json_tables import JsonTable, find_json
 from bert_cli.reading.open_quotes import MultiLineRows
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.reading.rows import Row, skip_blank_lines
+from bert_cli.reading.rows import LeftOut, Row, skip_blank_lines
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -87,9 +87,9 @@ class TableFile:
     def _lines(self) -> Iterator[str]:
         return self.source.lines() if self.source else iter(())
 
-    def filled_rows(self, warns: bool = True) -> Iterator[Row]:
-        """Yield the rows (see `rows`), and log the number of blank lines."""
-        return skip_blank_lines(self.path, self.rows(warns), warns)
+    def filled_rows(self, warns: bool = True, left_out: list[LeftOut] | None = None) -> Iterator[Row]:
+        """Yield the rows (see `rows`) except for blank lines, which are added to `left_out`."""
+        return skip_blank_lines(self.rows(warns), left_out)
 
     def check_width(self, row: Row, width: int) -> None:
         """Raise InputError for a row with more or fewer cells than the first row."""

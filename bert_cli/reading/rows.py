@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
-from bert_cli.base.log import LOG
 
 
 class DecimalList(tuple[str, ...]):
@@ -41,6 +40,41 @@ class Row(NamedTuple):
         return self.cells[column]
 
 
+class LeftOut(NamedTuple):
+    """Rows of a file that a reader leaves out for the same reason.
+
+    Attributes:
+        reason: description of the rows in the plural, such as "blank lines".
+        num_rows: number of rows.
+        line: the first row's 1-based line, 0 if it is unknown.
+        is_requested: whether a flag or the file itself says that such rows do not count.
+        details: description of the rows, or "".
+    """
+
+    reason: str
+    num_rows: int
+    line: int = 0
+    is_requested: bool = False
+    details: str = ""
+
+    @classmethod
+    def of_lines(
+        cls, reason: str, lines: Sequence[int], is_requested: bool = False, details: str = ""
+    ) -> "tuple[LeftOut, ...]":
+        """Return the rows in these lines, () without lines.
+
+        Args:
+            reason, is_requested, details: see the attributes.
+            lines: line numbers in ascending order.
+        """
+        return (cls(reason, len(lines), lines[0], is_requested, details),) if lines else ()
+
+    def __str__(self) -> str:
+        number = f"{self.num_rows:,}" + (f": {self.details}" if self.details else "")
+        line = f"{'the first is ' if self.num_rows > 1 else ''}line {self.line}" if self.line else ""
+        return f"{self.reason} ({'; '.join(filter(None, (number, line)))})"
+
+
 def refuse_rows(
     path: str,
     invalid: Sequence[tuple[int, Any]],
@@ -60,13 +94,12 @@ def refuse_rows(
         raise InputError(f"{path}:{line}: {describe(value)}{count_more(invalid)}; {advice}")
 
 
-def skip_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:
-    """Yield the rows, and log the number of blank lines between rows.
+def skip_blank_lines(rows: Iterable[Row | int], left_out: list[LeftOut] | None = None) -> Iterator[Row]:
+    """Yield the rows without blank lines.
 
     Args:
-        path: the file, for messages.
         rows: rows, and line numbers of blank lines.
-        warns: whether to log the number.
+        left_out: list that gets the blank lines between rows, after the last row.
     """
     blank: list[int] = []
     num_skipped = 0
@@ -77,5 +110,5 @@ def skip_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -
             yield row
         else:
             blank.append(row)
-    if num_skipped and warns:
-        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, num_skipped, blank[0])
+    if left_out is not None:
+        left_out.extend(LeftOut.of_lines("blank lines", blank[:num_skipped]))

@@ -29,7 +29,7 @@ from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.resuming import check_inputs
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset, token_sequences
+from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
@@ -120,8 +120,7 @@ def run_once(
             return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
         trained = _trained_model(task, model, data, plan, stack, observers, shared)
         predictor = trained.predictor
-        trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
-        report: JsonObject = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
+        report = {**_data_report(data, bool(plan)), "precision": predictor.precision, **trained.figures}
         files.make_directory(directory.path)
         # Evaluate before predicting, which uses results such as thresholds.
         evaluation = evaluate(task, model, data, trained) if phases.do_eval else None
@@ -160,6 +159,12 @@ def _open_trackers(
     for tracker in trackers:
         stack.enter_context(tracker).open()
     return trackers
+
+
+def _data_report(data: Dataset, was_trained_on: bool) -> JsonObject:
+    """Return the entries of run_report.json about the data."""
+    digest = {TRAIN_DATA: data.digest(data.training_splits)} if was_trained_on else {}
+    return {**data.facts(), **file_facts(data), **digest}
 
 
 def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def test_folds_equal_those_of_the_command(options, tmp_path, classify):
     folds = pd.read_csv(tmp_path / "out" / "folds.tsv", sep="\t", index_col="folder")
     assert result.to_frame()["eval_accuracy"].tolist() == folds["eval_accuracy"].tolist()[:2]
     assert (result.mean["eval_loss"], result.std["eval_loss"]) == tuple(folds["eval_loss"].tolist()[2:])
+    assert result.report["data_facts"]["train"]["columns"] == {"text": ["text"], "label": ["label"]}
     assert result.output_dir is None
 
 

@@ -87,8 +87,11 @@ def test_pairs_several_labels_and_numbers(options):
     labels = [[1, 7] if label == "person" else [] for label in LABELS]
     several = Classifier.fit([(text, "a cat") for text in TEXTS], labels, **options)
     assert (several.labels, several.problem_type) == ((1, 7), "multi_label")
-    rows = [{"text": text, "label": number / 4} for number, text in enumerate(TEXTS)]
+    rows = [{"text": text, "label": number / 4, "user": "a"} for number, text in enumerate(TEXTS)]
     value = Classifier.train(rows, problem_type="regression", dev_split=0.25, **options)
+    train = value.data_facts["train"]
+    assert (train["rows"], train["columns"]) == (len(TEXTS), {"text": ["text"], "label": ["label"]})
+    assert train["not_used"] == ["user"]
     assert value.predict(["a cat"]).values.shape == (1,)
     assert {"eval_pearson", "global_step"} <= set(value.report["eval"])
     folder = pathlib.Path(value.output_dir)

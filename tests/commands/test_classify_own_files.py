@@ -60,6 +60,15 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
     assert "train: 18 examples; labels: 2 9 (50.0%), 10 9 (50.0%)" in done.err
     assert "dev: 6 examples; labels: 2 3 (50.0%), 10 3 (50.0%)" in done.err
     assert (out / "labels.txt").read_text("utf-8") == "2\n10\n"
+    facts = json.loads((out / "run_report.json").read_text("utf-8"))["data_facts"]
+    assert facts["train"] == {
+        "file": str(reviews),
+        "rows": 24,
+        "columns": {"text": ["text"], "label": ["stars"], "id": ["review_id"]},
+        "not_used": ["useful"],
+        "left_out": [],
+    }
+    assert list(facts) == ["train", "test"]
     rows = read_predictions(out)
     assert [row["id"] for row in rows] == [f"r-{number}" for number in range(24)]
     assert rows[0]["text"] == SENTENCES[0][0]

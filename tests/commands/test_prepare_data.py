@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from bert_cli import prepare_data
-from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.examples.classification import find_labels
 from bert_cli.runs.preparation.prepare_data import plan
 from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.commands import helpers
-from tests.rows import write_rows
+from tests.rows import read_task, write_rows
 from tests.snapshots import check_message
 
 
@@ -125,9 +125,9 @@ left out      1    another number of columns
 def test_bert_classify_reads_the_files(prepare, table, tmp_path):
     folder = tmp_path / "data"
     assert prepare(table, folder, "--test_split=0.2").code == 0
-    train = read_examples("cola", "train", str(folder))
+    train = read_task("cola", "train", str(folder))
     assert find_labels("cola", train) == ("a", "b")
-    example_counts = [len(read_examples("cola", split, str(folder), labels=("a", "b"))) for split in ("dev", "test")]
+    example_counts = [len(read_task("cola", split, str(folder), labels=("a", "b"))) for split in ("dev", "test")]
     assert [len(train), *example_counts] == [42, 6, 12]
 
 
@@ -242,7 +242,7 @@ def test_real_files(prepare, shared, tmp_path):
     listed = json.loads((tmp_path / "spam/prepared.json").read_text("utf-8"))
     assert set(listed["files"]) == {"train.tsv", "dev.tsv"}
     labels, folder = ("ham", "spam"), str(tmp_path / "spam")
-    assert [len(read_examples("cola", split, folder, labels=labels)) for split in ("train", "dev")] == [5016, 558]
+    assert [len(read_task("cola", split, folder, labels=labels)) for split in ("train", "dev")] == [5016, 558]
 
 
 def test_quoting_of_a_tab_separated_file(prepare, tmp_path):

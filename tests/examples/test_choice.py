@@ -13,6 +13,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns, HeldOut
 from tests.input_errors import error_of
@@ -31,7 +32,7 @@ def file(tmp_path):
 
     def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):
         table = open_table(str(write_rows(tmp_path / name, tabbed(*lines))), "train_file")
-        return read_user_table(table, "train", Columns(**columns), header, needs_label, choices)
+        return read_user_table(table, "train", ColumnRules(Columns(**columns), header, needs_label, choices))
 
     return read
 
@@ -159,7 +160,7 @@ def test_real_files(shared):
     for split in ("train", "dev", "test"):
         columns = Columns(text_column="1", label_column="6")
         path = str(shared / "data" / "codah" / f"{split}.tsv")
-        table = read_user_table(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
+        table = read_user_table(open_table(path, "f"), split, ColumnRules(columns, choices=("2", "3", "4", "5")))
         assert find_choice_labels(table) == "0"
         counts[split] = len(make_choice_examples(table, "0"))
     assert counts == {"train": 1665, "dev": 556, "test": 555}

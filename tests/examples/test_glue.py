@@ -1,13 +1,14 @@
-"""GLUE tasks in the benchmark's file layouts; test_classification has Google's cola, mrpc, mnli and xnli."""
+"""GLUE tasks in the benchmark's file layouts; test_task_files has Google's cola, mrpc, mnli and xnli."""
 
 import pytest
 
-from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
+from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels
 from bert_cli.examples.glue import TASKS
-from bert_cli.reading.rows import Row
+from bert_cli.examples.task_files import read_examples
+from bert_cli.reading.rows import LeftOut, Row
 from bert_cli.reading.source import Source
 from tests.input_errors import error_of
-from tests.rows import tabbed, write_rows
+from tests.rows import read_task, tabbed, write_rows
 from tests.snapshots import check_message
 
 
@@ -19,7 +20,7 @@ def write(folder, name: str, *lines: str) -> str:
 def read(folder, task, split, **options):
     return [
         (example.guid, example.text_a, example.text_b, example.label)
-        for example in read_examples(task, split, str(folder), **options)
+        for example in read_task(task, split, str(folder), **options)
     ]
 
 
@@ -68,7 +69,7 @@ def test_mrpc_without_ids(tmp_path):
 def test_mrpc_as_distributed_by_microsoft(tmp_path):
     write(tmp_path, "msr_paraphrase_train.txt", "\ufeff" + MRPC, "1|10|11|A.|B.", "0|20|21|C.|D.", "1|30|31|E.|F.")
     write(tmp_path, "msr_paraphrase_test.txt", MRPC, "0|40|41|G.|H.")
-    check_message(error_of(read_examples, "mrpc", "dev", str(tmp_path)), "dev_ids.tsv: ")
+    check_message(error_of(read_task, "mrpc", "dev", str(tmp_path)), "dev_ids.tsv: ")
     assert len(read(tmp_path, "mrpc", "train")) == 3
     write(tmp_path, "dev_ids.tsv", "20|21")
     assert read(tmp_path, "mrpc", "train") == [("train-1", "A.", "B.", "1"), ("train-3", "E.", "F.", "1")]
@@ -88,7 +89,7 @@ def test_sts_b(tmp_path):
         assert read(tmp_path, "sts-b", split) == [(f"{split}-7", "A plane takes off.", "A plane flies.", "3.800")]
     write(tmp_path, "test.tsv", STS_B, row)
     assert read(tmp_path, "sts-b", "test") == [("test-7", "A plane takes off.", "A plane flies.", None)]
-    assert find_labels("sts-b", read_examples("sts-b", "dev", str(tmp_path))) == ()
+    assert find_labels("sts-b", read_task("sts-b", "dev", str(tmp_path))) == ()
 
 
 @pytest.mark.parametrize("score", ["high", "", "nan", "3,8"])
@@ -97,19 +98,20 @@ def test_sts_b_needs_decimals(tmp_path, score):
     write(tmp_path, "dev.tsv", STS_B + "|score", f"{row}|1.0", f"{row}|{score}")
     advice = "; --skip_unlabeled leaves such rows out" if score in ("", "nan") else ""
     expected = f"{tmp_path}/dev.tsv:3: column 10 is {score!r}, a decimal such as 2.5 is needed{advice}"
-    assert error_of(read_examples, "sts-b", "dev", str(tmp_path)) == expected
+    assert error_of(read_task, "sts-b", "dev", str(tmp_path)) == expected
 
 
-def test_qqp(tmp_path, caplog):
+def test_qqp(tmp_path):
     header = "id|qid1|qid2|question1|question2|is_duplicate"
     rows = [f"{n}|{n}1|{n}2|How?|How so?|{n % 2}" for n in range(300)]
     write(tmp_path, "train.tsv", header, *rows[:150], "150|1|2|a row that the benchmark cuts short", *rows[150:])
     examples = read(tmp_path, "qqp", "train")
     assert len(examples) == 300
     assert examples[1] == ("train-1", "How?", "How so?", "1")
-    check_message(caplog, "train.tsv: ")
+    left_out = read_examples("qqp", "train", str(tmp_path)).facts.left_out
+    assert left_out == (LeftOut("rows that are cut short", 1, 152),)
     write(tmp_path, "dev.tsv", header, *rows[:2], "150|1|2|many of these are another file")
-    check_message(error_of(read_examples, "qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
+    check_message(error_of(read_task, "qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
     write(tmp_path, "test.tsv", "id|question1|question2", "0|Would this work?|Does it?")
     assert read(tmp_path, "qqp", "test") == [("test-0", "Would this work?", "Does it?", None)]
 
@@ -139,15 +141,15 @@ def test_indexed_pairs(tmp_path, task, names, label):
     write(tmp_path, "test.tsv", names, "3|Who?|Ann.")
     assert read(tmp_path, task, "test") == [("test-3", "Who?", "Ann.", None)]
     write(tmp_path, "dev.tsv", names + "|label", "9|Who?|Ann.|maybe")
-    check_message(error_of(read_examples, task, "dev", str(tmp_path)), ":2: ")
+    check_message(error_of(read_task, task, "dev", str(tmp_path)), ":2: ")
 
 
 @pytest.mark.parametrize("name", ["diagnostic.tsv", "AX.tsv"])
 def test_ax(tmp_path, name):
     write(tmp_path, name, "index|sentence1|sentence2", "0|The cat sat.|The cat did not sit.")
     assert read(tmp_path, "ax", "test") == [("test-0", "The cat sat.", "The cat did not sit.", None)]
-    check_message(error_of(read_examples, "ax", "train", str(tmp_path)), "--do_train: ")
-    check_message(error_of(read_examples, "ax", "dev", str(tmp_path)), "--do_eval: ")
+    check_message(error_of(read_task, "ax", "train", str(tmp_path)), "--do_train: ")
+    check_message(error_of(read_task, "ax", "dev", str(tmp_path)), "--do_eval: ")
 
 
 def test_xnli_in_another_language(tmp_path):
@@ -157,15 +159,14 @@ def test_xnli_in_another_language(tmp_path):
     write(tmp_path, "xnli.dev.tsv", "language|gold_label|a|b|c|d|sentence1|sentence2", *rows)
     assert read(tmp_path, "xnli", "train", language="de") == [("train-1", "Ja.", "Nein.", "contradiction")]
     assert read(tmp_path, "xnli", "dev", language="de") == [("dev-2", "de a", "de b", "neutral")]
-    check_message(error_of(read_examples, "xnli", "train", str(tmp_path), language="fr"), "multinli.train.fr.tsv: ")
-    check_message(error_of(read_examples, "xnli", "dev", str(tmp_path), language="fr"))
+    check_message(error_of(read_task, "xnli", "train", str(tmp_path), language="fr"), "multinli.train.fr.tsv: ")
+    check_message(error_of(read_task, "xnli", "dev", str(tmp_path), language="fr"))
 
 
 def test_file_instead_of_the_tasks_file(tmp_path):
     write(tmp_path, "mine.tsv", "sentence|label", "good|1")
-    assert read(tmp_path / "nowhere", "sst-2", "train", source=Source(str(tmp_path / "mine.tsv"))) == [
-        ("train-1", "good", None, "1")
-    ]
+    example = ClassificationExample("train-1", "good", None, "1")
+    assert read_task("sst-2", "train", Source(str(tmp_path / "mine.tsv"))) == [example]
 
 
 def test_descriptions():
@@ -179,7 +180,7 @@ def test_descriptions():
 
 def test_real_files(shared):
     actual = {
-        (task, split): len(read_examples(task, split, str(shared / "data" / task), header))
+        (task, split): len(read_task(task, split, str(shared / "data" / task), header=header))
         for task, split, header in (
             ("sst-2", "train", "auto"), ("sst-2", "dev", "auto"), ("rte", "train", "auto"), ("rte", "dev", "auto"),
             ("sts-b", "dev", "auto"),

@@ -1,6 +1,5 @@
 """Tab-separated files, and signs of a header."""
 
-import logging
 import pathlib
 
 import pytest
@@ -8,10 +7,10 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.examples.tables import check_columns, read_rows
-from bert_cli.reading.rows import Row
+from bert_cli.reading.rows import LeftOut, Row
 from bert_cli.reading.source import Source
 from tests.rows import write_rows
-from tests.snapshots import check_message, raises
+from tests.snapshots import raises
 
 
 def write(folder, data: bytes | str) -> str:
@@ -48,16 +47,11 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module(tmp_path):
     assert len(rows[0].cells[1]) == 200_000
 
 
-def test_blank_lines_are_skipped_and_counted(tmp_path, caplog):
-    with caplog.at_level(logging.WARNING, "bert_cli"):
-        rows = read_rows(Source(write(tmp_path, "a\tb\n\n  \r\nc\td\n")))
+def test_blank_lines_are_left_out(tmp_path):
+    left_out: list[LeftOut] = []
+    rows = read_rows(Source(write(tmp_path, "a\tb\n\n  \r\nc\td\n\n")), left_out=left_out)
     assert [row.line for row in rows] == [1, 4]
-    check_message(caplog)
-
-
-def test_blank_lines_at_the_end_have_no_warning(tmp_path, caplog):
-    assert len(read_rows(Source(write(tmp_path, "a\tb\n\n\n")))) == 1
-    assert caplog.messages == []
+    assert left_out == [LeftOut("blank lines", 2, 2)]
 
 
 def test_a_row_of_tabs_is_not_blank(tmp_path):

@@ -8,6 +8,7 @@ from bert_cli.examples.labels.label_names import find_label_names
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.user_tables import make_examples, read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
 from tests.input_errors import error_of
@@ -21,7 +22,7 @@ def file(tmp_path):
 
     def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
         table = open_table(str(write_rows(tmp_path / name, tabbed(*lines))), "train_file")
-        return read_user_table(table, split, Columns(**columns), "auto", needs_label)
+        return read_user_table(table, split, ColumnRules(Columns(**columns), needs_label=needs_label))
 
     return read
 
@@ -170,13 +171,13 @@ def test_real_files(shared):
         "val_sample.csv",
     ):  # the text is before or after the labels, and quoted cells have line ends
         table = open_table(str(shared / "data/jigsaw" / name), "f")
-        user_table = read_user_table(table, "x", Columns(label_column=toxic), "auto", True)
+        user_table = read_user_table(table, "x", ColumnRules(Columns(label_column=toxic)))
         labels = find_label_names(user_table.label_cells(None), MULTI_LABEL)
         read.append([sum(label[0] for label in parse(user_table, MULTI_LABEL, labels)), len(user_table.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
     spam = read_user_table(
-        open_table(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "f"), "x", columns, "auto", True
+        open_table(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "f"), "x", ColumnRules(columns)
     )
     assert len(spam.rows) == 5574
     assert find_label_names(spam.label_cells(None), SINGLE_LABEL) == ("ham", "spam")
@@ -186,7 +187,7 @@ def test_real_files(shared):
 def test_probabilities_in_json_lines(tmp_path, label):
     path = tmp_path / "train.jsonl"
     path.write_text('{"text": "a", "label": null}\n' + f'{{"text": "b", "label": {label}}}\n' * 2)
-    table = read_user_table(open_table(str(path), "train_file"), "train", Columns(None, None), "auto", needs_label=True)
+    table = read_user_table(open_table(str(path), "train_file"), "train", ColumnRules(Columns(None, None)))
     for problem_type in (None, SINGLE_LABEL, MULTI_LABEL):
         with raises(InputError, f"{path}:2: "):
             read_labels(table.label_cells(None), problem_type, None, FileRole(True, False, False))

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import ClassificationExample, read_examples
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.classification import classification_features, format_features
 from bert_cli.features.packing import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
-from tests.rows import write_rows
+from tests.rows import read_task, write_rows
 from tests.snapshots import raises
 
 
@@ -135,7 +135,7 @@ def test_max_seq_length_without_room(tokenizer, text_b, length):
 def test_features_equal_the_originals(home, request, task, vocab_file, do_lower_case, split):
     folder = request.getfixturevalue(home) / "golden/classifier"
     tokenizer = FullTokenizer(read_vocabulary(str(folder / vocab_file)), do_lower_case)
-    examples = read_examples(task, split, str(folder / task / "data"))
+    examples = read_task(task, split, str(folder / task / "data"))
     features = classification_features(examples, TASKS[task].labels, tokenizer, max_seq_length=32)
     name = {"train": "train", "dev": "eval", "test": "predict"}[split]
     text = (folder / task / f"{name}_features.jsonl").read_text(encoding="utf-8")

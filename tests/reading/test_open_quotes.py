@@ -10,6 +10,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples import tables
 from bert_cli.examples.user_tables import read_user_table
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, Columns, TextForm
@@ -151,7 +152,7 @@ def test_quotes_in_different_columns(tmp_path):
     path.write_text('a,b,label\nsun,old,pos\nsky,"new,neg\nsea,big,neutral\nair",low,mixed\nice,wet,pos\n')
     table = open_table(str(path), "train_file")
     with raises(InputError, f"{path}:3: "):
-        read_user_table(table, "train", Columns("a", "b", "label"), "auto", needs_label=True)
+        read_user_table(table, "train", ColumnRules(Columns("a", "b", "label")))
 
 
 def test_weak_evidence_is_a_warning(tmp_path, caplog):

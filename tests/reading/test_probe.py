@@ -9,7 +9,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.formats import FORMATS, is_table
 from bert_cli.reading.probe import READERS, TableFile, open_table
-from bert_cli.reading.rows import Row
+from bert_cli.reading.rows import LeftOut, Row
+from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
 
@@ -37,9 +38,15 @@ def refused(rows, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.TXT", "a.tsv.gz", "a.tab"])
-def test_tabs(rows, name, caplog):
+def test_tabs(rows, name):
     assert rows(name, '\ufeffa "\tb\r\n\n\u2028c\td\n\n') == [Row(1, ('a "', "b")), Row(3, ("\u2028c", "d"))]
-    check_message(caplog, "1 blank")
+
+
+def test_blank_lines_are_left_out(tmp_path):
+    path = write_rows(tmp_path / "a.tsv", "a\tb\n\nc\td\n\n")
+    left_out: list[LeftOut] = []
+    assert len(list(open_table(str(path), "train_file").filled_rows(left_out=left_out))) == 2
+    assert left_out == [LeftOut("blank lines", 1, 2)]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])

@@ -3,8 +3,8 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.reading.rows import Row, refuse_rows, skip_blank_lines
-from tests.snapshots import check_message, raises
+from bert_cli.reading.rows import LeftOut, Row, refuse_rows, skip_blank_lines
+from tests.snapshots import raises
 
 
 @pytest.mark.parametrize(("column", "expected"), [(0, "a"), (1, "b"), (-1, "b"), (2, ""), (-3, ""), (None, "")])
@@ -20,10 +20,12 @@ def test_the_first_invalid_row_is_named():
 
 def test_blank_lines_between_rows_are_counted(caplog):
     rows = [Row(1, ["a"]), Row(4, ["b"])]
-    assert list(skip_blank_lines("a.tsv", [rows[0], 2, 3, rows[1], 5])) == rows
-    check_message(caplog)
+    left_out: list[LeftOut] = []
+    assert list(skip_blank_lines([rows[0], 2, 3, rows[1], 5], left_out)) == rows
+    assert left_out == [LeftOut("blank lines", 2, 2)]
 
 
 def test_blank_lines_at_the_end_are_normal(caplog):
-    assert list(skip_blank_lines("a.tsv", [Row(1, ["a"]), 2])) == [Row(1, ["a"])]
-    assert not caplog.messages
+    left_out: list[LeftOut] = []
+    assert list(skip_blank_lines([Row(1, ["a"]), 2], left_out)) == [Row(1, ["a"])]
+    assert not left_out

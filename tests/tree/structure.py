@@ -14,7 +14,7 @@ from tests.house_figures import ENTRIES, MAX_METHODS, Checkout, imports, lines_o
 
 # Rooms that every room may import.
 GROUND = {"base", "runtime", "package"}
-DATA = {"problem_types", "flags", "settings", "text", "reading", "examples", "features", "records"}
+DATA = {"problem_types", "flags", "settings", "text", "reading", "reading.columns", "examples", "features", "records"}
 DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.token_files"}
 ANSWERS = {"metrics", "outputs.answers", "outputs", "outputs.vectors"}
 # Room -> rooms that it imports, except the ground; a room only imports rooms above it. model and
@@ -32,9 +32,10 @@ onnx: model
 settings: problem_types flags
 text:
 reading: settings
-examples.labels: problem_types
-examples: problem_types settings text reading examples.labels
-examples.annotations: settings text reading examples.labels examples
+reading.columns: settings reading
+examples.labels: problem_types reading reading.columns
+examples: problem_types settings text reading reading.columns examples.labels
+examples.annotations: settings text reading reading.columns examples
 examples.squad: settings text reading
 examples.token_files: settings reading examples.labels examples
 features: problem_types text examples examples.squad
@@ -59,13 +60,14 @@ predicting: metrics problem_types flags model settings text examples examples.sq
     sentence weights heads outputs.answers outputs.vectors inference opening
 runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
     training outputs inference run_directory opening
-runs.preparation: problem_types settings text reading examples.labels examples records corpus
+runs.preparation: problem_types settings text reading reading.columns examples.labels examples records corpus
     outputs opening
-runs.tasks: metrics problem_types flags model settings text reading examples.labels examples
+runs.tasks: metrics problem_types flags model settings text reading reading.columns examples.labels examples
     examples.annotations examples.squad examples.token_files features records corpus weights heads
     training.optimizers outputs.answers outputs inference run_directory opening predicting
     runs.engine runs.preparation
-runs.tasks.classification: metrics problem_types flags settings text reading examples.labels
+runs.tasks.classification: metrics problem_types flags settings text reading reading.columns
+    examples.labels
     examples features weights heads outputs inference run_directory opening predicting runs.engine
     runs.tasks
 runs.extraction: flags model settings text reading examples features outputs outputs.vectors report
@@ -75,7 +77,7 @@ runs.callbacks: metrics settings weights training.optimizers training outputs in
 runs.sweep: flags settings examples weights outputs run_directory opening runs.tasks runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
-exports: problem_types flags model onnx settings text examples features weights.formats sentence
+exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
     weights heads opening
 api.inputs: problem_types settings reading opening
 api.results: problem_types flags outputs outputs.vectors report api.inputs
@@ -88,7 +90,7 @@ keras: tf_internals model settings text features weights opening exports api.inp
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
-commands: flags model settings text reading examples features corpus sentence weights training
+commands: flags model settings text reading reading.columns examples features corpus sentence weights training
     outputs outputs.vectors report inference run_directory opening predicting runs.preparation
     runs.tasks runs.tasks.classification runs.extraction runs exports serving
 package:

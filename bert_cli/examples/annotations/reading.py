@@ -29,8 +29,8 @@ from bert_cli.examples.annotations.record_formats import (
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
-from bert_cli.examples.labels.answers import ANSWER
 from bert_cli.examples.tagging import WORDS, TaggingFile
+from bert_cli.reading.columns.answers import ANSWER
 from bert_cli.reading.folder import find_documents, find_skipped
 from bert_cli.reading.records import JsonRecord, is_json_name, looks_like_json
 from bert_cli.reading.source import Source

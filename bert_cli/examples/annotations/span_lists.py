@@ -18,7 +18,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
-from bert_cli.examples.labels.answers import ANSWER, is_accepted, is_answer
+from bert_cli.reading.columns.answers import ANSWER, is_accepted, is_answer
 from bert_cli.reading.records import JsonRecord
 from bert_cli.settings.answering import (
     DOCCANO,

@@ -5,7 +5,7 @@ ignored one is left out. A record without an answer was not made by Prodigy, so 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,28 +15,10 @@ from bert_cli.base.log import LOG
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-
-ANSWER = "answer"  # Prodigy's member with the answer
-ACCEPT, REJECT, IGNORE = "accept", "reject", "ignore"
-_ANSWERS = (ACCEPT, REJECT, IGNORE)
+from bert_cli.reading.columns.answers import ACCEPT, ANSWERS, REJECT, is_accepted
+from bert_cli.reading.rows import LeftOut
 
 Text = tuple[str, str | None]  # a text, or a pair of texts
-
-
-def is_answer(value: object) -> bool:
-    """Return whether a value is one of Prodigy's answers."""
-    return value in _ANSWERS
-
-
-def is_accepted(answer: object) -> bool:
-    """Return whether a record's annotations count: they are accepted, or nobody answered."""
-    return answer in (None, "", ACCEPT)
-
-
-def are_answers(values: Iterable[object]) -> bool:
-    """Return whether a column has Prodigy's answers and no other values; it may have empty cells."""
-    distinct = {value if isinstance(value, str) else None for value in values}
-    return distinct <= {*_ANSWERS, ""} and bool(distinct - {""})
 
 
 class Answers(NamedTuple):
@@ -58,15 +40,17 @@ class AnsweredCells(NamedTuple):
         cells: label cells of the rows that are left.
         rows: their 0-based row numbers.
         problem_type: problem type that the answers require, or the given one.
+        left_out: rows without a usable answer.
     """
 
     cells: LabelCells
     rows: list[int]
     problem_type: ProblemType | None
+    left_out: tuple[LeftOut, ...]
 
 
 def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType | None) -> AnsweredCells:
-    """Leave out rows without a usable answer, and log their number.
+    """Leave out rows without a usable answer.
 
     Multi-label data keeps one row per text, with the accepted labels, which may be (). Other data
     keeps accepted rows, because a rejected row does not have another label.
@@ -86,12 +70,14 @@ def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType
     is_multi_label = problem_type is not None and problem_type.decoder.has_thresholds
     labels_by_row = file.join_texts() if is_multi_label else file.accepted_cells()
     rows = list(labels_by_row)
-    file.log(rows, is_multi_label)
+    left_out = file.find_left_out(rows, is_multi_label)
+    file.log(rows, left_out)
     if not rows:
         counts = Counter(answers.values)
         found = ", ".join(f"{count} {answer}" for answer, count in counts.items())
         raise InputError(f"{cells.path}:{cells.lines[0]}: no row has the answer {ACCEPT} ({found}); check the file")
-    return AnsweredCells(replace(cells.take(rows), rows=list(labels_by_row.values())), rows, problem_type)
+    answered = replace(cells.take(rows), rows=list(labels_by_row.values()))
+    return AnsweredCells(answered, rows, problem_type, left_out)
 
 
 class _AnsweredFile:
@@ -101,7 +87,7 @@ class _AnsweredFile:
         self._cells, self._answers = cells, answers
         self._rows = {
             answer: [row for row, value in enumerate(answers.values) if (value or ACCEPT) == answer]
-            for answer in _ANSWERS
+            for answer in ANSWERS
         }
         has_single_labels = len(cells.columns) == 1 and not cells.separator
         self._binary = {
@@ -156,20 +142,20 @@ class _AnsweredFile:
             labels_by_row[rows_by_text[text]] = (tuple(names),)
         return labels_by_row
 
-    def log(self, kept_rows: Sequence[int], is_multi_label: bool) -> None:
-        """Log the answers, the rows that are left out, and labels with different answers."""
+    def find_left_out(self, kept_rows: Sequence[int], is_multi_label: bool) -> tuple[LeftOut, ...]:
+        """Return the rows without a label by their answer."""
+        used = {*self._rows[ACCEPT], *self._binary[REJECT]} if is_multi_label else set(kept_rows)
+        lines = [line for row, line in enumerate(self._cells.lines) if row not in used]
+        reason = "rows without a label by Prodigy's answers" if is_multi_label else "rows that are not accepted"
+        return LeftOut.of_lines(reason, lines, is_requested=True)
+
+    def log(self, kept_rows: Sequence[int], left_out: Sequence[LeftOut]) -> None:
+        """Log the answers, and labels with different answers."""
         path, lines = self._cells.path, self._cells.lines
         counts = ", ".join(f"{len(rows)} {answer}" for answer, rows in self._rows.items() if rows)
-        used = {*self._rows[ACCEPT], *self._binary[REJECT]} if is_multi_label else set(kept_rows)
-        left_out = sorted(set(range(len(lines))) - used)
-        left = ""
-        if left_out:
-            count = (
-                f"{len(left_out)} row(s) {'without a label by these' if is_multi_label else 'that are not accepted'}"
-            )
-            left = f"; left out {count}, the first is line {lines[left_out[0]]}"
-        joined = f"; {len(used)} rows are about {len(kept_rows)} texts" if len(used) > len(kept_rows) else ""
-        LOG.info("%s: read Prodigy's answers: %s%s%s", path, counts, left, joined)
+        num_used = len(lines) - sum(rows.num_rows for rows in left_out)
+        joined = f"; {num_used} rows are about {len(kept_rows)} texts" if num_used > len(kept_rows) else ""
+        LOG.info("%s: read Prodigy's answers: %s%s", path, counts, joined)
         accepted, rejected = self._first_rows(ACCEPT), self._first_rows(REJECT)
         both = [(lines[row], (lines[rejected[key]], key[1])) for key, row in accepted.items() if key in rejected]
         if both:

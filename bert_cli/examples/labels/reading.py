@@ -13,6 +13,7 @@ from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.examples.labels.unlabeled import drop_unlabeled, find_labeled_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.reading.rows import LeftOut
 
 
 class FileRole(NamedTuple):
@@ -36,11 +37,13 @@ class FileLabels(NamedTuple):
         problem_type: problem type.
         names: label names in output order, () if outputs have no names.
         rows: label per row from LabelReader.parse, None for an unlabeled row.
+        left_out: rows without a label, which training and evaluation do not use.
     """
 
     problem_type: ProblemType
     names: tuple[str, ...]
     rows: list[Any]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_labels(
@@ -64,13 +67,18 @@ def read_labels(
     """
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
+    left_out: tuple[LeftOut, ...] = ()
     if answers is not None:
-        answered, rows, problem_type = apply_answers(lists.cells, answers, problem_type)
+        answered, rows, problem_type, left_out = apply_answers(lists.cells, answers, problem_type)
         lists = lists._replace(cells=answered)
     if role.skips_unlabeled:
         is_numeric = problem_type is not None and problem_type.reader.is_numeric
-        select = find_labeled_rows if role.keeps_rows else drop_unlabeled
-        labeled = select(lists.cells, None if is_numeric else names, is_numeric)
+        known_names = None if is_numeric else names
+        if role.keeps_rows:
+            labeled = find_labeled_rows(lists.cells, known_names, is_numeric)
+        else:
+            labeled, unlabeled = drop_unlabeled(lists.cells, known_names, is_numeric)
+            left_out += unlabeled
         lists = lists._replace(cells=lists.cells.take(labeled))
         rows = [rows[row] for row in labeled]
     inferred = None
@@ -99,7 +107,7 @@ def read_labels(
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label
-    return FileLabels(problem_type, names or (), labels)
+    return FileLabels(problem_type, names or (), labels, left_out)
 
 
 def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> None:

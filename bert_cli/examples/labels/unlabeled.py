@@ -18,6 +18,7 @@ from bert_cli.problem_types.columns import (
     is_missing_word,
     may_be_missing,
 )
+from bert_cli.reading.rows import LeftOut
 
 _MAX_DIGITS = 10  # digits in a class index
 _MAX_NAMES = 10  # names in a message
@@ -134,12 +135,19 @@ def find_labeled_rows(
     return [number for number, text in enumerate(texts) if text not in missing]
 
 
+class LabeledRows(NamedTuple):
+    """Rows with a label, as 0-based numbers, and the rows that are left out."""
+
+    rows: list[int]
+    left_out: tuple[LeftOut, ...]
+
+
 def drop_unlabeled(
     cells: LabelCells,
     labels: Collection[str] | None,
     is_numeric: bool,
-) -> list[int]:
-    """Return the labeled rows (see `find_labeled_rows`), and log the number of skipped rows.
+) -> LabeledRows:
+    """Return the labeled rows, see `find_labeled_rows`.
 
     Raises:
         InputError: no row has a label.
@@ -148,14 +156,10 @@ def drop_unlabeled(
     if not rows:
         raise InputError(f"{cells.path}:{cells.lines[0]}: no row has a label; check --label_column")
     skipped = sorted(set(range(len(cells.rows))).difference(rows))
-    if skipped:
-        counts = Counter(_join_single(cells.rows[row][0]) for row in skipped)
-        contents = [f"{count} {quote(text) if text else 'empty'}" for text, count in counts.most_common()]
-        LOG.info(
-            "%s: left out %d row(s) without a label (%s); the first is line %d",
-            cells.path, len(skipped), ", ".join(contents), cells.lines[skipped[0]],
-        )  # fmt: skip
-    return rows
+    counts = Counter(_join_single(cells.rows[row][0]) for row in skipped)
+    contents = ", ".join(f"{count} {quote(text) if text else 'empty'}" for text, count in counts.most_common())
+    lines = [cells.lines[row] for row in skipped]
+    return LabeledRows(rows, LeftOut.of_lines("rows without a label", lines, True, contents))
 
 
 def _is_missing_flag(cell: Cell) -> bool:

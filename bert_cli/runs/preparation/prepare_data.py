@@ -6,13 +6,10 @@ of labels, not on the number of rows.
 """
 
 import contextlib
-import dataclasses
 import hashlib
-import itertools
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from typing import IO, Any
 
 from bert_cli.base import files
@@ -21,115 +18,23 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_about_few_rows
-from bert_cli.examples.labels.lists import split_label_names
 from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_markers
 from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
-from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
-from bert_cli.examples.user_tables import join_text
-from bert_cli.problem_types.columns import Cell
-from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
+from bert_cli.runs.preparation.labeled_file import NO_LABEL, LabeledFile
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 
 # A file that lists the files from bert-prepare in its directory, with their hashes.
 LISTING = "prepared.json"
 SPLITS = ("train", "dev", "test")
-# A reason for leaving a row out.
-NO_LABEL = "no label"
 # Google's script expects these headers for the task cola.
 _HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}
-_ONE_CELL = str.maketrans("\t\n\r", "   ")
 _MANY_LABELS = 1000
 _ADVICE = "check --label_column"
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """A file to read, and the columns of the parts of an example."""
-
-    table: TableFile
-    indices: ColumnIndices
-
-    @property
-    def path(self) -> str:
-        """The file's name."""
-        return self.table.path
-
-    @staticmethod
-    def open(path: str, columns: Columns, header: str, form: TextForm = PLAIN) -> "Source":
-        """Open the source of a file.
-
-        Raise InputError for a file that the four columns cannot hold: of pairs, or of several
-        labels per row.
-
-        Args:
-            path: the file.
-            columns, header: see `find_columns`.
-            form: encoding, quoting and sheet, as the flags have them.
-        """
-        table = open_table(path, "", form)
-        sample = list(itertools.islice(table.filled_rows(warns=False), SAMPLE))
-        refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
-        indices = find_columns(table, sample, columns, header, needs_label=True)
-        refuse_if(
-            indices.text_b is not None,
-            f"{path}: holds pairs of texts, and the four-column format has one; give the file to "
-            "bert-classify as it is, or --text_column for one of the two",
-        )
-        refuse_if(
-            len(indices.labels) > 1,
-            "--label_column: the four-column format has one label; give the file to bert-classify as it is",
-        )
-        return Source(table, indices)
-
-    def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (reason to leave it out or "", id, label, text) of each row, the text on one line.
-
-        Args:
-            warns: whether to log what is unusual in the file; False if it is read again.
-
-        Raises:
-            InputError: a row has several labels.
-        """
-        indices = self.indices
-        rows = self.table.filled_rows(warns)
-        headers: list[int] = []
-        number = -1
-        for row in itertools.islice(rows, int(indices.names is not None), None):
-            if indices.is_repeated_header(row):
-                headers.append(row.line)
-                continue
-            number += 1
-            if len(row.cells) != indices.width:
-                yield "another number of columns", "", "", ""
-                continue
-            cells = [_on_one_line(join_text(cell)) for cell in row.cells]
-            identifier = "" if indices.identifier is None else cells[indices.identifier]
-            label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
-            text = cells[indices.text_a]
-            reason = "not accepted" if indices.is_rejected(row) else "" if label else NO_LABEL
-            yield reason if text else "no text", identifier or str(number), label, text
-        if warns:
-            warn_about_repeated_headers(self.path, headers)
-
-    def _label(self, line: int, cell: Cell) -> str:
-        """Return the label in a cell, also of a list with one label."""
-        place = f"{self.path}:{line}"
-        names = (cell if isinstance(cell, tuple) else split_label_names(cell.strip(), place)) or ("",)
-        refuse_if(
-            len(names) > 1,
-            f"{place}: the label is a list of {len(names)}, and the four-column format "
-            "has one label per text; give the file to bert-classify as it is",
-        )
-        return names[0]
-
-
-def _on_one_line(cell: str) -> str:
-    return cell.replace("\r\n", "\n").translate(_ONE_CELL).strip()
-
-
-def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str, int], Counter[str]]:
+def count_labels(source: LabeledFile, skip_unlabeled: bool = False) -> tuple[dict[str, int], Counter[str]]:
     """Return the rows per label, in natural order, and the rows that are left out, per reason.
 
     Args:
@@ -257,7 +162,7 @@ def _digest(path: str) -> str:
 
 
 def write_splits(
-    source: Source,
+    source: LabeledFile,
     counts: dict[str, int],
     planned: dict[str, dict[str, int]],
     output_dir: str,

@@ -193,7 +193,9 @@ def _run_trials(
         summary = summary._replace(means=means, deviations=deviations)
         evaluation_report = {"eval": means, tables.DEVIATION: deviations}
     seconds = round(sum(float(str(report.get("train_seconds", 0.0))) for report in reports), 3)
-    return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: summary.report()}
+    # All trials read the same files.
+    files_report: JsonObject = {names.DATA_FACTS: next(report[names.DATA_FACTS] for report in reports if report)}
+    return evaluation_report | files_report | {"metric": metric, "train_seconds": seconds, SEVERAL: summary.report()}
 
 
 def _table_row(trial: Trial, report: JsonObject) -> tables.RunRow:

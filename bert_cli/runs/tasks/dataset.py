@@ -2,14 +2,17 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import EXAMPLES, LOG
+from bert_cli.base.names import DATA_FACTS
 from bert_cli.features.ragged import Features, RaggedFeatures
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
+from bert_cli.reading.columns.facts import DataFacts
 
 
 class Dataset:
@@ -20,10 +23,12 @@ class Dataset:
     Attributes:
         training_splits: split names that training may use.
         evaluation_splits: split names that an evaluation may use.
+        data_facts: the account of each input file, by split.
     """
 
     training_splits: ClassVar[tuple[str, ...]] = ("train",)
     evaluation_splits: ClassVar[tuple[str, ...]] = ("dev",)
+    data_facts: Mapping[str, DataFacts] = MappingProxyType({})
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
@@ -68,7 +73,7 @@ class Dataset:
         return ()
 
     def facts(self) -> JsonObject:
-        """Return entries about the data for run_report.json."""
+        """Return entries about the data for run_report.json, besides `data_facts`."""
         return {}
 
 
@@ -167,6 +172,11 @@ def data_for_trial(data: Dataset, settings: Any) -> Any:
     if not isinstance(data, InMemoryDataset):
         return None
     return dataclasses.replace(cast(Any, data), settings=settings) if hasattr(data, "settings") else data
+
+
+def file_facts(data: Dataset) -> JsonObject:
+    """Return the entry of run_report.json with the account of each input file, by split."""
+    return {DATA_FACTS: {split: facts.to_json() for split, facts in data.data_facts.items()}}
 
 
 def token_sequences(data: Dataset) -> dict[str, RaggedFeatures]:

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.labels.answers import are_answers
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.reading.columns.answers import are_answers
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
 from bert_cli.settings.data import Columns
 from tests.rows import write_rows
@@ -49,30 +50,33 @@ def write_csv(folder, rows):
 
 def labels_of(path, problem_type=None, names=None, role=TRAIN, **columns):
     flags = {"text_column": None, "text_b_column": None, "label_column": None} | columns
-    table = read_user_table(open_table(str(path), "train_file"), "train", Columns(**flags), "auto", needs_label=True)
+    table = read_user_table(open_table(str(path), "train_file"), "train", ColumnRules(Columns(**flags)))
     return read_labels(table.label_cells(None), problem_type, names, role, table.answers)
 
 
 @pytest.mark.parametrize("write", [write_lines, write_array, write_gzip, write_csv])
 def test_rejected_rows_are_no_examples_of_their_label(tmp_path, caplog, write):
     caplog.set_level("INFO")
-    assert labels_of(write(tmp_path, BINARY)) == (SINGLE_LABEL, ("A", "B"), ["A", "B", None, None])
+    assert labels_of(write(tmp_path, BINARY))[:3] == (SINGLE_LABEL, ("A", "B"), ["A", "B", None, None])
     check_message(caplog, "2 accept")
+    (left_out,) = labels_of(write(tmp_path, BINARY)).left_out
+    assert (left_out.reason, left_out.num_rows) == ("rows that are not accepted", 2)
 
 
 def test_rejected_rows_are_negative_for_several_labels(tmp_path):
     labels = labels_of(write_lines(tmp_path, BINARY), MULTI_LABEL)
-    assert labels == (MULTI_LABEL, ("A", "B"), [(1, 0), (0, 1), (0, 0), None])
+    assert labels[:3] == (MULTI_LABEL, ("A", "B"), [(1, 0), (0, 1), (0, 0), None])
+    assert [(rows.num_rows, rows.line) for rows in labels.left_out] == [(1, 4)]
 
 
 def test_one_label_is_accepted_or_rejected(tmp_path):
-    assert labels_of(write_lines(tmp_path, ONE_LABEL)) == (MULTI_LABEL, ("A",), [(1,), (0,), (0,), None])
+    assert labels_of(write_lines(tmp_path, ONE_LABEL))[:3] == (MULTI_LABEL, ("A",), [(1,), (0,), (0,), None])
 
 
 def test_answers_about_one_text_are_joined(tmp_path, caplog):
     caplog.set_level("INFO")
     path = write_lines(tmp_path, SEVERAL)
-    assert labels_of(path) == (MULTI_LABEL, ("A", "B"), [(0, 1), None, (1, 1), None])
+    assert labels_of(path)[:3] == (MULTI_LABEL, ("A", "B"), [(0, 1), None, (1, 1), None])
     assert "4 rows are about 2 texts" in caplog.text
     assert labels_of(path, SINGLE_LABEL).rows == [None, "B", "A", "B"]
 
@@ -97,16 +101,16 @@ def test_choices(tmp_path, accepted, expected):
     rows = [
         (text, options, names, answer) for (text, _, answer), names in zip(BINARY, accepted, strict=True)
     ]  # fmt: skip
-    assert labels_of(write_lines(tmp_path, rows, ("text", "options", "accept", "answer"))) == expected
+    assert labels_of(write_lines(tmp_path, rows, ("text", "options", "accept", "answer")))[:3] == expected
 
 
 def test_categories_with_and_without_answers(tmp_path):
     categories = [{"A": 1.0, "B": 0.0}, {"A": False, "B": True}, {"A": 1, "B": 0}, {"A": 1, "B": 0}]
     rows = [(text, cats, answer) for (text, _, answer), cats in zip(BINARY, categories, strict=True)]
     path = write_lines(tmp_path, rows, ("text", "cats", "answer"))
-    assert labels_of(path) == (SINGLE_LABEL, ("A", "B"), ["A", "B", None, None])
+    assert labels_of(path)[:3] == (SINGLE_LABEL, ("A", "B"), ["A", "B", None, None])
     path = write_lines(tmp_path, [row[:2] for row in rows], ("text", "cats"))
-    assert labels_of(path) == (SINGLE_LABEL, ("A", "B"), ["A", "B", "A", "A"])
+    assert labels_of(path)[:3] == (SINGLE_LABEL, ("A", "B"), ["A", "B", "A", "A"])
 
 
 def test_scores_are_not_labels(tmp_path):

@@ -118,16 +118,14 @@ def test_row_with_several_columns_is_unlabeled_if_all_cells_are():
     assert find_labeled_rows(cells, ("rude", "loud"), is_numeric=False) == [0, 3]
 
 
-def test_skipped_rows_are_counted(caplog):
-    caplog.set_level("INFO")
-    assert drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
-    check_message(caplog)
+def test_rows_that_are_left_out_are_counted():
+    labeled = drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False)
+    assert labeled.rows == [0, 3]
+    assert list(map(str, labeled.left_out)) == ["rows without a label (3: 2 '-', 1 empty; the first is line 3)"]
 
 
-def test_file_without_unlabeled_rows_is_not_logged(caplog):
-    caplog.set_level("INFO")
-    assert drop_unlabeled(column("a", "b"), None, is_numeric=False) == [0, 1]
-    assert caplog.messages == []
+def test_file_without_unlabeled_rows():
+    assert drop_unlabeled(column("a", "b"), None, is_numeric=False) == ([0, 1], ())
 
 
 def test_file_without_labels_is_an_error():

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.preparation.prepare_data import LISTING, Source, check_folder, count_labels, plan, write_splits
-from bert_cli.settings.data import Columns, HeldOut
+from bert_cli.reading.columns.roles import ColumnRules
+from bert_cli.runs.preparation.labeled_file import LabeledFile
+from bert_cli.runs.preparation.prepare_data import LISTING, check_folder, count_labels, plan, write_splits
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.rows import write_rows
 from tests.snapshots import raises
@@ -15,10 +17,10 @@ LINES = ["text,label", *(f"text {number},{'good' if number % 3 else 'bad'}" for 
 
 
 @pytest.fixture
-def source(tmp_path) -> Source:
+def source(tmp_path) -> LabeledFile:
     """Return a table with 8 good and 4 bad rows, a row without text and one without label."""
     path = write_rows(tmp_path / "a.csv", LINES)
-    return Source.open(str(path), Columns(), "auto")
+    return LabeledFile.open(str(path), ColumnRules())
 
 
 def test_rows_per_label(source):
@@ -30,7 +32,7 @@ def test_rows_per_label(source):
 def test_pairs_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text_a,text_b,label\na,b,c\n")
     with raises(InputError, "a.csv: "):
-        Source.open(str(tmp_path / "a.csv"), Columns(), "auto")
+        LabeledFile.open(str(tmp_path / "a.csv"), ColumnRules())
 
 
 @pytest.mark.parametrize(

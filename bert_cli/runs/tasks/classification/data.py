@@ -15,6 +15,7 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.predicting.classifier import find_flag_type
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.folder import find_existing
 from bert_cli.reading.probe import TableFile
 from bert_cli.runs.tasks.classification.splits import Examples, Inputs, KnownLabels, SplitData, read_split
@@ -35,6 +36,7 @@ class ClassificationData:
         task: the task of --task_name, None for the user's files.
         resolved_flags: flag values that the data decided, for flags.txt.
         guesses: by flag, the training file's columns that no flag names.
+        facts: the account of each file, by split.
         has_ids: whether the file to predict has a column of ids.
     """
 
@@ -44,6 +46,7 @@ class ClassificationData:
     task: GlueTask | None
     resolved_flags: dict[str, Any]
     guesses: dict[str, str]
+    facts: dict[str, DataFacts]
     has_ids: bool = False
 
 
@@ -87,6 +90,7 @@ def read_data(
     splits: dict[str, SplitData] = {}
     held_out = settings.dev_split.dev_split if data.dev_file is None and "dev" not in tables else None
     resolved_flags: dict[str, Any] = {}
+    facts: dict[str, DataFacts] = {}
     # Read the train file first, because it decides labels and problem type. With --dev_split, an
     # evaluation needs it too: the same seed selects the same rows.
     if phases.do_train or (phases.do_eval and held_out):
@@ -94,6 +98,7 @@ def read_data(
         labels = train.labels
         resolved_flags |= train.columns
         splits["train"] = train
+        facts["train"] = train.facts
     if held_out and "train" in splits:
         seed_flag = settings.dev_split.dev_split_seed
         seed = settings.seed.random_seed if seed_flag is None else seed_flag
@@ -110,7 +115,7 @@ def read_data(
         paths |= _halves(inputs, "test", data.predict_file or data.test_file)
     for split, path in paths.items():
         splits[split] = read_split(inputs, split, path, labels)
-        labels = splits[split].labels
+        labels, facts[split] = splits[split].labels, splits[split].facts
     needed = {"train": phases.do_train, "dev": phases.do_eval}
     return ClassificationData(
         labels.problem_type or SINGLE_LABEL,
@@ -119,6 +124,7 @@ def read_data(
         inputs.task,
         resolved_flags,
         dict(splits["train"].guesses) if "train" in splits else {},
+        facts,
         "test" in splits and splits["test"].has_ids,
     )
 

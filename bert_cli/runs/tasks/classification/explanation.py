@@ -10,7 +10,8 @@ from bert_cli.features.packing import cut_entry, warn_cuts
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.predicting.explanation import explain, text_record, word_tokens
 from bert_cli.problem_types.parts import Predictions
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.runtime.streams import print_text
 
 if TYPE_CHECKING:

@@ -18,16 +18,20 @@ from bert_cli.examples.choice import (
     make_choice_examples,
     read_choice_file,
 )
-from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
+from bert_cli.examples.classification import ClassificationExample, find_labels
 from bert_cli.examples.glue import GlueTask, find_task
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.task_checks import has_user_test_file
-from bert_cli.examples.user_columns import SAMPLE
+from bert_cli.examples.task_files import TaskOptions, read_examples
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.column_names import has_usual_names
+from bert_cli.reading.columns.facts import DataFacts, log_facts
+from bert_cli.reading.columns.find import SAMPLE
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.formats import is_tab_separated, is_text_format
+from bert_cli.reading.header import AUTO as AUTO_HEADER
 from bert_cli.reading.probe import TableFile, open_table
 from bert_cli.reading.source import Source
 from bert_cli.settings.classification import ClassifySettings
@@ -57,6 +61,7 @@ class SplitData(NamedTuple):
     Attributes:
         examples: its rows.
         labels: the labels for later splits. The first split with labels decides unknown values.
+        facts: the account of its file.
         has_ids: whether the user's file has a column of ids.
         columns: columns by flag, for later runs.
         guesses: those columns that no flag names.
@@ -64,6 +69,7 @@ class SplitData(NamedTuple):
 
     examples: Examples
     labels: KnownLabels
+    facts: DataFacts
     has_ids: bool = False
     columns: Mapping[str, Any] = MappingProxyType({})
     guesses: Mapping[str, str] = MappingProxyType({})
@@ -97,7 +103,8 @@ class Inputs:
 
     def skips_unlabeled(self, split: str) -> bool:
         """Return whether rows without a label are left out."""
-        return self.settings.missing_labels.skip_unlabeled and split in ("train", "dev")
+        has_labels = split != "unlabeled" and not split.startswith("test")
+        return self.settings.missing_labels.skip_unlabeled and has_labels
 
     def flag_of(self, split: str) -> str:
         """Return the flag that gives a split's file."""
@@ -130,11 +137,12 @@ class Inputs:
         if split in self.tables:
             header, choices = "yes", ()
         needs_label = split not in ("test", "unlabeled")
-        return read_user_table(table, split, settings.columns, header, needs_label, choices, self.trained)
+        rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained)
+        return read_user_table(table, split, rules)
 
 
 def read_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels) -> SplitData:
-    """Read one split.
+    """Read one split, and log the account of its file.
 
     Args:
         inputs: the run's files.
@@ -143,38 +151,42 @@ def read_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels
         labels: the labels so far.
     """
     if labels.problem_type and labels.problem_type.has_choices:
-        return _read_choices(inputs, split, path, labels)
-    task, settings = inputs.task, inputs.settings
-    if not task:
-        return _read_user_split(inputs, split, inputs.open_table(split, path), labels)
-    is_unlabeled = inputs.is_unlabeled(split)
-    layout_split: str | None = split
-    if not is_unlabeled:
-        source = Source(path, settings.text_form.encoding, inputs.flag_of(split)) if path else None
+        data = _read_choices(inputs, split, path, labels)
+    elif inputs.task:
+        data = _read_task_split(inputs, split, path, labels)
     else:
-        table = inputs.open_table(split, path)
-        source = table.source
-        layout_split = _find_layout_split(inputs, table, labels.names or task.labels)
-        if layout_split is None:
-            return _read_user_split(inputs, split, table, labels)
-    examples = read_examples(
-        settings.task.task_name,
-        layout_split or split,
-        settings.data.data_dir,
-        settings.data.predict_header or "auto" if is_unlabeled else settings.data.header,
-        labels.names,
+        data = _read_user_split(inputs, split, inputs.open_table(split, path), labels)
+    log_facts(data.facts)
+    return data
+
+
+def _read_task_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels) -> SplitData:
+    """Read a split of a task: its file, the user's file in its layout, or a table to predict."""
+    settings, is_unlabeled = inputs.settings, inputs.is_unlabeled(split)
+    options = TaskOptions(
+        settings.data.header,
         settings.task.language,
-        source,
         settings.columns.id_column,
         settings.text_form,
-        needs_label=not is_unlabeled,
-        skip_unlabeled=settings.missing_labels.skip_unlabeled and layout_split != "test",
+        skip_unlabeled=inputs.skips_unlabeled(split),
     )
+    source: Source | str = settings.data.data_dir
+    if is_unlabeled:
+        table = inputs.open_table(split, path)
+        layout_split = _find_layout_split(inputs, table, labels.names)
+        if layout_split is None or table.source is None:
+            return _read_user_split(inputs, split, table, labels)
+        source, split = table.source, layout_split
+        options = options._replace(header=settings.data.predict_header or AUTO_HEADER, needs_label=False)
+    elif path:
+        source = Source(path, settings.text_form.encoding, inputs.flag_of(split))
+    examples, facts = read_examples(settings.task.task_name, split, source, labels.names, options)
     # All splits use the first one's labels: a dev file may lack a rare label.
-    return SplitData(examples, labels._replace(names=labels.names or find_labels(settings.task.task_name, examples)))
+    names = labels.names or find_labels(settings.task.task_name, examples)
+    return SplitData(examples, labels._replace(names=names), facts)
 
 
-def _find_layout_split(inputs: Inputs, table: TableFile, names: Sequence[str]) -> str | None:
+def _find_layout_split(inputs: Inputs, table: TableFile, names: Sequence[str] | None) -> str | None:
     """Return the task's split that has the same layout as a file, None for a user's table."""
     has_columns = inputs.settings.columns.text_column is not None
     if not inputs.task or has_columns or not is_tab_separated(table.path):
@@ -183,7 +195,7 @@ def _find_layout_split(inputs: Inputs, table: TableFile, names: Sequence[str]) -
     # Usual column names are better evidence than the rows' form.
     if not sample or has_usual_names(sample[0].cells):
         return None
-    return inputs.task.detect_split(sample, names)
+    return inputs.task.detect_split(sample, names or inputs.task.labels)
 
 
 def _read_choices(inputs: Inputs, split: str, path: str | None, labels: KnownLabels) -> SplitData:
@@ -199,7 +211,7 @@ def _read_choices(inputs: Inputs, split: str, path: str | None, labels: KnownLab
         path = path or os.path.join(settings.data.data_dir, layout.file)
         file = read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.text_form)
         file = skip_unlabeled_rows(file) if inputs.skips_unlabeled(split) else file
-        return SplitData(make_choice_examples(file, FROM_0, not is_unlabeled), labels)
+        return SplitData(make_choice_examples(file, FROM_0, not is_unlabeled), labels, file.facts)
     if not choices:
         raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
     file = inputs.read_rows(split, inputs.open_table(split, path), choices)
@@ -210,7 +222,7 @@ def _read_choices(inputs: Inputs, split: str, path: str | None, labels: KnownLab
     columns, guesses = _columns_for_later_runs(inputs, file, MULTIPLE_CHOICE)
     columns["choice_labels"] = labels.choice_labels
     examples = make_choice_examples(file, labels.choice_labels, not is_unlabeled)
-    return SplitData(examples, labels, columns=columns, guesses=guesses)
+    return SplitData(examples, labels, file.facts, columns=columns, guesses=guesses)
 
 
 def _read_user_split(inputs: Inputs, split: str, table: TableFile, labels: KnownLabels) -> SplitData:
@@ -221,16 +233,17 @@ def _read_user_split(inputs: Inputs, split: str, table: TableFile, labels: Known
     may_have_ids = settings.columns.id_column is not None or not is_text_format(file.path)
     has_ids = may_have_ids and file.columns.identifier is not None
     if not file.has_labels or inputs.is_unlabeled(split):
-        return SplitData(make_examples(file), labels, has_ids)
+        return SplitData(make_examples(file), labels, file.facts, has_ids)
     decides_names = split == "train" and settings.phases.do_train
     role = FileRole(decides_names, keeps_rows=split == "test", skips_unlabeled=settings.missing_labels.skip_unlabeled)
     cells = file.label_cells(settings.label_kind.label_separator)
     read = read_labels(cells, labels.problem_type, labels.names, role, file.answers)
     labels = labels._replace(problem_type=read.problem_type, names=labels.names if role.keeps_rows else read.names)
-    examples = make_examples(file, read.rows)
+    examples, facts = make_examples(file, read.rows), file.facts
     if not role.keeps_rows:
         examples = [example for example in examples if example.label is not None]
-    return SplitData(examples, labels, has_ids, *_columns_for_later_runs(inputs, file, read.problem_type))
+        facts = facts.use(len(examples), read.left_out)
+    return SplitData(examples, labels, facts, has_ids, *_columns_for_later_runs(inputs, file, read.problem_type))
 
 
 def _columns_for_later_runs(

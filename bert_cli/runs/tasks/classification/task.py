@@ -30,8 +30,6 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.data import find_trained_type, problem_type_from_flags, read_data
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
-    Split,
-    make_split,
     prediction_tables,
     split_names,
 )
@@ -42,6 +40,7 @@ from bert_cli.runs.tasks.classification.decoder import (
     remove_calibration,
 )
 from bert_cli.runs.tasks.classification.distillation import load_teacher
+from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
@@ -134,7 +133,15 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         if settings.distillation.distill_from:
             teacher = load_teacher(ClassificationTask, ClassificationDataset, settings, data.labels, data.problem_type)
         return ClassificationDataset(
-            settings, decoder, model.tokenizer, splits, data.task, data.resolved_flags, data.guesses, teacher
+            settings,
+            decoder,
+            model.tokenizer,
+            splits,
+            data.task,
+            data.resolved_flags,
+            data.guesses,
+            teacher,
+            data.facts,
         )
 
     def plan(self, model: AnyModel, data: ClassificationDataset, recipe: Recipe) -> Plan:

@@ -130,7 +130,7 @@ def test_lists_written_as_text_train_and_evaluate_in_the_same_way(read, caplog):
     data = read({"t.csv": table})
     assert (data.problem_type.name, data.labels) == ("multi_label", ("0", "1", "2"))
     assert split_labels(data) == [(0, 1, 0), (1, 0, 1), (0, 1, 0)]
-    check_message(caplog.messages[-1], "t.csv: ")
+    check_message(caplog.messages[-2], "t.csv: ")
     options = {"labels": data.labels, "problem_type": "multi_label", "trains": False}
     later = read({"d.csv": table}, "--dev_file=d.csv", "--do_eval", **options)
     assert split_labels(later, "dev") == split_labels(data)
@@ -148,7 +148,7 @@ def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
     assert (data.problem_type.name, data.labels, data.resolved_flags["problem_type"]) == (
         "single_label", ("neg", "pos"), "single_label",
     )  # fmt: skip
-    check_message(caplog.messages[-1], "t.jsonl: ")
+    check_message(caplog.messages[-2], "t.jsonl: ")
     dev = {"d.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": ["pos", "neg"]}\n'}
     with raises(InputError, "d.jsonl:2: "):
         read(dev, "--dev_file=d.jsonl", "--do_eval", labels=("neg", "pos"), problem_type="single_label", trains=False)

@@ -8,8 +8,9 @@ from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.flags.option import build
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split, prediction_tables, split_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, prediction_tables, split_names
 from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
+from bert_cli.runs.tasks.classification.encoded_splits import make_split
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -1,4 +1,4 @@
-"""Finder of text, label and id columns in a table with several columns."""
+"""Finder of text, label and id columns by flags and by usual names."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,12 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import join_names
-from bert_cli.examples.labels.answers import ANSWER, are_answers
-from bert_cli.examples.tables import find_column
 from bert_cli.reading import column_names
 from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.columns.answers import ANSWER, are_answers
+from bert_cli.reading.columns.roles import ColumnRules, find_column
 from bert_cli.reading.rows import Row
-from bert_cli.settings.data import Columns, TrainedColumns
-
-
-def list_flag_columns(columns: Columns, choices: Sequence[str]) -> list[str]:
-    """Return the column names or numbers from all column flags."""
-    values = (columns.text_column, columns.text_b_column, *choices, *columns.label_columns, columns.id_column)
-    return [name for name in values if name is not None]
+from bert_cli.settings.data import Columns
 
 
 @dataclass(frozen=True)
@@ -29,17 +23,18 @@ class ColumnFinder:
         path: the file, for messages.
         sample: its first rows.
         names: its header cells, or None if the first row is data.
-        columns: column flag values.
-        needs_label: whether the file is for training or evaluation.
-        trained: columns from the training run.
+        rules: flag values and the training run's columns.
     """
 
     path: str
     sample: Sequence[Row]
     names: tuple[str, ...] | None
-    columns: Columns
-    needs_label: bool
-    trained: TrainedColumns
+    rules: ColumnRules
+
+    @property
+    def columns(self) -> Columns:
+        """Return the column flag values."""
+        return self.rules.columns
 
     def find(self, name: str) -> int | None:
         """Return the column index for a name or number, or None."""
@@ -60,7 +55,7 @@ class ColumnFinder:
         if self.names:
             columns = f"columns {', '.join(map(quote, self.names[:20]))}"
         source, advice = "", ""
-        if flag in self.trained.flags:
+        if flag in self.rules.trained.flags:
             source, advice = " (from the training run)", f"; give this file's --{flag}"
         raise InputError(
             f"{self.path}:1: --{flag}={name}{source}: there is no such column; the file has {columns}{advice}"
@@ -93,17 +88,17 @@ class ColumnFinder:
             )
         return InputError(f"{self.path}:1: {problem}: {listed}")
 
-    def find_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
+    def find_texts(self) -> tuple[int, int | None]:
         """Return the columns for the text and for a pair's second text.
 
         Flags decide; without a flag, the column has a usual name that occurs once.
         """
         first, second = self.columns.text_column, self.columns.text_b_column
         if first is None:
-            return self._guess_texts(choices)
+            return self._guess_texts()
         text_a = self.require(first, "text_column")
         text_b = None if second is None else self.require(second, "text_b_column")
-        if second is None and not choices:
+        if second is None and not self.rules.choices:
             self._log_unused_text(text_a)
         better = self.find_usual(column_names.TEXT_NAMES)
         # A remembered number may refer to columns in an earlier run's file.
@@ -120,15 +115,15 @@ class ColumnFinder:
         for first, second in column_names.PAIRS:
             if names and names[text_a] == first and names.count(second) == 1 and self.names:
                 name = self.names[names.index(second)]
-                if name not in list_flag_columns(self.columns, ()):
+                if name not in self.rules.flag_columns:
                     LOG.info(
                         "%s: the column %s is not read; --text_b_column=%s makes pairs", self.path, quote(name), name
                     )
 
-    def _guess_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
-        names, second = self.names or (), self.columns.text_b_column
+    def _guess_texts(self) -> tuple[int, int | None]:
+        names, second, choices = self.names or (), self.columns.text_b_column, self.rules.choices
         plain_names = [normalize_name(name) for name in names]
-        flag_columns = list_flag_columns(self.columns, choices)
+        flag_columns = self.rules.flag_columns
         free = ["" if name in flag_columns else normalize_name(name) for name in names]
         pairs = (
             [pair for pair in column_names.PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
@@ -140,18 +135,18 @@ class ColumnFinder:
         elif len(alone) == 1 and not pairs:
             text_a = plain_names.index(alone[0])
             text_b = None if second is None else self.require(second, "text_b_column")
-        elif (number := self.trained.number("text_column", len(self.sample[0].cells))) is not None and not choices:
+        elif (
+            number := self.rules.trained.number("text_column", len(self.sample[0].cells))
+        ) is not None and not choices:
             text_a, text_b = number, None
         else:
             raise self.unclear_column_error("text", "text_column")
         self._check_pair(text_b is not None)
-        columns = " and ".join(quote(names[column]) for column in (text_a, text_b) if column is not None)
-        LOG.info("%s: took %s for the text", self.path, columns)
         return text_a, text_b
 
     def _check_pair(self, is_pair: bool) -> None:
         """Raise InputError if pairs meet a model of single texts, or vice versa."""
-        guessed = self.trained.guessed
+        guessed = self.rules.trained.guessed
         if guessed.text_column is None or is_pair == (guessed.text_b_column is not None):
             return
         problem = "two columns of texts, and the model was trained on one; give --text_column"
@@ -173,16 +168,15 @@ class ColumnFinder:
         if len(flag_names) > 1 and (self.names or ()).count(whole) == 1:
             flag_names = (whole,)
         if flag_names:
-            if not self.needs_label and all(self.find(name) is None for name in flag_names):
+            if not self.rules.needs_label and all(self.find(name) is None for name in flag_names):
                 return ()
             return tuple(self.require(name, "label_column") for name in flag_names)
         candidates = self._find_label_candidates(used)
         if self.names and len(candidates) == 1:
-            LOG.info("%s: took %s for the label", self.path, quote(self.names[candidates[0]]))
             return (candidates[0],)
-        if not self.needs_label:
+        if not self.rules.needs_label:
             return ()
-        number = self.trained.number("label_column", len(self.sample[0].cells))
+        number = self.rules.trained.number("label_column", len(self.sample[0].cells))
         if number is not None and number not in used:
             return (number,)
         error = self.unclear_column_error("label", "label_column")
@@ -227,6 +221,6 @@ class ColumnFinder:
         name = self.columns.id_column
         if name is not None:
             is_present = name in (self.names or ()) or name.isdecimal()
-            return self.require(name, "id_column") if is_present or not self.needs_label else None
+            return self.require(name, "id_column") if is_present or not self.rules.needs_label else None
         candidates = self.find_usual(column_names.ID_NAMES, used)
         return candidates[0] if len(candidates) == 1 else None

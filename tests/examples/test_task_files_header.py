@@ -5,15 +5,15 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import read_examples
+from bert_cli.examples.task_files import read_examples
 from tests.input_errors import error_of
-from tests.rows import write_rows
+from tests.rows import read_task, write_rows
 from tests.snapshots import check_message, raises
 
 
 def read(folder, name: str, rows: list[list[str]], task="cola", split=None, **options):
     write_rows(folder / name, rows)
-    return read_examples(task, split or name.split(".")[0].split("_")[0], str(folder), **options)
+    return read_task(task, split or name.split(".")[0].split("_")[0], str(folder), **options)
 
 
 def refused(folder, name, rows, **options) -> str:
@@ -72,10 +72,11 @@ def test_repeated_header_is_still_a_header(tmp_path):
     assert len(read(tmp_path, "test.tsv", rows)) == 3
 
 
-def test_skipped_header_is_logged(tmp_path, caplog):
-    with caplog.at_level(logging.INFO, "bert_cli"):
-        read(tmp_path, "test.tsv", [["index", "sentence"], ["0", "Tea"]])
-    check_message(caplog)
+def test_a_headers_names_are_in_the_account(tmp_path):
+    write_rows(tmp_path / "test.tsv", [["index", "sentence"], ["0", "Tea"]])
+    assert (
+        read_examples("cola", "test", str(tmp_path)).facts.describe() == "1 row: text from 'sentence', id from 'index'"
+    )
 
 
 def cola(*pairs):

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
-from bert_cli.base.log import LOG
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.header import (
     AUTO,
     KeyColumns,
@@ -18,7 +18,7 @@ from bert_cli.reading.header import (
     is_wordy,
 )
 from bert_cli.reading.rows import Row
-from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from bert_cli.settings.data import Columns, TrainedColumns
 
 _MAX_LABELS = 20
 _MAX_LABEL_LENGTH = 40  # characters
@@ -28,41 +28,34 @@ _MAX_PROPOSALS = 3  # combinations of flags in an error message
 def guess_columns(
     path: str,
     sample: Sequence[Row],
-    columns: Columns,
-    header: str,
-    needs_label: bool,
-    trained: TrainedColumns = NOT_TRAINED,
+    rules: ColumnRules,
 ) -> Columns:
-    """Return `columns` with the text and label columns that flags do not name, and log them.
+    """Return the flags' columns with the text and label columns that flags do not name.
 
     A label column has at most 20 different short values, each in at least two rows. A text column
-    is the other column of a table with two; otherwise it is the only column in which most cells
-    have several words. If values are ambiguous, the training run's column numbers are used.
+    is the other column of a table with two; otherwise it is the only column with several words in
+    most cells. If values are ambiguous, the training run's column numbers are used.
 
     Args:
         path: the file, for messages.
         sample: its first rows.
-        columns: column flag values.
-        header: value of --header, auto or no.
-        needs_label: whether a label column is needed.
-        trained: columns from the training run.
+        rules: flag values and the training run's columns.
 
     Raises:
         InputError: the columns are ambiguous, or the first row may be a header; with flags to add.
     """
-    guesser = _Guesser(path, sample, columns, needs_label)
+    guesser = _Guesser(path, sample, rules.columns, rules.needs_label)
     texts = guesser.text_candidates()
     labels = guesser.label_candidates(texts)
     if len(texts) != 1 or len(labels) != 1:
-        if (trained_columns := guesser.use_trained(trained)) is not None:
-            if not needs_label and header == AUTO:
+        if (trained_columns := guesser.use_trained(rules.trained)) is not None:
+            if not rules.needs_label and rules.header == AUTO:
                 guesser.check_header(int(trained_columns.text_column or 0), None)
             return trained_columns
         guesser.refuse("no header of usual names, and the values leave a doubt about the columns")
     guess = guesser.make_guess(texts[0], labels[0])
-    if header == AUTO:
+    if rules.header == AUTO:
         guesser.check_header(texts[0], labels[0])
-    LOG.info("%s: there is no header; took %s", path, guess.description)
     return guess.columns
 
 
@@ -89,11 +82,10 @@ def refuse_unclear_header(
 
 @dataclass(frozen=True)
 class _Guess:
-    """Guessed columns, as flags for a message, and as a description for the log."""
+    """Guessed columns, and the flags for a message."""
 
     columns: Columns
     flags: str
-    description: str
 
 
 @dataclass(frozen=True)
@@ -162,16 +154,13 @@ class _Guesser:
         return is_small and not is_filler and all(len(value) <= _MAX_LABEL_LENGTH for value in values)
 
     def make_guess(self, text: int, label: int | None) -> _Guess:
-        """Return these columns with flags and a description."""
+        """Return these columns with flags."""
         flags = [] if self.columns.text_column else [f"--text_column={self._flag_value(text)}"]
-        descriptions = [] if self.columns.text_column else [f"column {text} for the text"]
         columns = replace(self.columns, text_column=str(text))
         if label is not None and not self.columns.label_columns:
             flags.append(f"--label_column={self._flag_value(label)}")
-            values = ", ".join(map(quote, sorted(set(self.cells(label)))[:5]))
-            descriptions.append(f"column {label} for the label ({values})")
             columns = replace(columns, label_column=str(label))
-        return _Guess(columns, " ".join(flags), " and ".join(descriptions))
+        return _Guess(columns, " ".join(flags))
 
     def _flag_value(self, column: int) -> str:
         """Return the flag value for a column: its number, or its name if names are numbers.

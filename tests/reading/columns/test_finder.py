@@ -3,7 +3,8 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
+from bert_cli.reading.columns.finder import ColumnFinder
+from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 from tests.snapshots import raises
@@ -13,12 +14,13 @@ NO_COLUMNS = Columns()
 
 def finder(header: str, columns: Columns = NO_COLUMNS, needs_label=True, trained=NOT_TRAINED) -> ColumnFinder:
     names = tuple(header.split("|"))
-    return ColumnFinder("a.csv", [Row(1, names), Row(2, ["1"] * len(names))], names, columns, needs_label, trained)
+    rules = ColumnRules(columns, needs_label=needs_label, trained=trained)
+    return ColumnFinder("a.csv", [Row(1, names), Row(2, ["1"] * len(names))], names, rules)
 
 
 def test_flags_list_their_columns():
     columns = Columns(text_column="a", text_b_column="b", label_column="c,d", id_column="e")
-    assert list_flag_columns(columns, ("x", "y")) == ["a", "b", "x", "y", "c", "d", "e"]
+    assert ColumnRules(columns, choices=("x", "y")).flag_columns == ["a", "b", "x", "y", "c", "d", "e"]
 
 
 def test_columns_by_name_and_number():
@@ -44,7 +46,7 @@ def test_a_column_of_the_training_run_is_named():
 )
 def test_usual_names(header, texts, labels, identifier):
     table = finder(header)
-    assert table.find_texts(()) == texts
+    assert table.find_texts() == texts
     assert table.find_labels(texts) == labels
     assert table.find_identifier((*texts, *labels)) == identifier
 
@@ -57,7 +59,7 @@ def test_columns_of_0_and_1_are_proposed_as_labels():
 @pytest.mark.parametrize("header", ["id|data|annotations", "completions|id|meta|data"])
 def test_label_studio_tasks_are_named(header):
     with raises(InputError, "a.csv:1: "):
-        finder(header).find_texts(())
+        finder(header).find_texts()
 
 
 def test_files_to_predict_need_no_label():

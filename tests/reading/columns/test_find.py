@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from bert_cli.examples.user_columns import ColumnIndices, find_columns
+from bert_cli.reading.columns.find import find_columns
+from bert_cli.reading.columns.roles import ColumnRules, TableColumns
 from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.json_tables import JsonTable
 from bert_cli.reading.probe import TableFile
@@ -16,10 +17,12 @@ from tests.snapshots import check_message
 
 def detect_columns(
     *lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns
-) -> ColumnIndices:
+) -> TableColumns:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
     layout = JsonTable(tuple(rows[0].cells)) if name.endswith("jsonl") else Delimited(",")
-    return find_columns(TableFile(name, layout), rows, Columns(**columns), header, needs_label, trained=trained)
+    return find_columns(
+        TableFile(name, layout), rows, ColumnRules(Columns(**columns), header, needs_label, trained=trained)
+    )
 
 
 def refused(*arguments, **options) -> str:
@@ -42,9 +45,7 @@ def test_unambiguous_names(header, text_a, text_b, label, identifier, caplog):
     names = tuple(header.split("|"))
     with caplog.at_level(logging.INFO):
         indices = detect_columns(header, "|".join("x" * len(names)))
-    assert indices == ColumnIndices(len(names), names, text_a, text_b, (label,), identifier)
-    assert f"a.csv: took {names[text_a]!r}" in caplog.text
-    check_message(caplog, "a.csv: ")
+    assert indices == TableColumns(len(names), names, text_a, text_b, (label,), identifier)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +66,10 @@ def test_several_columns_of_0_and_1_are_listed():
 
 
 def test_columns_by_name_and_number():
-    assert detect_columns("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == ColumnIndices(
+    assert detect_columns("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == TableColumns(
         4, ("a", "b", "c", "d"), 2, None, (0, 3), 1
     )
-    assert detect_columns("ham|Hello there", "spam|Win", text_column="1", label_column="0") == ColumnIndices(
+    assert detect_columns("ham|Hello there", "spam|Win", text_column="1", label_column="0") == TableColumns(
         2, None, 1, None, (0,), None
     )
     assert detect_columns("text|label", "x|1", text_column="0", label_column="1").names == ("text", "label")
@@ -93,7 +94,7 @@ def test_header_flag():
 
 def test_file_to_predict():
     assert detect_columns("text|label", "a|b", needs_label=False).labels == (1,)
-    assert detect_columns("text|id", "a|b", needs_label=False, label_column="label") == ColumnIndices(
+    assert detect_columns("text|id", "a|b", needs_label=False, label_column="label") == TableColumns(
         2, ("text", "id"), 0, None, (), 1
     )
     assert "--id_column=key" in refused("text|id", "a|b", needs_label=False, id_column="key")
@@ -111,7 +112,7 @@ def test_file_to_predict():
     ],
 )
 def test_a_list_of_texts(name, first, header, expected):
-    assert detect_columns(first, "x", name=name, header=header, needs_label=False) == ColumnIndices(
+    assert detect_columns(first, "x", name=name, header=header, needs_label=False) == TableColumns(
         1, expected, 0, None, (), None
     )
 
@@ -202,7 +203,7 @@ def test_trained_id_column_may_be_missing(lines, caplog):
 
 
 def test_empty_quotes_name_a_column_without_a_name():
-    assert detect_columns("|label", "a film|x", text_column="") == ColumnIndices(2, ("", "label"), 0, None, (1,), None)
+    assert detect_columns("|label", "a film|x", text_column="") == TableColumns(2, ("", "label"), 0, None, (1,), None)
     check_message(refused("|label|", "a|x|y", text_column=""), "--text_column=: ")
 
 

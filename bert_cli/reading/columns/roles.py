@@ -1,0 +1,118 @@
+"""Columns of a table with their roles, such as text and label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bert_cli.reading.columns.answers import is_accepted
+from bert_cli.reading.columns.facts import ROLES, DataFacts
+from bert_cli.reading.header import AUTO
+from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+
+
+class ColumnRules(NamedTuple):
+    """Rules with which a table's columns are found.
+
+    Attributes:
+        columns: column flag values.
+        header: whether the first row is a header: yes, no or auto.
+        needs_label: whether the file is for training or evaluation. Files to predict may lack the
+            label column that a flag names.
+        choices: choice columns, as flags name them.
+        trained: columns from the training run. They are used if the table has the same columns.
+    """
+
+    columns: Columns = Columns()
+    header: str = AUTO
+    needs_label: bool = True
+    choices: Sequence[str] = ()
+    trained: TrainedColumns = NOT_TRAINED
+
+    @property
+    def flag_columns(self) -> list[str]:
+        """Return the column names or numbers from all column flags."""
+        columns = self.columns
+        values = (columns.text_column, columns.text_b_column, *self.choices, *columns.label_columns, columns.id_column)
+        return [name for name in values if name is not None]
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Table columns as 0-based numbers.
+
+    Attributes:
+        width: number of columns.
+        names: all column names, or None without a header.
+        text_a: text column.
+        text_b: column with a pair's second text, or None.
+        labels: label columns, () without labels.
+        identifier: column of ids, or None.
+        choices: columns used for the choices in multiple choice.
+        answer: column with Prodigy's answers, or None.
+    """
+
+    width: int
+    names: tuple[str, ...] | None
+    text_a: int
+    text_b: int | None
+    labels: tuple[int, ...]
+    identifier: int | None
+    choices: tuple[int, ...] = ()
+    answer: int | None = None
+
+    @property
+    def roles(self) -> dict[str, tuple[int, ...]]:
+        """Return the used columns by role, see facts.ROLES."""
+        columns = {"text": self.text_a, "text_b": self.text_b, "id": self.identifier, "answer": self.answer}
+        single = {role: () if column is None else (column,) for role, column in columns.items()}
+        return {**single, "choices": self.choices, "label": self.labels}
+
+    def facts(self, path: str, num_rows: int, left_out: Sequence[LeftOut] = ()) -> DataFacts:
+        """Return the account of a file with these columns.
+
+        Args:
+            path: the file's name.
+            num_rows: number of rows that are used.
+            left_out: rows that are not used.
+        """
+        if self.names is None and self.width == 1:
+            return DataFacts(path, num_rows, left_out=left_out, form="a list of texts")
+        used = {column for columns in self.roles.values() for column in columns}
+        by_role = {role: tuple(map(self.column_name, self.roles[role])) for role in ROLES if self.roles.get(role)}
+        others = [self.column_name(column) for column in range(self.width) if column not in used]
+        return DataFacts(path, num_rows, "rows", by_role, others, left_out, self.names is not None)
+
+    def column_name(self, column: int) -> str:
+        """Return a column's name, or its number if it has no name."""
+        # A task's header may be shorter than its rows.
+        names = self.names or ()
+        return names[column] if column < len(names) and names[column] else str(column)
+
+    def is_rejected(self, row: Row) -> bool:
+        """Return whether an annotator rejected or ignored the row in Prodigy."""
+        return self.answer is not None and not is_accepted(row.cell(self.answer))
+
+    def is_repeated_header(self, row: Row) -> bool:
+        """Return whether a row repeats the header, as in concatenated files."""
+        # In a table with one column, a cell such as "text" may be a text.
+        if self.names is None or self.width == 1 or len(row.cells) != self.width:
+            return False
+        cells = [str(cell).strip() for cell in row.cells]
+        # Each concatenated file may begin with a byte-order mark.
+        cells[0] = cells[0].removeprefix("\ufeff").strip('"')
+        return tuple(cells) == self.names
+
+
+def find_column(name: str, names: Sequence[str], width: int) -> int | None:
+    """Return the column index for a flag value, or None.
+
+    Args:
+        name: flag value: a column name, or a 0-based number.
+        names: column names in the header.
+        width: number of columns.
+    """
+    # Try the name first: columns may have the names 0, 1, 2 in a different order.
+    if names.count(name) == 1:
+        return names.index(name)
+    return int(name) if name.isdecimal() and int(name) < width else None
