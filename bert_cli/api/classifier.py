@@ -121,7 +121,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         label_type = find_label_type(given_labels) if given_labels else manifest_of(checkpoint).get(LABEL_TYPE)
         classifier.labels = read_labels(opened.labels, label_type)
         classifier._columns = trained_columns(model)
-        classifier._trained_columns = trained.trained_columns(model, settings.columns)
+        classifier._trained_columns = trained.trained_columns(model, settings.columns, settings.task.task_name)
         return with_source(classifier, checkpoint, flags)
 
     @name_arguments_in_errors()

@@ -5,18 +5,23 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
-from bert_cli.settings.data import Columns, TextForm
+from bert_cli.settings.data import Columns, TextForm, TrainedColumns
 
 
-def read_table_texts(path: str, columns: Columns, header: str, form: TextForm) -> list[TextLine]:
+def read_table_texts(
+    path: str, columns: Columns, header: str, form: TextForm, takes_pairs: bool = True
+) -> list[TextLine]:
     """Read the texts from the table in --input_file, with ids if it has an id column.
 
     Args:
         path: the table.
         columns, header: flag values, see ColumnRules.
         form: values of --encoding, --quoting and --sheet.
+        takes_pairs: whether the command takes pairs of texts.
     """
-    table = read_user_table(open_table(path, "input_file", form), "input", ColumnRules(columns, header, False))
+    trained = TrainedColumns(num_texts=None if takes_pairs else 1)
+    rules = ColumnRules(columns, header, needs_label=False, trained=trained)
+    table = read_user_table(open_table(path, "input_file", form), "input", rules)
     log_facts(table.facts)
     has_ids = table.columns.identifier is not None
     return [

@@ -114,18 +114,13 @@ def make_line(number: int, text: str, text_b: str | None) -> TextLine:
     return TextLine(number, text.strip(), None if text_b is None else text_b.strip())
 
 
-# Warning about a row, by the number of texts per row in the training data.
-_PAIR_WARNINGS = {
-    1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",
-    2: "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
-}
-
-
 def make_pair_check(name: str, num_texts: int | None) -> Callable[[Sequence[TextLine]], None]:
-    """Return a check of consecutive rows, which warns once about an unexpected pair or single text.
+    """Return a check of consecutive lines, which logs the first one that is not read as expected.
+
+    It warns of a single text for a model of pairs, and reports ` ||| ` in a single text.
 
     Args:
-        name: file name, for the warning.
+        name: file name, for the log.
         num_texts: texts per row in the model's training data, None if unknown.
     """
     numbers = itertools.count(1)
@@ -134,9 +129,20 @@ def make_pair_check(name: str, num_texts: int | None) -> Callable[[Sequence[Text
     def check(lines: Sequence[TextLine]) -> None:
         nonlocal is_reported
         for line, number in zip(lines, numbers, strict=False):
-            if not is_reported and line.text_a and num_texts != 1 + (line.text_b is not None):
+            if is_reported:
+                return
+            if num_texts == 2 and line.text_a and line.text_b is None:
                 is_reported = True
-                LOG.warning(_PAIR_WARNINGS[num_texts or 0], name, number)
+                LOG.warning(
+                    "%s:%d: warning: one text, and the model was trained on pairs; put '%s' between the two",
+                    name, number, PAIR_MARK,
+                )  # fmt: skip
+            elif num_texts == 1 and PAIR_MARK in line.text_a:
+                is_reported = True
+                LOG.info(
+                    "%s:%d: '%s' is part of the text, as the model was trained on single texts",
+                    name, number, PAIR_MARK,
+                )  # fmt: skip
 
     return check
 
@@ -156,16 +162,21 @@ class LineWord(NamedTuple):
     pieces: tuple[int, ...]
 
 
-def split_line(line: str, number: int = 0) -> TextLine:
+def split_line(line: str, number: int = 0, takes_pairs: bool = True) -> TextLine:
     """Split a line at the last " ||| " into a pair, or return a single text.
 
     As in the original's extract_features.py, the line is stripped first. So a line that begins or
     ends with the mark is a single text, which includes the mark. A blank line is an empty text.
+
+    Args:
+        line: the line.
+        number: its 0-based number.
+        takes_pairs: False if the model was trained on single texts, so that the mark is text.
     """
     text = line.strip()
     start = len(line) - len(line.lstrip()) if text else 0
     first, separator, second = text.rpartition(PAIR_MARK)
-    if not separator:
+    if not (separator and takes_pairs):
         return TextLine(number, text, None, start)
     return TextLine(number, first, second, start, start + len(first) + len(separator))
 

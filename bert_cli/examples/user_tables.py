@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 from bert_cli.base.log import LOG
-from bert_cli.base.names import join_names
+from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.answers import Answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
+from bert_cli.examples.text_lines import split_line
 from bert_cli.problem_types.columns import LabelCells, soft_labels_error
 from bert_cli.reading.columns.answers import are_answers
 from bert_cli.reading.columns.facts import DataFacts
@@ -159,6 +160,8 @@ def read_user_table(
             header_lines.append(row.line)
             continue
         rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
+        if indices.may_have_pairs:
+            rows[-1] = _split_pair(path, rows[-1], rules.trained.num_texts == 2)
         # Keep empty texts: predictions need a row per row in the file.
         if not rows[-1].text_a.strip():
             empty_lines.append(row.line)
@@ -182,6 +185,22 @@ def _make_row(row: Row, indices: TableColumns, default_id: str) -> UserRow:
         tuple([join_text(cells[column]) for column in indices.choices]),
         "" if indices.answer is None else sys.intern(join_text(cells[indices.answer])),
     )
+
+
+def _split_pair(path: str, row: UserRow, needs_pair: bool) -> UserRow:
+    """Return a row of a text list with a pair's two texts, see `split_line`.
+
+    Raise InputError for a single text if `needs_pair`.
+    """
+    line = split_line(row.text_a)
+    if line.text_b is not None:
+        return row._replace(text_a=line.text_a, text_b=line.text_b)
+    if needs_pair:
+        raise InputError(
+            f"{path}:{row.line}: one text, and the model was trained on pairs; put '{PAIR_MARK}' between the two, or "
+            "give a table with two columns of texts"
+        )
+    return row
 
 
 def join_text(cell: str | Sequence[str]) -> str:

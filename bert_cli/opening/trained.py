@@ -121,14 +121,15 @@ def num_trained_texts(model: AnyModel, task_name: str = "") -> int | None:
     return 1 if saved["task_name"] in TASK_FACTS or "text_column" in saved else None
 
 
-def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
+def trained_columns(model: AnyModel, columns: Columns, task_name: str = "") -> TrainedColumns:
     """Return the columns of a model's training run.
 
     Args:
         model: the model.
         columns: columns that this run's flags name.
+        task_name: see num_trained_texts.
     """
     saved = read_columns(model.saved_flags)
     names = [field.name for field in dataclasses.fields(columns)]
     kept = [name for name in names if getattr(columns, name) == getattr(saved, name) is not None]
-    return TrainedColumns(frozenset(kept), read_columns(model.guesses))
+    return TrainedColumns(frozenset(kept), read_columns(model.guesses), num_trained_texts(model, task_name))

@@ -158,7 +158,8 @@ class ClassifySettings(TrainingSettings):
         Files,
         {
             "input_file": "classify this file with a trained model: one text per line, or a pair separated by ' ||| "
-            "'; tables (.tsv, .csv, .jsonl) as for --predict_file; - for standard input; a "
+            "' (unless the model was trained on single texts); tables (.tsv, .csv, .jsonl) as for "
+            "--predict_file; - for standard input; a "
             "pattern such as 'part-*.txt' for several files; the result is JSON lines",
             "output_file": {
                 "help": "file for the JSON lines of --input_file, - for standard output; for "

@@ -108,10 +108,12 @@ class TrainedColumns:
         flags: names of column flags that the training run was given and the later run takes from
             it.
         guessed: columns that the training run detected, by name or number; None for given columns.
+        num_texts: texts per row in the training data: 1 or 2, None if unknown.
     """
 
     flags: frozenset[str] = frozenset()
     guessed: Columns = dataclasses.field(default_factory=Columns)
+    num_texts: int | None = None
 
     def by_name(self, columns: Columns, names: Sequence[str] | None) -> Columns:
         """Return `columns`, filled with the guessed columns that the file's header contains.

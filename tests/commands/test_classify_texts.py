@@ -110,9 +110,9 @@ def test_a_pair_for_a_model_of_single_texts(trained, classify, tmp_path):
     outcome = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS)
     assert outcome.code == 0, outcome.err
     assert [line for line in outcome.err.splitlines() if "trained on" in line] == [
-        f"{tmp_path / 'in.txt'}:3: warning: a pair of texts, and the model was trained on single texts; give the first "
-        "text alone"
+        f"{tmp_path / 'in.txt'}:3: ' ||| ' is part of the text, as the model was trained on single texts"
     ]
+    assert [json.loads(line)["text"] for line in outcome.out.splitlines()][2:] == ["a dog ||| a cat", "a cat ||| a dog"]
     model = Classifier.load(str(trained))
     for call in (lambda: model.predict(["a dog", ("a dog", "a cat")]), lambda: model.records(["a", ("a", "b")])):
         with raises(InputError, "texts[1]: "):
@@ -133,6 +133,61 @@ def test_a_single_text_for_a_model_of_pairs(has_text_pairs, classify, tmp_path):
         f"{tmp_path / 'in.txt'}:3: warning: one text, and the model was trained on pairs; put ' ||| ' between the two"
     )
     assert message in outcome.err
+
+
+def predicted(classify, model, path):
+    """The texts and probabilities that --predict_file writes for a file."""
+    out = ["--output_format=jsonl", f"--output_dir={model}", "--do_predict", f"--predict_file={path}"]
+    # The marks are unknown words.
+    outcome = classify(*out, *FLAGS, "--allow_unknown")
+    assert outcome.code == 0, outcome.err
+    lines = (model / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [
+        (row["text"], row.get("text_b"), pytest.approx(list(row["probabilities"].values()), rel=1e-4))
+        for row in map(json.loads, lines)
+    ]
+
+
+def in_every_way(classify, model, text, folder):
+    """The texts and probabilities of a text as --text, as a line, and in files of one column."""
+    results = []
+    outcomes = [classify(f"--output_dir={model}", "--text", text, *FLAGS)]
+    for name in ("lines.txt", "rows.tsv"):
+        (folder / name).write_text(f"{text}\n", encoding="utf-8")
+        outcomes.append(classify(f"--output_dir={model}", f"--input_file={folder / name}", *FLAGS))
+        results += predicted(classify, model, folder / name)
+    for outcome in outcomes:
+        assert outcome.code == 0, outcome.err
+        record = json.loads(outcome.out)
+        results.append((record["text"], record.get("text_b"), list(record["probabilities"].values())))
+    return results
+
+
+def test_the_mark_is_text_for_a_model_of_single_texts_in_every_way(trained, classify, tmp_path):
+    text = "the dog sees a cat and a small dog ||| a cat sees the big dog ||| a cat"
+    results = in_every_way(classify, trained, text, tmp_path)
+    assert [result[:2] for result in results] == [(text, None)] * 5
+    assert all(results[-1] == result for result in results)
+    labels = Classifier.load(str(trained), precision="float32").records([text])[0]
+    assert list(labels["probabilities"].values()) == results[0][2]
+
+
+def test_the_mark_is_a_pair_for_a_model_of_pairs_in_every_way(has_text_pairs, classify, tmp_path):
+    results = in_every_way(
+        classify, has_text_pairs, "the dog sees a cat and a small dog ||| a cat sees the big dog ||| a cat", tmp_path
+    )
+    assert [result[:2] for result in results] == [
+        ("the dog sees a cat and a small dog ||| a cat sees the big dog", "a cat")
+    ] * 5
+    assert all(results[-1] == result for result in results)
+    path = tmp_path / "new.txt"
+    path.write_text("a dog ||| a cat\na dog\n", encoding="utf-8")
+    flags = [f"--output_dir={has_text_pairs}", "--do_predict", f"--predict_file={path}"]
+    classify(*flags).assert_refused(f"{path}:2: one text, and the model was trained on pairs")
+    # In a table with columns, they make the pairs.
+    path = tmp_path / "new.csv"
+    path.write_text("sentence1,sentence2\na ||| dog,a cat\n", encoding="utf-8")
+    assert predicted(classify, has_text_pairs, path)[0][:2] == ("a ||| dog", "a cat")
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,10 @@ def _find_text_list_columns(table: TableFile, sample: Sequence[Row], rules: Colu
     if rules.needs_label:
         advice = table.advise_separator(sample)
         raise InputError(f"{path}: has one column, and one of labels is needed too; {advice}")
-    if columns.text_b_column is not None or guessed.text_b_column is not None:
-        raise InputError(f"{path}: has one column, and two of texts are needed, as the model was trained on pairs")
+    if columns.text_b_column is not None and "text_b_column" not in rules.trained.flags:
+        raise InputError(
+            f"{path}:1: --text_b_column={columns.text_b_column}: there is no such column; the file has one"
+        )
     if columns.id_column is not None:
         raise InputError(
             f"{path}:1: --id_column={columns.id_column}: there is no such column; the file has texts alone"
@@ -75,7 +77,8 @@ def _find_text_list_columns(table: TableFile, sample: Sequence[Row], rules: Colu
     cell = sample[0].cells[0]
     is_name = normalize_name(cell) in TEXT_NAMES or cell in (columns.text_column, guessed.text_column)
     has_header = decide_header(rules.header, [Sign(is_header=is_name and not table.is_text_list)]).is_header
-    return TableColumns(1, (cell,) if has_header else None, 0, None, (), None)
+    may_have_pairs = rules.trained.num_texts != 1
+    return TableColumns(1, (cell,) if has_header else None, 0, None, (), None, may_have_pairs=may_have_pairs)
 
 
 def _without_missing_id(path: str, first: Row, rules: ColumnRules) -> ColumnRules:

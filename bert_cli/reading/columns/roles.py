@@ -50,6 +50,7 @@ class TableColumns:
         identifier: column of ids, or None.
         choices: columns used for the choices in multiple choice.
         answer: column with Prodigy's answers, or None.
+        may_have_pairs: whether ` ||| ` in the text separates a pair, as in a file of lines.
     """
 
     width: int
@@ -60,6 +61,7 @@ class TableColumns:
     identifier: int | None
     choices: tuple[int, ...] = ()
     answer: int | None = None
+    may_have_pairs: bool = False
 
     @property
     def roles(self) -> dict[str, tuple[int, ...]]:

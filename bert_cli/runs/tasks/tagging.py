@@ -191,9 +191,10 @@ def tag_text(settings: TagSettings) -> dict:
     target = settings.files.output_file
     text = settings.new.text
     interactive.check_files(source, target)
-    table = (
-        read_table_texts(source, settings.columns, settings.data.header, settings.text_form) if is_table(source) else []
-    )
+    table: list[TextLine] = []
+    if is_table(source):
+        form = settings.text_form
+        table = read_table_texts(source, settings.columns, settings.data.header, form, takes_pairs=False)
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
     data = make_empty_dataset(settings, model)

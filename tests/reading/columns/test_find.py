@@ -113,7 +113,7 @@ def test_file_to_predict():
 )
 def test_a_list_of_texts(name, first, header, expected):
     assert detect_columns(first, "x", name=name, header=header, needs_label=False) == TableColumns(
-        1, expected, 0, None, (), None
+        1, expected, 0, None, (), None, may_have_pairs=True
     )
 
 
@@ -180,7 +180,10 @@ def test_pairs_and_single_texts():
     pair, single = guessed("text1", "label", "text2"), guessed("comment_text", "label")
     check_message(refused("review|id", "a|7", needs_label=False, trained=pair), "a.csv:1: ")
     check_message(refused("text1|text2", "a|b", needs_label=False, trained=single), "--text_column")
-    check_message(refused("text", "a", needs_label=False, trained=pair), "a.csv: ")
+    # A list of texts may have pairs in its lines.
+    for trained, may_have_pairs in ((pair, True), (NOT_TRAINED, True), (TrainedColumns(num_texts=1), False)):
+        assert detect_columns("text", "a", needs_label=False, trained=trained).may_have_pairs == may_have_pairs
+    check_message(refused("text", "a", needs_label=False, text_b_column="b"), "--text_b_column")
 
 
 def test_missing_column_from_a_flag_of_the_training_run():

@@ -99,6 +99,7 @@ def read_data(
         resolved_flags |= train.columns
         splits["train"] = train
         facts["train"] = train.facts
+        inputs = inputs.with_num_texts(train.examples)
     if held_out and "train" in splits:
         seed_flag = settings.dev_split.dev_split_seed
         seed = settings.seed.random_seed if seed_flag is None else seed_flag

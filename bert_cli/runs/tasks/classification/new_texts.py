@@ -119,7 +119,7 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
         path: the table.
     """
     table = replace_values(settings, {"do_predict": True, "predict_file": path})
-    columns = trained_columns(model, settings.columns)
+    columns = trained_columns(model, settings.columns, settings.task.task_name)
     rows = read_data(table, data.decoder.labels.names or None, data.decoder.problem_type, trained_columns=columns)
     examples = cast(Sequence[ClassificationExample], rows.splits["test"])
     return [
@@ -129,7 +129,7 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
 
 
 def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int | None) -> TextLine:
-    """Return the text or pair from the flags.
+    """Return the text or pair from the flags; without --text_b, a text is read as a line is.
 
     Args:
         settings: the run's flags.
@@ -145,11 +145,15 @@ def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int |
         num_texts == 1 and new.text_b,
         f"--text_b: the model in {folder} was trained on single texts; leave it out",
     )
+    text = new.text or new.explain
+    pair = split_line(text, takes_pairs=num_texts != 1 and not new.text_b)
+    # Keep the white space of a single text, as in a table.
+    line = TextLine(0, text, new.text_b or None) if pair.text_b is None else pair
     refuse_if(
-        num_texts == 2 and not new.text_b,
+        num_texts == 2 and line.text_b is None,
         f"--text: the model in {folder} was trained on pairs of texts; give the second one with --text_b",
     )
-    return TextLine(0, new.text or new.explain, new.text_b or None)
+    return line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +204,7 @@ class _TextClassifier:
         encoding = self.settings.text_files.encoding
 
         def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
-            return self.classify([split_line(line) for line in chunk], check)
+            return self.classify([split_line(line, takes_pairs=self.num_texts != 1) for line in chunk], check)
 
         interactive.predict_lines(source, target, answer, encoding, reader, may_be_empty)
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), input_name(source))

@@ -95,6 +95,11 @@ class Inputs:
         name = self.settings.task.task_name
         return find_task(name) if name else None
 
+    def with_num_texts(self, examples: Examples) -> "Inputs":
+        """Return the inputs for later splits, which have as many texts per row as train examples."""
+        has_pairs = any(isinstance(row, ClassificationExample) and row.text_b is not None for row in examples)
+        return dataclasses.replace(self, trained=dataclasses.replace(self.trained, num_texts=1 + has_pairs))
+
     def is_unlabeled(self, split: str) -> bool:
         """Return whether a split needs no labels; even with a task, its file may be a user's table."""
         data = self.settings.data

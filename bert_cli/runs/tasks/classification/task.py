@@ -105,7 +105,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             problem_type = problem_type or model.head.problem_type
             labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
-            columns = trained_columns(model, settings.columns)
+            columns = trained_columns(model, settings.columns, settings.task.task_name)
         data = read_data(settings, labels or None, problem_type, self.tables, columns)
         if not data.labels and data.problem_type.reader.has_names:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
