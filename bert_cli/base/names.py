@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 
@@ -18,6 +18,16 @@ def split_names(text: str) -> tuple[str, ...]:
 def join_names(names: Sequence[str]) -> str:
     """Return names as a comma-separated list that `split_names` can read."""
     return ",".join(quote_name(name) if "," in name else write_name(name) for name in names)
+
+
+def show_names(names: Iterable[str]) -> str:
+    """Return names for a log line, separated by commas; a name with a comma is in CSV quotes."""
+    return ", ".join(map(show_name, names))
+
+
+def show_name(name: str) -> str:
+    """Return a name for a list with commas: in CSV quotes if it has a comma."""
+    return quote_name(name) if "," in name else name
 
 
 def quote_name(name: str) -> str:

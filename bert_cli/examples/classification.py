@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
+from bert_cli.base.names import show_name
 from bert_cli.examples.glue import find_task
 
 
@@ -76,5 +77,5 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
         if rows
         else dict(sorted(Counter(single).items(), key=lambda item: _label_key(item[0])))
     )
-    shares = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
+    shares = [f"{show_name(label)} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
     return f"{len(examples)} examples; labels: {', '.join(shares)}"

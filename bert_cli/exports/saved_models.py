@@ -11,7 +11,7 @@ from bert_cli.base import spec
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CALIBRATION
+from bert_cli.base.names import CALIBRATION, show_names
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reporting_errors, save_encoder, write_extras, write_saved_model
@@ -147,7 +147,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
             save_classifier(staged, loaded, tokenizer, exported)
     if not is_encoder:
         texts = "text and text_b" if exported.takes_pairs else "text"
-        label_names = ", ".join(exported.labels or ()) or "none, a number"
+        label_names = show_names(exported.labels or ()) or "none, a number"
         LOG.info(
             "%s; labels: %s; %s, cut to %d tokens",
             exported.problem_type.name,

@@ -95,12 +95,19 @@ class TextColumn(Column):
 
 @dataclass(frozen=True)
 class NameListColumn(Column):
-    """Label names of n rows, joined by a comma in a cell."""
+    """Label names of n rows, joined by a comma in a cell.
+
+    Attributes:
+        values: the names of each row.
+        has_commas: whether a label of the model contains a comma. Each cell is then a list such as
+            ['Food, drink', 'Staff'], which bert-classify and Python's ast.literal_eval read.
+    """
 
     values: Sequence[Sequence[str]]
+    has_commas: bool = False
 
     def cells(self) -> list[list[str]]:
-        return [[",".join(names)] for names in self.values]
+        return [[repr(list(names)) if self.has_commas else ",".join(names)] for names in self.values]
 
     def records(self) -> list[Any]:
         return list(map(list, self.values))

@@ -246,7 +246,7 @@ class MultiLabelColumns(PredictionColumns):
     """All labels at or above their thresholds, and all probabilities."""
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
-        """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
+        """Return label names (see NameListColumn; a list in jsonl) and probabilities."""
         return {
             "labels": self.label_column(_over(predictions, labels), labels),
             "probabilities": Probabilities(labels.names, predictions["probabilities"]),
@@ -256,7 +256,8 @@ class MultiLabelColumns(PredictionColumns):
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        return NameListColumn([_select_names(labels, row) for row in label_ids > 0])
+        has_commas = any("," in name for name in labels.names)
+        return NameListColumn([_select_names(labels, row) for row in label_ids > 0], has_commas)
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.

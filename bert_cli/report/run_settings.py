@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bert_cli.base.names import show_names
 from bert_cli.flags.option import deciding_values
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.report.components import Card, facts, plain
@@ -45,7 +46,7 @@ def _labels(labels: Any) -> str:
     if not isinstance(labels, list):
         return ""
     more = f", … ({len(labels)})" if len(labels) > _SHOWN_LABELS else ""
-    return ", ".join(map(str, labels[:_SHOWN_LABELS])) + more
+    return show_names(map(str, labels[:_SHOWN_LABELS])) + more
 
 
 def _start(checkpoint: Any) -> str:

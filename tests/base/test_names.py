@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.base.names import find_label_problem, join_names, read_name, split_names, write_name
+from bert_cli.base.names import find_label_problem, join_names, read_name, show_names, split_names, write_name
 from bert_cli.base.writing import write_lines
 
 
@@ -48,3 +48,7 @@ def test_labels_txt_holds_other_line_ends(tmp_path, character):
     path = str(tmp_path / "labels.txt")
     write_lines(path, [label, "c"])
     assert split_lines(read_text(path), path) == [label, "c", ""]
+
+
+def test_names_in_a_log_line():
+    assert show_names(["Food, drink", "Staff", 'a "b"', ""]) == '"Food, drink", Staff, a "b", '

@@ -1,5 +1,6 @@
 """Bytes of test_results.tsv, predictions.tsv and eval_results.txt."""
 
+import ast
 import csv
 import json
 
@@ -8,11 +9,16 @@ import pandas
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.labels.reading import FileRole, read_labels
+from bert_cli.examples.user_tables import read_user_table
 from bert_cli.outputs.classification import text_columns, write_table, write_test_results
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.problem_types.columns import TextColumn
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.reading.columns.roles import ColumnRules
+from bert_cli.reading.probe import open_table
+from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
 
 PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0, 0.0]], np.float32)
 
@@ -264,3 +270,33 @@ def test_eval_results(tmp_path):
     assert path.read_bytes() == (
         b"eval_accuracy = 0.3529412\neval_loss = 0.94299555\nglobal_step = 7\nloss = 0.8917705\n"
     )
+
+
+@pytest.mark.parametrize("output_format", ["tsv", "csv"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Food, drink", "Food", "drink"),
+        ("news,politics", "it's, well", "x"),
+        ("a,b", 'the "new", one', "\u98df\u7269, \u9152"),
+        ("rude", "loud", "it's"),
+    ],
+)
+def test_labels_with_commas_are_read_again(names, output_format, tmp_path):
+    path = tmp_path / f"predictions.{output_format}"
+    probabilities = np.array([[0.9, 0.8, 0.1], [0.1, 0.2, 0.9], [0.1, 0.2, 0.3], [0.9, 0.1, 0.9]], np.float32)
+    expected = [(1, 1, 0), (0, 0, 1), (0, 0, 0), (1, 0, 1)]
+    texts = [(text, None) for text in ("a, b", "c", "d", "e")]
+    write_multi_label(str(path), list("wxyz"), texts, names, probabilities, [0.5] * 3, output_format)
+    form = TextForm(quoting=CSV_QUOTES if output_format == "tsv" else LITERAL)
+    table = read_user_table(open_table(str(path), "train_file", form), "train", ColumnRules())
+    has_commas = any("," in name for name in names)
+    read = read_labels(table.label_cells(None if has_commas else ","), MULTI_LABEL, names, FileRole(True, False, False))
+    assert (read.names, read.rows) == (names, expected)
+    frame = pandas.read_csv(path, sep="\t" if output_format == "tsv" else ",", keep_default_na=False)
+    if has_commas:
+        assert list(map(ast.literal_eval, frame["labels"])) == [
+            [name for name, is_present in zip(names, row, strict=True) if is_present] for row in expected
+        ]
+    else:
+        assert list(frame["labels"]) == ["rude,loud", "it's", "", "rude,it's"]

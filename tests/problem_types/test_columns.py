@@ -30,6 +30,11 @@ def test_probability_record():
     [
         (TextColumn(["a", None, "c"]), ["c", ""], ["c", None]),
         (NameListColumn([("a",), (), ("b", "c")]), ["b,c", ""], [["b", "c"], []]),
+        (
+            NameListColumn([("a",), (), ("b, or c", "it's")], has_commas=True),
+            ["['b, or c', \"it's\"]", "[]"],
+            [["b, or c", "it's"], []],
+        ),
         (FlagColumn(np.array([True, False, True])), ["yes", "no"], [True, False]),
         (NumberColumn(np.array([1, 0.1, 2.5], np.float32)), ["2.5", "0.1"], [2.5, 0.1]),
     ],

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bert_cli.base.names import show_names
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.packing import cut_entry, warn_cuts
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
@@ -71,7 +72,7 @@ def _format_prediction(record: Mapping[str, Any]) -> str:
         return f"{record['value']:.4f}"
     if "labels" not in record:
         return f"{record['label']}  {record['probability']:.4f}"
-    labels = ", ".join(record["labels"]) or "none"
+    labels = show_names(record["labels"]) or "none"
     return f"labels: {labels}; explained: {record['explained_label']}  {record['probability']:.4f}"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
+from bert_cli.base.names import show_names
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
@@ -124,7 +125,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             for name, examples in data.splits.items()
         }
         if not data.problem_type.has_choices:
-            LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
+            LOG.info("labels: %s", show_names(data.labels) or "none, a number is predicted")
         positive_label = decoder.problem_type.metrics.positive_label(decoder.labels)
         if positive_label and (phases.do_eval or settings.sweep.cross_validation):
             LOG.info("eval_f1 is of the label %s; --positive_label chooses the other one", positive_label)
