@@ -19,6 +19,7 @@ from bert_cli.base.log import LOG
 from bert_cli.examples import tables
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import FileLayout, GlueTask, find_task
+from bert_cli.examples.labels.indices import find_index_names
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.task_checks import (
     check_labels,
@@ -127,6 +128,11 @@ def read_examples(
         layout = replace(layout, label=None)
     if layout.label is not None and options.skip_unlabeled:
         selected = _take_labeled(path, selected, layout, known_labels)
+    # Other programs number a task's own labels in another order.
+    if layout.label is not None and known_labels and known_labels != task.labels:
+        labels_by_line = [(row.line, row.cells[layout.label].strip()) for row in selected.data]
+        index_names = find_index_names(path, labels_by_line, known_labels, split == "train")
+        layout = replace(layout, aliases={**layout.aliases, **index_names})
     if layout.label is not None and task.problem_type.reader.is_numeric:
         check_numbers(path, selected.data, layout.label)
     elif layout.label is not None:

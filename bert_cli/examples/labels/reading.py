@@ -7,6 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.answers import Answers, apply_answers
+from bert_cli.examples.labels.indices import name_indices
 from bert_cli.examples.labels.label_names import check_column_names, find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
@@ -81,6 +82,8 @@ def read_labels(
             left_out += unlabeled
         lists = lists._replace(cells=lists.cells.take(labeled))
         rows = [rows[row] for row in labeled]
+    if names and not (problem_type and problem_type.reader.is_numeric):
+        lists = lists._replace(cells=name_indices(lists.cells, names, role.decides_names))
     inferred = None
     if problem_type is None:
         inferred = infer_problem_type(lists)
