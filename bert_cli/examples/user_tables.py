@@ -6,25 +6,27 @@
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import count_more
+from bert_cli.base.formats import count_more, quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.answers import Answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
+from bert_cli.examples.labels.written_lists import has_spans, parse_list
 from bert_cli.examples.text_lines import split_line
 from bert_cli.problem_types.columns import LabelCells, soft_labels_error
 from bert_cli.reading.columns.answers import are_answers
-from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.reading.columns.facts import ROLES, DataFacts
 from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
+from bert_cli.reading.exports.cells import DecimalList, JsonCell, Unannotated
 from bert_cli.reading.probe import TableFile
-from bert_cli.reading.rows import DecimalList, LeftOut, Row
+from bert_cli.reading.rows import LeftOut, Row
 
 
 class UserRow(NamedTuple):
@@ -144,6 +146,7 @@ def read_user_table(
             column is missing or ambiguous.
     """
     path = table.path
+    table = table.with_paths(rules.flag_columns)
     left_out: list[LeftOut] = []
     stream = table.filled_rows(left_out=left_out)
     sample = list(itertools.islice(stream, SAMPLE))
@@ -154,11 +157,17 @@ def read_user_table(
     rows: list[UserRow] = []
     empty_lines: list[int] = []
     header_lines: list[int] = []
+    unannotated_lines: list[int] = []
+    check_cells = make_cell_check(path, indices)
     for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
         table.check_width(row, indices.width)
         if indices.is_repeated_header(row):
             header_lines.append(row.line)
             continue
+        if rules.needs_label and any(isinstance(row.cells[column], Unannotated) for column in indices.labels):
+            unannotated_lines.append(row.line)
+            continue
+        check_cells(row)
         rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
         if indices.may_have_pairs:
             rows[-1] = _split_pair(path, rows[-1], rules.trained.num_texts == 2)
@@ -170,7 +179,31 @@ def read_user_table(
     if empty_lines:
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
     repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)
-    return UserTable(path, indices, rows, (*left_out, *repeated))
+    unannotated = LeftOut.of_lines("texts that nobody has annotated", unannotated_lines)
+    return UserTable(path, indices, rows, (*left_out, *repeated, *unannotated))
+
+
+def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:
+    """Return a check that raises InputError for an object or a list of objects in a used column.
+
+    A label may be an object that is a list of labels, such as spaCy's "cats".
+    """
+    used = [(role, column) for role, columns_of_role in columns.roles.items() for column in columns_of_role]
+
+    def check(row: Row) -> None:
+        for role, column in used:
+            cell = row.cells[column]
+            if isinstance(cell, JsonCell) and not (role == "label" and (parse_list(cell) or has_spans(cell))):
+                name, flag = columns.column_name(column), {"choices": "choice_columns"}.get(role, f"{role}_column")
+                paths = cell.text_paths(name)
+                has_member = bool(paths) and paths[0] != name
+                advice = f"name a member by its path, as in --{flag}={paths[0]}" if has_member else f"check --{flag}"
+                others = f" with texts in {', '.join(paths)}" if len(paths) > 1 else ""
+                raise InputError(
+                    f"{path}:{row.line}: the {ROLES[role]} from {quote(name)} is {cell.json_type}{others}; {advice}"
+                )
+
+    return check
 
 
 def _make_row(row: Row, indices: TableColumns, default_id: str) -> UserRow:

@@ -36,7 +36,7 @@ FORMATS = (
     TableFormat(TSV, ("tsv", "tab")),
     TableFormat(CSV, ("csv",)),
     TableFormat(JSON, ("jsonl", "ndjson", "json")),
-    TableFormat(TEXTS, ("txt",)),
+    TableFormat(TEXTS, ("txt", "ft", "train", "valid", "test")),  # fastText's lines have the last ones
     TableFormat(
         WORKBOOK, ("xlsx", "xlsm", "xlsb", "ods"), False, b"PK\x03\x04",
         "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods",

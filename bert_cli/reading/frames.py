@@ -17,9 +17,10 @@ import numpy as np
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
+from bert_cli.reading.exports.cells import JsonCell, make_list_cell
 from bert_cli.reading.formats import FORMATS, PARQUET, WORKBOOK
 from bert_cli.reading.merged_cells import MergedRange, fill_merged_cells
-from bert_cli.reading.rows import Row, make_list_cell
+from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 
 _DIGITS = 15  # a sheet's significant digits
@@ -170,7 +171,12 @@ def _format_columnar_cell(value: Any) -> Any:
         if all(item is not None for item in items):
             return make_list_cell(value, map(str, items))
     cell = format_scalar(value)
-    return json.dumps(value, ensure_ascii=False, default=str) if cell is None else cell
+    return JsonCell(json.dumps(value, ensure_ascii=False, default=_plain)) if cell is None else cell
+
+
+def _plain(value: Any) -> Any:
+    """Return a value inside an object or a list for JSON."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def format_scalar(value: Any) -> str | None:

@@ -8,12 +8,13 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
+from bert_cli.reading.exports.cells import format_json_value
+from bert_cli.reading.exports.table import Export, convert, find_export
 from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
-from bert_cli.reading.rows import Row, make_list_cell
+from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 
 _MAX_COLUMNS = 1000
@@ -55,11 +56,21 @@ def find_json(source: Source) -> JsonTable:
     if not _are_json_lines(head):
         return _read_document(source.name, source.text)
     keys: dict[str, None] = {}
+    export: Export | None = None
     for item in _read_json_lines(source.name, source.lines()):
         if isinstance(item, JsonRecord):
             keys.update(dict.fromkeys(item.value))
             _check_keys(source.name, item.line, len(keys))
+            export = export or find_export(item.value)
+    if export:
+        items = [item for item in _read_json_lines(source.name, source.lines()) if isinstance(item, JsonRecord)]
+        return _convert_export(source.name, items, export)
     return JsonTable(tuple(keys) or None)
+
+
+def _convert_export(path: str, items: Sequence[JsonRecord], export: Export) -> JsonTable:
+    rows = [JsonRecord(*row) for row in convert(path, export, items)]
+    return _make_table(path, rows, f"{len(items)} {export.title}")
 
 
 def _are_json_lines(head: Sequence[str]) -> bool:
@@ -95,8 +106,11 @@ def _read_document(path: str, text: str) -> JsonTable:
     """Convert a JSON document to a table: an array, an object, or several objects in a row."""
     document = read_document(path, text)
     root = document.root
+    items = _number_single_line(document.items()) if isinstance(root, list) else document.values
+    if export := next(filter(None, (find_export(item.value) for item in items)), None):
+        return _convert_export(path, items, export)
     if isinstance(root, list):
-        return _make_table(path, _number_single_line(document.items()), "a JSON array of {} records")
+        return _make_table(path, items, "a JSON array of {} records")
     if not isinstance(root, dict):
         return _make_table(path, document.values, "{} JSON objects")
     if (records := unwrap_pandas(path, root)) is not None:
@@ -155,15 +169,3 @@ def _check_keys(path: str, line: int, count: int) -> None:
             f"{path}: its records have more than {_MAX_COLUMNS} different keys, so these are no columns; "
             f"records such as {_LINES_EXAMPLE} are needed"
         )
-
-
-def format_json_value(value: object) -> Any:
-    """Return a JSON value as a cell: a text, "" for null, or a tuple of texts for a list."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    # A list has several labels. A nested list has no such meaning, so it becomes a text.
-    if isinstance(value, list) and not any(isinstance(item, list | dict) or item is None for item in value):
-        return make_list_cell(value, (item if isinstance(item, str) else json.dumps(item) for item in value))
-    return json.dumps(value, ensure_ascii=False)

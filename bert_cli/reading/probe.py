@@ -7,12 +7,14 @@ rest: Excel's "sep=" line, the delimiter, the JSON layout, and gzip. Unusual res
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
+from bert_cli.reading.exports.cells import follow_path, split_path
+from bert_cli.reading.exports.fasttext import are_labeled_lines, read_labeled_lines
 from bert_cli.reading.formats import CSV, FEATHER, FORMATS, JSON, PARQUET, TEXTS, WORKBOOK, find_format, is_text_format
 from bert_cli.reading.frames import Frame, read_columnar, read_workbook
 from bert_cli.reading.json_tables import JsonTable, find_json
@@ -41,11 +43,13 @@ class TableFile:
         path: the file, or a name for a table in memory.
         layout: layout or contents.
         source: the open file, None for a table in memory.
+        paths: members of nested values that are further columns, such as data.text.
     """
 
     path: str
     layout: Layout
     source: Source | None = None
+    paths: tuple[str, ...] = ()
 
     @property
     def has_names(self) -> bool:
@@ -57,8 +61,42 @@ class TableFile:
         """Return whether a table with one column is a list of texts, because it is a .txt file."""
         return isinstance(self.layout, Delimited) and find_format(self.path) == TEXTS
 
+    def with_paths(self, flag_columns: Sequence[str]) -> "TableFile":
+        """Return the table with a column for each flag value that is a path, see `follow_path`.
+
+        Only paths that a record has become columns.
+        """
+        names = () if isinstance(self.layout, Delimited) else self.layout.names or ()
+        paths = [path for path in flag_columns if path not in names and split_path(path, names)]
+        table = replace(self, paths=tuple(dict.fromkeys(paths)))
+        if not paths:
+            return self
+        absent = set(table.paths)
+        for row in itertools.islice(table.filled_rows(warns=False), 1, None):
+            absent -= {path for path, cell in zip(table.paths, row.cells[len(names) :], strict=True) if cell}
+            if not absent:
+                break
+        return replace(self, paths=tuple(path for path in table.paths if path not in absent))
+
     def rows(self, warns: bool = True) -> Iterator[Row | int]:
-        """Yield rows in order, and the line numbers of blank lines.
+        """Yield rows in order, and the line numbers of blank lines; see `_read_rows`."""
+        rows = self._read_rows(warns)
+        if not self.paths:
+            yield from rows
+            return
+        header = next(rows)
+        assert isinstance(header, Row)
+        columns = [split_path(path, header.cells) for path in self.paths]
+        yield Row(header.line, [*header.cells, *self.paths])
+        for row in rows:
+            if isinstance(row, int):
+                yield row
+                continue
+            members = [follow_path(row.cells[column[0]], column[1]) for column in columns if column]
+            yield Row(row.line, [*row.cells, *members])
+
+    def _read_rows(self, warns: bool) -> Iterator[Row | int]:
+        """Yield the file's rows, and the line numbers of blank lines.
 
         Text files are read line by line. If the format always has column names, they are the first
         row, with line 0.
@@ -170,6 +208,12 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
             LOG.info("%s: holds JSON lines, and is read as these", path)
             return table
     layout = find_delimited(head, is_whole, table_format, form.quoting)
+    if are_labeled_lines(head) and (table_format == TEXTS or not all(layout.delimiter in line for line in head)):
+        lines = list(read_labeled_lines(path, source.lines()))
+        LOG.info("%s: lines of fastText with %d labels", path, sum(len(labels) for _, labels, _ in lines))
+        return TableFile(
+            path, Frame(("label", "text"), [Row(line, [labels, text]) for line, labels, text in lines]), source
+        )
     if layout.has_directive:
         LOG.info("%s:1: %s gives the delimiter, and is not data", path, quote(head[0].strip("\r\n ")))
     elif layout.delimiter != (TAB if table_format != CSV else ","):

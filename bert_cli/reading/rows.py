@@ -7,27 +7,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 
 
-class DecimalList(tuple[str, ...]):
-    """A cell with a list of numbers that are not all whole, such as probabilities."""
-
-
-def make_list_cell(values: Sequence[Any], texts: Iterable[str]) -> tuple[str, ...]:
-    """Return a cell for a list.
-
-    Args:
-        values: the list's items.
-        texts: the items as text.
-    """
-    are_numbers = len(values) > 1 and all(type(value) in (int, float) for value in values)
-    has_decimal = are_numbers and not all(float(value).is_integer() for value in values)
-    return DecimalList(texts) if has_decimal else tuple(texts)
-
-
 class Row(NamedTuple):
     """One table row: its first line's 1-based number, and its cells."""
 
     line: int
-    cells: Sequence[str]
+    cells: Sequence[Any]
 
     def cell(self, column: int | None) -> str:
         """Return the cell in a column, or "" if it is missing.

@@ -10,24 +10,18 @@ The text's member in "data" can have any name. Before version 1.0, "annotations"
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
+from bert_cli.reading.exports.label_studio import Task, check_task, find_annotation, list_annotations
 from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO = "label_studio"
-Task = dict[str, Any]
 _LABELS = "labels"  # the type of labeled regions, and the member with their labels
 # Offsets in these regions refer to HTML elements or dialogue turns.
 _UNSUPPORTED_TYPES = ("hypertextlabels", "paragraphlabels")
-_FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed'
-
-
-def is_task(value: Any) -> bool:
-    """Return whether a value is a task, annotated or not."""
-    return isinstance(value, dict) and isinstance(value.get("data"), dict)
 
 
 def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
@@ -40,8 +34,7 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
         InputError: a task has a different form, or it is unclear which member is the text.
     """
     for line, task in records:
-        is_valid = _has_valid_annotations(task)
-        refuse_if(not is_valid, f"{path}:{line}: {_FORM}, found {quote(str(task))}")
+        check_task(path, line, task)
     tasks = [task for _, task in records]
     _check_region_types(path, records)
     data = [task["data"] for task in tasks]
@@ -58,30 +51,14 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
 
 def iterate_regions(task: Task) -> Iterator[dict[str, Any]]:
     """Yield a text's labeled regions, without relations and without choices about the whole text."""
-    return _iterate_label_regions(_find_annotation(task))
+    return _iterate_label_regions(find_annotation(task))
 
 
 def count_unannotated(tasks: Sequence[Task]) -> tuple[int, int]:
     """Return the number of skipped tasks, and of tasks that only have a model's predictions."""
-    unannotated = [task for task in tasks if _find_annotation(task) is None]
-    unseen = [task for task in unannotated if not _all_annotations(task)]
+    unannotated = [task for task in tasks if find_annotation(task) is None]
+    unseen = [task for task in unannotated if not list_annotations(task)]
     return len(unannotated) - len(unseen), sum(bool(task.get("predictions")) for task in unseen)
-
-
-def _has_valid_annotations(task: Task) -> bool:
-    annotations = _all_annotations(task)
-    return isinstance(annotations, list) and all(
-        isinstance(item, dict) and isinstance(item.get("result") or [], list) for item in annotations
-    )
-
-
-def _all_annotations(task: Task) -> Any:
-    return task.get("annotations") or task.get("completions") or []
-
-
-def _find_annotation(task: Task) -> dict[str, Any] | None:
-    valid = [item for item in _all_annotations(task) if not (item.get("was_cancelled") or item.get("skipped"))]
-    return next((item for item in valid if item.get("ground_truth")), valid[0] if valid else None)
 
 
 def _iterate_label_regions(annotation: Any) -> Iterator[dict[str, Any]]:
@@ -97,7 +74,7 @@ def _check_region_types(path: str, records: Sequence[JsonRecord]) -> None:
     """Raise InputError for labeled regions that are not spans of a plain text."""
     has_text_labels = any(any(iterate_regions(task)) for _, task in records)
     for number, (line, task) in enumerate(records, 1):
-        for region in (_find_annotation(task) or {}).get("result") or ():
+        for region in (find_annotation(task) or {}).get("result") or ():
             region_type = str(region.get("type")) if isinstance(region, dict) else ""
             has_other_labels = region_type.endswith(_LABELS) and region_type != _LABELS
             if region_type in _UNSUPPORTED_TYPES or (has_other_labels and not has_text_labels):
@@ -170,7 +147,7 @@ def _read_texts(path: str, records: Sequence[JsonRecord], key: str) -> list[Anno
 
 def _read_text(location: str, line: int, number: int, task: Task, key: str) -> AnnotatedText:
     text, name = task["data"][key], str(task.get("id", number))
-    if _find_annotation(task) is None:
+    if find_annotation(task) is None:
         return AnnotatedText(text, None, line, location, name)
     values = [region["value"] for region in iterate_regions(task)]
     unlabeled = tuple(

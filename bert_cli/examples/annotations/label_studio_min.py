@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.json_files import JsonObject
+from bert_cli.reading.exports.label_studio import ADDED_MEMBERS, ANNOTATION_ID, LEAD_TIME
 from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
-# Label Studio adds these members to the data.
-_ANNOTATION_ID = "annotation_id"
-ADDED_MEMBERS = frozenset(("id", _ANNOTATION_ID, "annotator", "created_at", "updated_at", "lead_time"))
 
 
 def is_record(value: Any) -> bool:
     """Return whether a value has labeled regions, or members that Label Studio adds."""
     if not isinstance(value, dict):
         return False
-    return bool(_find_label_members(value)) or {_ANNOTATION_ID, "lead_time"} <= set(value)
+    return bool(_find_label_members(value)) or {ANNOTATION_ID, LEAD_TIME} <= set(value)
 
 
 def to_tasks(records: Sequence[JsonRecord]) -> list[JsonRecord]:
@@ -56,5 +54,5 @@ def _make_task(record: JsonObject, members: set[str]) -> JsonObject:
         for region in regions
     ]
     identity = {"id": record["id"]} if "id" in record else {}
-    annotations = [{"result": result}] if result or _ANNOTATION_ID in record else []
+    annotations = [{"result": result}] if result or ANNOTATION_ID in record else []
     return {**identity, "data": data, "annotations": annotations}

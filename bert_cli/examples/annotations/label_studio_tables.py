@@ -12,7 +12,8 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.json_files import JsonObject
-from bert_cli.examples.annotations.label_studio_min import ADDED_MEMBERS, is_record
+from bert_cli.examples.annotations.label_studio_min import is_record
+from bert_cli.reading.exports.label_studio import ADDED_MEMBERS
 from bert_cli.reading.probe import read_layout
 from bert_cli.reading.records import JsonRecord
 from bert_cli.reading.source import Source

@@ -8,7 +8,6 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, json_type
 from bert_cli.examples.annotations import (
     dataturks,
-    label_studio,
     label_studio_min,
     span_lists,
     training_pairs,
@@ -18,6 +17,7 @@ from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tagging import WORDS
+from bert_cli.reading.exports.label_studio import is_task
 from bert_cli.reading.records import JsonRecord, read_document
 
 TITLES = {
@@ -119,7 +119,7 @@ def find_structure(value: Any) -> str | None:
         return None
     if _has_words(value):
         return WORDS
-    if label_studio.is_task(value):
+    if is_task(value):
         return LABEL_STUDIO
     if label_studio_min.is_record(value):
         return LABEL_STUDIO_MIN

@@ -17,7 +17,9 @@ _ARRAY = re.compile(r"(?:(?:np\.|numpy\.)?array|tensor)\((.*?)(?:,\s*dtype=[\w.<
 _SCALAR = re.compile(rf"(?:np|numpy)\.\w+\(({_STRING}|{_NUMBER})\)")
 _MAX_DIFFERENCE = 0.02  # of a sum of rounded probabilities from 1
 _CHOICES = "choices"  # Label Studio's key for several labels in a CSV cell
-_SPANS = re.compile(r'\[\s*\{(?=[^}]*"(?:start|start_offset)"\s*:)(?=[^}]*"labels?"\s*:)')
+_SPANS = re.compile(
+    r'\[\s*(?:\{(?=[^}]*"(?:start|start_offset)"\s*:)(?=[^}]*"labels?"\s*:)|\[\s*\d+\s*,\s*\d+\s*,\s*"[^"]*"\s*\])'
+)
 # pandas.cut writes half-open intervals, which are number bins and never lists.
 _HALF_OPEN = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)|\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\]")
 
@@ -47,7 +49,7 @@ def starts_like_list(text: str) -> bool:
 
 
 def has_spans(text: str) -> bool:
-    """Return whether a text is a list of annotated spans, as in Label Studio's CSV."""
+    """Return whether a text is a list of annotated spans, as in Label Studio's CSV and doccano."""
     return _SPANS.match(text) is not None
 
 

@@ -11,6 +11,8 @@ from bert_cli.reading import column_names
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.answers import ANSWER, are_answers
 from bert_cli.reading.columns.roles import ColumnRules, find_column
+from bert_cli.reading.exports import label_studio
+from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import Columns
 
@@ -54,6 +56,8 @@ class ColumnFinder:
         columns = f"{last + 1} columns without names, 0 to {last}"
         if self.names:
             columns = f"columns {', '.join(map(quote, self.names[:20]))}"
+            if split_path(name, self.names):
+                columns += ", and no record has this member"
         source, advice = "", ""
         if flag in self.rules.trained.flags:
             source, advice = " (from the training run)", f"; give this file's --{flag}"
@@ -76,9 +80,6 @@ class ColumnFinder:
             role: "text" or "label".
             flag: flag that would name the column.
         """
-        if self.names and "data" in self.names and {"annotations", "completions"} & set(self.names):
-            problem = 'is Label Studio\'s export "JSON", which has the texts inside "data"'
-            return InputError(f'{self.path}:1: {problem}; export "JSON-MIN" or "CSV" for bert-classify')
         cells = self.sample[0].cells if self.names is None else self.names
         listed = ", ".join(f"{number} {quote(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
         problem = f"no column that is the {role} without doubt; give --{flag} by name"
@@ -135,6 +136,8 @@ class ColumnFinder:
         elif len(alone) == 1 and not pairs:
             text_a = plain_names.index(alone[0])
             text_b = None if second is None else self.require(second, "text_b_column")
+        elif plain_names.count("data") == 1 and {"id", "label"} <= set(plain_names) and not pairs and second is None:
+            text_a, text_b = plain_names.index("data"), None  # doccano
         elif (
             number := self.rules.trained.number("text_column", len(self.sample[0].cells))
         ) is not None and not choices:
@@ -198,6 +201,11 @@ class ColumnFinder:
             # Prodigy also writes scores.
             own_names = [n for name in ("accept", "label") for n in self.find_usual((name,), used)]
             candidates = own_names[:1] or candidates
+        if not candidates and {label_studio.ANNOTATION_ID, label_studio.LEAD_TIME} <= set(self.names or ()):
+            # Label Studio's members besides its own are the data and a column per project tag.
+            others = [n for n, name in enumerate(self.names or ()) if name not in label_studio.ADDED_MEMBERS]
+            candidates = [n for n in others if n not in used]
+            candidates = candidates if len(candidates) == 1 else []
         if not candidates:
             # spaCy's and Prodigy's {"text": …, "cats": {"pos": 1, "neg": 0}}
             candidates = [

@@ -1,11 +1,13 @@
 """Columns of a table with their roles, such as text and label."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from bert_cli.reading.columns.answers import is_accepted
 from bert_cli.reading.columns.facts import ROLES, DataFacts
+from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.header import AUTO
 from bert_cli.reading.rows import LeftOut, Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
@@ -82,6 +84,9 @@ class TableColumns:
             return DataFacts(path, num_rows, left_out=left_out, form="a list of texts")
         used = {column for columns in self.roles.values() for column in columns}
         by_role = {role: tuple(map(self.column_name, self.roles[role])) for role in ROLES if self.roles.get(role)}
+        # A column of objects is used if a flag names one of their members.
+        paths = [split_path(name, self.names or ()) for name in itertools.chain(*by_role.values())]
+        used |= {path[0] for path in paths if path}
         others = [self.column_name(column) for column in range(self.width) if column not in used]
         return DataFacts(path, num_rows, "rows", by_role, others, left_out, self.names is not None)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.examples.labels.lists import split_label_names
-from bert_cli.examples.user_tables import join_text
+from bert_cli.examples.user_tables import join_text, make_cell_check
 from bert_cli.problem_types.columns import Cell
 from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.columns.find import SAMPLE, find_columns
@@ -44,7 +44,7 @@ class LabeledFile:
             rules: how to find the columns.
             form: encoding, quoting and sheet, as the flags have them.
         """
-        table = open_table(path, "", form)
+        table = open_table(path, "", form).with_paths(rules.flag_columns)
         sample = list(itertools.islice(table.filled_rows(warns=False), SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
         indices = find_columns(table, sample, rules)
@@ -73,6 +73,7 @@ class LabeledFile:
         rows = self.table.filled_rows(warns, left_out)
         headers: list[int] = []
         number = -1
+        check_cells = make_cell_check(self.path, indices)
         for row in itertools.islice(rows, int(indices.names is not None), None):
             if indices.is_repeated_header(row):
                 headers.append(row.line)
@@ -81,6 +82,7 @@ class LabeledFile:
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
                 continue
+            check_cells(row)
             cells = [_on_one_line(join_text(cell)) for cell in row.cells]
             identifier = "" if indices.identifier is None else cells[indices.identifier]
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))

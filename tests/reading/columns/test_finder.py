@@ -56,12 +56,6 @@ def test_columns_of_0_and_1_are_proposed_as_labels():
         finder("text|rude|mild").find_labels((0,))
 
 
-@pytest.mark.parametrize("header", ["id|data|annotations", "completions|id|meta|data"])
-def test_label_studio_tasks_are_named(header):
-    with raises(InputError, "a.csv:1: "):
-        finder(header).find_texts()
-
-
 def test_files_to_predict_need_no_label():
     assert finder("text|x", needs_label=False).find_labels((0,)) == ()
     assert finder("text|x", Columns(label_column="y"), needs_label=False).find_labels((0,)) == ()

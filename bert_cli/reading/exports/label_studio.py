@@ -1,0 +1,128 @@
+"""Reader of Label Studio's tasks with choices; each becomes a row as in its export JSON-MIN.
+
+    {"id": 7, "data": {"text": "A fine film."}, "annotations": [{"id": 9, "result": [{"from_name":
+      "sentiment", "to_name": "text", "type": "choices", "value": {"choices": ["pos"]}}]}]}
+
+becomes {"id": 7, "text": "A fine film.", "sentiment": ["pos"], "annotation_id": 9}.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names, quote
+from bert_cli.base.json_files import JsonObject
+from bert_cli.base.log import LOG
+from bert_cli.reading.exports.cells import UNANNOTATED
+
+Task = dict[str, Any]
+ANNOTATION_ID, LEAD_TIME = "annotation_id", "lead_time"
+# JSON-MIN and CSV have these members besides the data and a member per project tag.
+ADDED_MEMBERS = frozenset(("id", ANNOTATION_ID, "annotator", "created_at", "updated_at", LEAD_TIME))
+_CHOICES = "choices"
+_NUMBERS = ("rating", "number")
+_FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed'
+
+
+def is_task(value: Any) -> bool:
+    """Return whether a value is a task, annotated or not."""
+    return isinstance(value, dict) and isinstance(value.get("data"), dict)
+
+
+def is_exported_task(value: Any) -> bool:
+    """Return whether a value is a task as Label Studio exports it, annotated or not."""
+    if not is_task(value):
+        return False
+    annotations = list_annotations(value)
+    has_results = isinstance(annotations, list) and all(
+        isinstance(item, dict) and "result" in item for item in annotations
+    )
+    return has_results and (bool(annotations) or {"annotations", "predictions"} <= set(value))
+
+
+def check_task(path: str, line: int, task: Task) -> None:
+    """Raise InputError for a task with annotations in an unknown form.
+
+    Args:
+        path: the file, for the message.
+        line: the task's line.
+        task: the task.
+    """
+    annotations = list_annotations(task)
+    is_valid = isinstance(annotations, list) and all(
+        isinstance(item, dict) and isinstance(item.get("result") or [], list) for item in annotations
+    )
+    if not is_valid:
+        raise InputError(f"{path}:{line}: {_FORM}, found {quote(str(task))}")
+
+
+def list_annotations(task: Task) -> Any:
+    """Return a task's annotations; before version 1.0 they had the name completions."""
+    return task.get("annotations") or task.get("completions") or []
+
+
+def find_annotation(task: Task) -> Task | None:
+    """Return the ground truth, or else the first annotation; None if all were skipped."""
+    valid = [item for item in list_annotations(task) if not (item.get("was_cancelled") or item.get("skipped"))]
+    return next((item for item in valid if item.get("ground_truth")), valid[0] if valid else None)
+
+
+def convert_tasks(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
+    """Return a row per task: its data, and a column for each project tag with choices or numbers.
+
+    Args:
+        path: the file, for messages.
+        records: lines and tasks.
+
+    Raises:
+        InputError: a task has another form.
+    """
+    for line, task in records:
+        check_task(path, line, task)
+    annotations = [find_annotation(task) for _, task in records]
+    answers = [
+        _read_answers(path, line, annotation) for (line, _), annotation in zip(records, annotations, strict=True)
+    ]
+    tags = list(dict.fromkeys(tag for task_answers in answers for tag in task_answers))
+    num_others = sum(max(len(list_annotations(task)) - 1, 0) for _, task in records)
+    if num_others:
+        LOG.info("%s: %d further annotations of tasks with several are not used", path, num_others)
+    if not tags and any(annotations):
+        types = {str(region.get("type")) for item in annotations if item for region in item.get("result") or ()}
+        LOG.warning(
+            "%s: warning: no task has choices about its text; annotations have the types %s", path,
+            list_names(sorted(types)) or "none",
+        )  # fmt: skip
+    return [
+        [_make_row(task, annotation, task_answers, tags)]
+        for (_, task), annotation, task_answers in zip(records, annotations, answers, strict=True)
+    ]
+
+
+def _read_answers(path: str, line: int, annotation: Task | None) -> dict[str, Any]:
+    """Return an annotation's choices and numbers about the whole text, by project tag."""
+    answers: dict[str, Any] = {}
+    for region in (annotation or {}).get("result") or ():
+        value = region.get("value") if isinstance(region, dict) else None
+        # Choices about a region have its offsets.
+        if not isinstance(value, dict) or "start" in value:
+            continue
+        name = str(region.get("from_name", _CHOICES))
+        choices = value.get(_CHOICES)
+        if isinstance(choices, list) and all(isinstance(choice, str) for choice in choices):
+            answers.setdefault(name, []).extend(choices)
+        elif _CHOICES in value:
+            raise InputError(f"{path}:{line}: the choices are {quote(str(choices))}; a list of texts is needed")
+        elif number := next((value[member] for member in _NUMBERS if member in value), None):
+            answers[name] = number
+    return answers
+
+
+def _make_row(task: Task, annotation: Task | None, answers: dict[str, Any], tags: Sequence[str]) -> JsonObject:
+    labels = {tag: UNANNOTATED if annotation is None else answers.get(tag, []) for tag in tags}
+    data = task["data"]
+    # A project tag and a member in the data may use the same name.
+    labels = {f"{tag} ({_CHOICES})" if tag in data else tag: label for tag, label in labels.items()}
+    added = {"id": task.get("id"), **data, **labels}
+    facts = annotation or {}
+    return added | {ANNOTATION_ID: facts.get("id"), LEAD_TIME: facts.get(LEAD_TIME)}
