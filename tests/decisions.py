@@ -26,6 +26,7 @@ from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
+from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
 from bert_cli.runs.tasks.classification.data import ClassificationData, problem_type_from_flags, read_data
@@ -93,6 +94,7 @@ def read_classification(path: str, split: str, *, task: str = "", labels: tuple[
 def read_tags(path: str, split: str) -> str:
     """Return the decisions of bert-tag."""
     file, notation, has_tags = read_split(split, path, build(TagSettings, {}), DETECTED, "prodigy")
+    log_facts(file.facts)
     lines = checksum(file.lines)
     examples = checksum(file.examples)
     return f"{file.format}; header {file.header}; tags {has_tags}; {notation}; {file.unit}; {examples}; lines {lines}"
@@ -102,6 +104,23 @@ def read_lines(path: str) -> str:
     """Return the texts and pairs in a file of lines."""
     lines = list(read_text_lines(Source(path)))
     return f"{sum(line.text_b is not None for line in lines)} pairs; {checksum(lines)}"
+
+
+def read_all_questions(path: str) -> str:
+    """Return the questions with their contexts and objects."""
+    file = read_questions(path)
+    questions = file.questions
+    log_facts(file.facts(len(questions)))
+    return checksum(
+        (question.qas_id, question.text, question.paragraph.context, question.fields) for question in questions
+    )
+
+
+def read_answers(path: str) -> str:
+    """Return the training examples of bert-squad."""
+    examples, facts = read_training_examples(path, True, "all")
+    log_facts(facts)
+    return checksum(examples)
 
 
 def readers(path: str) -> dict[str, Callable[[], str]]:
@@ -119,8 +138,8 @@ def readers(path: str) -> dict[str, Callable[[], str]]:
         **tasks,
         "tag train": lambda: read_tags(path, "train"),
         "tag test": lambda: read_tags(path, "test"),
-        "questions": lambda: checksum((q.qas_id, q.text, q.paragraph.context, q.fields) for q in read_questions(path)),
-        "answers": lambda: checksum(read_training_examples(path, True, "all")),
+        "questions": lambda: read_all_questions(path),
+        "answers": lambda: read_answers(path),
         "lines": lambda: read_lines(path),
     }
 

@@ -22,6 +22,7 @@ from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
+from bert_cli.examples.squad.lines import QuestionLines
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.task_files import read_examples
 from bert_cli.examples.text_lines import read_text_lines
@@ -240,7 +241,7 @@ def _squad(path: str) -> None:
 
 
 def _squad_lines(path: str) -> None:
-    _each(squad.parse_questions(Source(path, None).lines(), path))
+    _each(QuestionLines(Source(path, None).lines(), path))
 
 
 def _texts(path: str) -> None:

@@ -54,7 +54,7 @@ def test_answers_are_at_their_positions(name):
 
 
 def test_the_command_reads_the_files(caplog):
-    training = read_training_examples(str(FOLDER / "train.json"))
+    training = read_training_examples(str(FOLDER / "train.json")).examples
     assert len(training) == SIZES["train"]
     assert not caplog.records
     assert all(read_gold_answers(str(FOLDER / "dev.json")).values())

@@ -1,7 +1,8 @@
 """Records for tagged sentences, and for a file with such sentences."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit
 
 # Formats with words and tags; examples.annotations has the formats with texts and spans.
@@ -46,6 +47,8 @@ class TaggingFile:
         format: COLUMNS, TABLE, WORDS, or a format from examples.annotations.
         unit: offset unit of spans.
         header: 1-based header number in `lines`, or 0 without a header.
+        account: columns or members that are used, those that are not, and rows that are left out;
+            None for sentences in memory.
     """
 
     path: str
@@ -54,6 +57,14 @@ class TaggingFile:
     format: str = COLUMNS
     unit: OffsetUnit = CODE_POINTS
     header: int = 0
+    account: DataFacts | None = None
+
+    @property
+    def facts(self) -> DataFacts:
+        """Return the account of the file with its number of sentences or texts."""
+        unit = "texts" if self.has_spans else "sentences"
+        account = self.account or DataFacts(self.path, 0)
+        return replace(account, num_rows=len(self.examples), unit=unit)
 
     @property
     def has_spans(self) -> bool:

@@ -115,9 +115,12 @@ class Source:
         """Raise InputError for errors of gzip within a block."""
         try:
             yield
-        # The errors mean: not gzip, truncated, and damaged.
-        except (gzip.BadGzipFile, EOFError, zlib.error):
+        except EOFError:
             raise InputError(f"{self.name}: is an incomplete gzip file; download or compress it again") from None
+        except (gzip.BadGzipFile, zlib.error):
+            if not self.head.startswith(_GZIP):
+                raise InputError(f"{self.name}: is not a gzip file; remove .gz from its name, or compress it") from None
+            raise InputError(f"{self.name}: is a damaged gzip file; download or compress it again") from None
 
     def lines(self, skip: int = 0, allows_nul: bool = False) -> Iterator[str]:
         """Yield the lines from the start, with their ends, as they come.

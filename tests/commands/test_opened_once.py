@@ -17,10 +17,13 @@ from bert_cli import (
     fill_mask,
     prepare_data,
     run_classifier,
+    run_pretraining,
     run_squad,
     run_tagging,
     tokenize_text,
 )
+from bert_cli.examples.token_files import columns
+from bert_cli.serving.access import ApiKeys
 
 TEXT = "".join(f"the old farmer buys {number} dogs .\n" for number in range(20))
 ROWS = [(f"a dog chases {number} cats .", "good" if number % 2 else "bad") for number in range(20)]
@@ -36,6 +39,7 @@ QUESTIONS = "".join(
 )
 VOCABULARY = pathlib.Path(builtin.__file__).parent / "vocab.txt"
 DRY = ("--do_train", "--do_eval", "--dry_run", "--output_dir=out")
+PRETRAIN = ("--do_train", "--dry_run", "--init_checkpoint=random", "--num_train_steps=2", "--output_dir=out")
 COMMANDS = {
     "bert-classify csv": (run_classifier.main, {"train_file": "t.csv", "dev_file": "d.csv"}, CSV, DRY),
     "bert-classify json": (run_classifier.main, {"train_file": "t.jsonl", "dev_file": "d.json"}, JSON_LINES, DRY),
@@ -60,6 +64,7 @@ COMMANDS = {
         create_pretraining_data.main, {"input_file": "t.txt"}, f"{TEXT}\n{TEXT}",
         ("--output_file=o.tfrecord", f"--vocab_file={VOCABULARY}"),
     ),
+    "bert-pretrain": (run_pretraining.main, {"input_file": "t.txt"}, f"{TEXT}\n{TEXT}", PRETRAIN),
     "bert-build-vocab": (build_vocab.main, {"input_file": "t.txt"}, TEXT, ("--output_file=v.txt", "--vocab_size=60")),
 }  # fmt: skip
 
@@ -96,9 +101,14 @@ def run(name) -> dict[str, int]:
     return {path: counts[os.path.abspath(path)] for path in inputs.values()}
 
 
+# bert-pretrain asks whether a file has records before it loads the model. Texts are then read by
+# worker processes, which cannot share the open file.
+TIMES = {"bert-pretrain": 2}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_input_is_opened_once(name):
-    assert set(run(name).values()) == {1}
+    assert set(run(name).values()) == {TIMES.get(name, 1)}
 
 
 def test_a_file_to_predict_is_opened_once(trained):
@@ -110,3 +120,46 @@ def test_a_file_to_predict_is_opened_once(trained):
             flags = ("--do_predict", f"--predict_file={name}", f"--output_dir={trained}", "--engine=onnxruntime")
             assert run_classifier.main(list(flags)) == 0
         assert counts[os.path.abspath(name)] == 1
+
+
+def count_opens(main, path: str, content: str, *flags: str) -> int:
+    """Return how often a command opens a file with this content."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(content)
+    with opened_files() as counts:
+        assert main([*flags, "--engine=onnxruntime"]) == 0
+    return counts[os.path.abspath(path)]
+
+
+@pytest.mark.parametrize(("path", "content"), [("q.jsonl", QUESTIONS), ("t.txt", TAGS), ("t.jsonl", SPANS)])
+def test_inputs_of_trained_models_are_opened_once(path, content, answering, tagger):
+    if content is QUESTIONS:
+        flags = f"--output_dir={answering}", "--input_file=q.jsonl", "--output_file=o.jsonl"
+        assert count_opens(run_squad.main, path, content, *flags) == 1
+    else:
+        flags = (
+            f"--init_checkpoint={tagger}",
+            "--output_dir=out",
+            "--do_predict",
+            f"--test_file={path}",
+            "--test_tags=auto",
+        )
+        assert count_opens(run_tagging.main, path, content, *flags) == 1
+
+
+def test_a_test_file_is_parsed_once(tagger, monkeypatch):
+    """Whether it has tags is decided by the rows that are then read."""
+    calls = []
+    split = columns.split_columns
+    monkeypatch.setattr(columns, "split_columns", lambda line: calls.append(line) or split(line))
+    flags = f"--init_checkpoint={tagger}", "--output_dir=out", "--do_predict", "--test_file=t.txt", "--test_tags=auto"
+    assert count_opens(run_tagging.main, "t.txt", TAGS, *flags) == 1
+    assert calls.count("Anna B-PER") == TAGS.count("Anna")
+
+
+def test_keys_of_the_server_are_opened_once(tmp_path):
+    path = tmp_path / "keys.txt"
+    path.write_text("a-secret-key\n", encoding="utf-8")
+    with opened_files() as counts:
+        assert ApiKeys(str(path)).accept("Bearer a-secret-key")
+    assert counts[str(path)] == 1

@@ -67,6 +67,9 @@ def test_train_predict_evaluate(whole, run_folder):
         assert predictions[f"{number}-0"] in story(number)[0]
     assert all(entries[0]["text"] == predictions[qas_id] for qas_id, entries in nbest.items())
     assert list(nbest["0-0"][0]) == ["text", "probability", "start_logit", "end_logit"]
+    assert {split: facts["questions"] for split, facts in folder.report()["data_facts"].items()} == {
+        "train": 24, "predict": 24,
+    }  # fmt: skip
     results = folder.eval_results()
     exact = sum(predictions[f"{n}-{k}"] == text for n in range(12) for k, text in enumerate(story(n)[1].values()))
     assert results["exact_match"] == pytest.approx(100 * exact / 24)

@@ -47,6 +47,11 @@ def test_tagger_learns_and_its_scores_match_its_predictions(tagger, run_folder):
     assert run_folder(tagger).eval_results() == report["eval"]
     assert report["eval"]["eval_entities_PER"] == 4
     assert report["decoding"] == "argmax"
+    facts = report["data_facts"]
+    assert {split: account["sentences"] for split, account in facts.items()} == {
+        split: len(rows) for split, rows in SPLITS.items()
+    }
+    assert facts["train"]["columns"] == {"word": ["0"], "tag": ["1"]}
 
 
 def test_tagger_without_predictions_causes_a_warning(tagger, two_layer_flags, tag, tmp_path):

@@ -52,7 +52,10 @@ def test_missing_files_and_folders(tmp_path):
 
 def test_damaged_gzip_is_reported(tmp_path):
     path = tmp_path / "text.gz"
-    for data in (b"plain", gzip.compress(b"one\n" * 99)[:-9]):
+    whole = gzip.compress(b"".join(f"{number}\n".encode() for number in range(999)))
+    wrong_checksum = whole[:-8] + bytes(4) + whole[-4:]
+    wrong_data = whole[:40] + b"\xff" * 20 + whole[60:]
+    for data in (b"plain", whole[:-9], wrong_checksum, wrong_data, whole + b"more"):
         path.write_bytes(data)
         for read in (lambda: list(Source(str(path)).lines()), lambda: Source(str(path)).text):
             with raises(InputError, "text.gz: "):

@@ -48,8 +48,8 @@ reading.columns: settings reading reading.exports
 examples.labels: problem_types reading reading.columns
 examples: problem_types settings text reading reading.columns reading.exports examples.labels
 examples.annotations: settings text reading reading.columns reading.exports examples
-examples.squad: settings text reading
-examples.token_files: settings reading examples.labels examples
+examples.squad: settings text reading reading.columns
+examples.token_files: settings reading reading.columns examples.labels examples
 features: problem_types text examples examples.squad
 records:
 corpus: settings text reading features records
@@ -129,8 +129,8 @@ MAX_REACH = {
     "text.tokenization": 13,
     "vocab.txt": 17,
     "api.Tokenizer": 37,
-    "bert-tokenize": 58,
-    "bert-serve": 167,
+    "bert-tokenize": 60,
+    "bert-serve": 169,
 }
 
 # (line, message) per problem

@@ -3,6 +3,7 @@
 import collections
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
@@ -26,13 +27,16 @@ from bert_cli.examples.annotations.record_formats import (
     TITLES,
     RecordFile,
     find_format,
+    find_unused_members,
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.reading.columns.answers import ANSWER
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.folder import find_documents, find_skipped
 from bert_cli.reading.records import JsonRecord, is_json_name, looks_like_json
+from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from bert_cli.settings.answering import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
@@ -72,7 +76,7 @@ def read_annotations(
         return _read_json(path, text, with_tags, plain_text_format, tokenizer)
     # Writers parse the lines of JSON-MIN again.
     lines = [to_json(record.value) for record in records]
-    return _make_file(path, lines, _read_texts(path, records, LABEL_STUDIO_MIN), LABEL_STUDIO_MIN, with_tags, tokenizer)
+    return _read_spans(path, lines, records, LABEL_STUDIO_MIN, with_tags, tokenizer)
 
 
 def parse_records(file: TaggingFile) -> RecordFile:
@@ -101,9 +105,8 @@ def explain_missing_annotations(file: TaggingFile) -> str:
 
 
 def _list_members(records: Sequence[JsonRecord]) -> str:
-    objects = [record.value for record in records if isinstance(record.value, dict)]
-    members = dict.fromkeys(name for value in objects for name in value)
-    return f" (members: {list_names(list(members))})" if members else ""
+    members = _find_members(records)
+    return f" (members: {list_names(members)})" if members else ""
 
 
 def _read_brat(source: Source, with_tags: bool, tokenizer: FullTokenizer | None) -> TaggingFile | None:
@@ -119,7 +122,7 @@ def _read_brat(source: Source, with_tags: bool, tokenizer: FullTokenizer | None)
     texts = [text_source.characters for text_source in sources]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     annotated = [brat.annotate_document(document, number, text, encoding) for number, (document, text) in numbered]
-    return _make_file(path, texts, annotated, BRAT, with_tags, tokenizer)
+    return _make_file(DataFacts(path, 0), texts, annotated, BRAT, with_tags, tokenizer)
 
 
 def _read_json(
@@ -143,23 +146,43 @@ def _read_json(
     lines = text.split("\n")
     if name is None:
         examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records), tokenizer=tokenizer)
-        LOG.info("%s: texts without spans%s", path, _list_members(content.records))
-        return TaggingFile(path, tuple(lines), examples, plain_text_format)
-    return _make_file(path, lines, _read_texts(path, content.records, name), name, with_tags, tokenizer)
+        unused = find_unused_members(_find_members(content.records))
+        account = DataFacts(path, 0, not_used=unused, form="no spans")
+        return TaggingFile(path, tuple(lines), examples, plain_text_format, account=account)
+    return _read_spans(path, lines, content.records, name, with_tags, tokenizer)
 
 
-def _read_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[AnnotatedText]:
+def _find_members(records: Sequence[JsonRecord]) -> list[str]:
+    objects = [record.value for record in records if isinstance(record.value, dict)]
+    return list(dict.fromkeys(name for value in objects for name in value))
+
+
+def _read_spans(
+    path: str,
+    lines: Sequence[str],
+    records: Sequence[JsonRecord],
+    name: str,
+    with_tags: bool,
+    tokenizer: FullTokenizer | None,
+) -> TaggingFile:
+    """Read the texts and spans of records in a format."""
+    left_out: list[LeftOut] = []
+    texts = _read_texts(path, records, name, left_out)
+    unused = find_unused_members(_find_members(records), name)
+    return _make_file(DataFacts(path, 0, not_used=unused, left_out=left_out), lines, texts, name, with_tags, tokenizer)
+
+
+def _read_texts(path: str, records: Sequence[JsonRecord], name: str, left_out: list[LeftOut]) -> list[AnnotatedText]:
     if name == LABEL_STUDIO:
         return label_studio.read_tasks(path, records)
     if name == LABEL_STUDIO_MIN:
         tasks = label_studio_min.to_tasks(records)
-        if len(tasks) < len(records):
-            count = f"{len(records) - len(tasks)} of {len(records)}"
-            LOG.info("%s: left out %s records, which annotate the same tasks again", path, count)
+        if count := len(records) - len(tasks):
+            left_out.append(LeftOut("records that annotate the same tasks again", count, is_requested=True))
         return label_studio.read_tasks(path, tasks)
     if name == SPACY_PAIRS:
-        if skipped := sum(record.value is None for record in records):
-            LOG.info("%s: left out %d of %d texts, which were skipped", path, skipped, len(records))
+        skipped = [record.line for record in records if record.value is None]
+        left_out.extend(LeftOut.of_lines("texts that the annotator skipped", skipped, is_requested=True))
         return training_pairs.read_texts(path, records)
     if name == DATATURKS:
         return dataturks.read_texts(path, records)
@@ -167,18 +190,19 @@ def _read_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[Ann
 
 
 def _make_file(
-    path: str,
+    account: DataFacts,
     lines: Sequence[str],
     texts: Sequence[AnnotatedText],
     name: str,
     with_tags: bool,
     tokenizer: FullTokenizer | None,
 ) -> TaggingFile:
-    """Combine lines and examples, and log the file's format."""
+    """Combine lines and examples."""
+    path = account.file
     examples, unit = make_tagging_examples(texts, with_tags, tokenizer)
     offsets = f", offsets {unit}" if str(unit) else ""
-    LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], offsets)
+    account = replace(account, form=f"spans in the format of {_TITLES[name]}{offsets}")
     if with_tags:
         warn_about_unlabeled(path, texts, unit)
         log_label_ids(path, texts)
-    return TaggingFile(path, tuple(lines), examples, name, unit)
+    return TaggingFile(path, tuple(lines), examples, name, unit, account=account)

@@ -17,6 +17,7 @@ from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tagging import WORDS
+from bert_cli.reading.columns.answers import ANSWER
 from bert_cli.reading.exports.label_studio import is_task
 from bert_cli.reading.records import JsonRecord, read_document
 
@@ -27,6 +28,11 @@ TITLES = {
     DATATURKS: "Dataturks",
     WORDS: WORDS,
 } | {name: span_format.title for name, span_format in span_lists.FORMATS.items()}
+# Members with texts, spans and ids, by format.
+_USED_MEMBERS = {
+    LABEL_STUDIO: {"id", "data", "annotations", "completions"},
+    DATATURKS: {"content", "annotation"},
+} | {name: {*span_lists.TEXT_KEYS, span_format.key, ANSWER} for name, span_format in span_lists.FORMATS.items()}
 _ACCEPTED = (
     'known are doccano ("label", "labels", "entities" or "annotations"), Prodigy ("spans"), '
     'spaCy ("entities", "ents" or [text, {"entities": …}]), Label Studio ("data"), '
@@ -109,6 +115,20 @@ def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True
         if not is_skipped and find_structure(record.value) is None:
             _check_text(f"{path}:{record.line}", record.value, name, with_tags)
     return name or span_lists.find_empty_format(records)
+
+
+def find_unused_members(members: Sequence[str], name: str = "") -> list[str]:
+    """Return the members that have neither texts nor spans.
+
+    Args:
+        members: members of a file's records.
+        name: the format, "" for texts without spans.
+    """
+    # Members of the data in JSON-MIN have any names, but those that Label Studio adds are known.
+    if name == LABEL_STUDIO_MIN:
+        return [member for member in members if member in label_studio_min.ADDED_MEMBERS and member != "id"]
+    used = _USED_MEMBERS.get(name, set(span_lists.TEXT_KEYS))
+    return [member for member in members if member not in used]
 
 
 def find_structure(value: Any) -> str | None:

@@ -6,25 +6,28 @@ file with a different layout raises InputError, for example `train.json:
 data[3].paragraphs[0].qas[2]: has no "question"`.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeGuard
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeGuard, cast
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import expect, expect_member, parse_json
+from bert_cli.base.json_files import expect, expect_member
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.records import read_document
+from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
     'or has records {"id", "question", "context", "answers"}'
 )
-_LINE_LAYOUT = 'each line is {"id": "…", "question": "…", "context": "…"}'
 # pandas and spreadsheets write booleans as numbers or texts.
 _MARKS = {"true": True, "1": True, "false": False, "0": False}
 _ANSWER_LAYOUT = 'an answer is {"text": "…", "answer_start": characters before it in the context}'
+# Members of questions, contexts and articles.
+_USED_MEMBERS = {"id", "question", "context", "answers", "is_impossible", "paragraphs", "qas"}
 _ANSWERS_LAYOUT = f"{_ANSWER_LAYOUT}; give [] for an impossible question"
 
 
@@ -46,6 +49,30 @@ class Question(NamedTuple):
     fields: dict
 
 
+class QuestionFile(NamedTuple):
+    """Questions in order, and names of members that are not used."""
+
+    path: str
+    questions: list[Question]
+    not_used: tuple[str, ...]
+
+    def facts(self, num_questions: int, left_out: Sequence[LeftOut] = ()) -> DataFacts:
+        """Return the account of the file.
+
+        Args:
+            num_questions: number of questions that are used.
+            left_out: answers or questions that are not used.
+        """
+        return DataFacts(self.path, num_questions, "questions", not_used=self.not_used, left_out=left_out)
+
+
+class QuestionExamples(NamedTuple):
+    """Examples, and their file's account."""
+
+    examples: list[SquadExample]
+    facts: DataFacts
+
+
 class Answer(NamedTuple):
     """An answer, and the offset of its first character in the context."""
 
@@ -53,8 +80,14 @@ class Answer(NamedTuple):
     start: int
 
 
-def _read_id(value: object, location: str, advice: str) -> str | None:
-    """Return an id as text, or None for null; some data sets use numbers."""
+def read_id(value: object, location: str, advice: str) -> str | None:
+    """Return an id as text, or None for null; some data sets use numbers.
+
+    Args:
+        value: value for the id.
+        location: file and position, for messages.
+        advice: how to write questions, for messages.
+    """
     if value is None:
         return None
     return str(value) if type(value) is int else expect(value, str, location, advice)
@@ -80,11 +113,17 @@ def _is_record(value: object) -> TypeGuard[dict]:
     return isinstance(value, dict) and "context" in value and "qas" not in value
 
 
-def _iterate_entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
-    """Yield the location, paragraph and JSON object for each question in a file."""
+def _iterate_entries(path: str, members: dict[str, None]) -> Iterator[tuple[str, Paragraph, dict]]:
+    """Yield the location, paragraph and JSON object for each question in a file.
+
+    Args:
+        path: the file.
+        members: collector for member names.
+    """
     paragraph = split_context("")
     for article_location, article in _iterate_articles(path):
         if _is_record(article):
+            members.update(dict.fromkeys(article))
             # Records about the same context usually follow one another.
             context = expect_member(article, "context", str, article_location, _LAYOUT)
             paragraph = paragraph if context == paragraph.context else split_context(context)
@@ -95,18 +134,22 @@ def _iterate_entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
             paragraph = split_context(expect_member(entry, "context", str, location, _LAYOUT))
             for k, fields in enumerate(expect_member(entry, "qas", list, location, _LAYOUT)):
                 yield f"{location}.qas[{k}]", paragraph, fields
+                members.update(dict.fromkeys(fields))
+            members.update(dict.fromkeys(entry))
+        members.update(dict.fromkeys(cast(dict, article)))
 
 
-def read_questions(path: str) -> list[Question]:
+def read_questions(path: str) -> QuestionFile:
     """Read a SQuAD file's questions in order.
 
     Questions without id get the id "question-N", using their number in the file, and are counted in
     the log. Raise InputError for a file with a different layout or without questions.
     """
     questions = []
-    for location, paragraph, fields in _iterate_entries(path):
+    members: dict[str, None] = {}
+    for location, paragraph, fields in _iterate_entries(path, members):
         text = expect_member(fields, "question", str, location, _LAYOUT)
-        qas_id = _read_id(fields.get("id"), f"{location}.id", _LAYOUT)
+        qas_id = read_id(fields.get("id"), f"{location}.id", _LAYOUT)
         questions.append(Question(location, qas_id or "", text, paragraph, fields))
     refuse_if(not questions, f"{path}: holds no question; {_LAYOUT}")
     ids = {question.qas_id for question in questions}
@@ -119,11 +162,17 @@ def read_questions(path: str) -> list[Question]:
     if missing:
         counts = len(missing), len(questions), questions[missing[0]].qas_id
         LOG.info("%s: %d of %d questions have no id; each gets one by its number, such as %s", path, *counts)
-    return questions
+    return QuestionFile(path, questions, find_unused(members))
 
 
-def _check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None:
-    """Raise InputError for a repeated id, because predictions are stored by id."""
+def check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None:
+    """Raise InputError for a repeated id, because predictions are stored by id.
+
+    Args:
+        qas_id: new id.
+        location: file and position.
+        locations: positions by id so far; gets this one.
+    """
     if qas_id in locations:
         raise InputError(
             f"{location}: the id {quote(qas_id)} is also the id of {locations[qas_id]}; give every question an id of its own"
@@ -131,58 +180,31 @@ def _check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None
     locations[qas_id] = location
 
 
-def _read_unique_questions(path: str) -> Iterator[Question]:
-    """Yield a SQuAD file's questions; raise InputError for a repeated id."""
+def _read_unique_questions(path: str) -> QuestionFile:
+    """Read a SQuAD file's questions; raise InputError for a repeated id."""
     locations: dict[str, str] = {}
-    for question in read_questions(path):
-        _check_new_id(question.qas_id, question.location, locations)
-        yield question
+    file = read_questions(path)
+    for question in file.questions:
+        check_new_id(question.qas_id, question.location, locations)
+    return file
 
 
 def _make_example(question: Question) -> SquadExample:
     return SquadExample(question.qas_id, question.text, question.paragraph)
 
 
-def read_examples(path: str) -> list[SquadExample]:
+def read_examples(path: str) -> QuestionExamples:
     """Read the questions to predict in file order, without answers.
 
     Raise InputError for a repeated id.
     """
-    return [_make_example(question) for question in _read_unique_questions(path)]
+    file = _read_unique_questions(path)
+    return QuestionExamples([_make_example(question) for question in file.questions], file.facts(len(file.questions)))
 
 
-def parse_question(line: str, path: str, number: int) -> SquadExample:
-    """Parse a JSON line with {"id", "question", "context"}; the default id is the line number.
-
-    Args:
-        line: the line.
-        path: file, for messages.
-        number: 1-based line number.
-    """
-    location = f"{path}:{number}"
-    fields = parse_json(line, path, number, _LINE_LAYOUT)
-    question = expect_member(fields, "question", str, location, _LINE_LAYOUT)
-    context = expect_member(fields, "context", str, location, _LINE_LAYOUT)
-    qas_id = _read_id(fields.get("id"), f"{location}.id", _LINE_LAYOUT)
-    return SquadExample(str(number) if qas_id is None else qas_id, question, split_context(context))
-
-
-def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
-    """Parse lines one by one (see parse_question), skipping blank lines.
-
-    Args:
-        lines: JSON lines.
-        path: file, for messages.
-
-    Raises:
-        InputError: a line has a different layout, or an id is repeated.
-    """
-    locations: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            example = parse_question(line, path, number)
-            _check_new_id(example.qas_id, f"{path}:{number}", locations)
-            yield example
+def find_unused(members: Iterable[str]) -> tuple[str, ...]:
+    """Return the members that have no meaning here."""
+    return tuple(name for name in members if name not in _USED_MEMBERS)
 
 
 def read_answers(question: Question) -> list[Answer]:
@@ -234,10 +256,13 @@ def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
     Raise InputError if an id is repeated, or if a question has no answers and is not marked as
     impossible.
     """
-    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path)}
+    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path).questions}
 
 
-def read_scored_examples(path: str) -> tuple[list[SquadExample], dict[str, tuple[str, ...]]]:
+def read_scored_examples(path: str) -> tuple[QuestionExamples, dict[str, tuple[str, ...]]]:
     """Return the questions to predict, and their correct answers (see read_gold_answers)."""
-    questions = list(_read_unique_questions(path))
-    return [_make_example(question) for question in questions], {q.qas_id: _read_gold_texts(q) for q in questions}
+    file = _read_unique_questions(path)
+    examples = QuestionExamples(
+        [_make_example(question) for question in file.questions], file.facts(len(file.questions))
+    )
+    return examples, {question.qas_id: _read_gold_texts(question) for question in file.questions}

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
-from bert_cli.examples.squad.reading import Answer, Question, read_answers, read_mark, read_questions
+from bert_cli.examples.squad.reading import Answer, Question, QuestionExamples, read_answers, read_mark, read_questions
 from bert_cli.examples.squad.records import Paragraph, SquadExample
+from bert_cli.reading.rows import LeftOut
 from bert_cli.settings.answering import MULTIPLE_ANSWERS
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
@@ -105,12 +106,12 @@ def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[
 
 def read_training_examples(
     path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None
-) -> list[SquadExample]:
+) -> QuestionExamples:
     """Read a SQuAD file's training examples, in file order.
 
     `answer_start` has the offset unit that finds most answers (see offset_units). An answer that is
-    not at its `answer_start` is skipped. The log counts such answers, repeated ids, and questions
-    without `is_impossible`.
+    not at its `answer_start` is left out. The log counts repeated ids, and questions without
+    `is_impossible`.
 
     Args:
         path: the file.
@@ -126,8 +127,9 @@ def read_training_examples(
     if multiple_answers not in (None, *MULTIPLE_ANSWERS):
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")
     examples: list[SquadExample] = []
-    num_not_found = 0
-    questions = read_questions(path)
+    num_not_found = num_used = 0
+    file = read_questions(path)
+    questions = file.questions
     answers_of_questions = [
         (
             question,
@@ -140,24 +142,25 @@ def read_training_examples(
         common = (question.qas_id, question.text, question.paragraph)
         if not answers:
             examples.append(SquadExample(*common, "", -1, -1, is_impossible=True))
+        num_examples = len(examples)
         for answer in answers:
             words = _locate(question.paragraph, answer, unit)
             if words is None:
                 num_not_found += 1
             else:
                 examples.append(SquadExample(*common, answer.text, *words))
+        num_used += not answers or len(examples) > num_examples
     if not examples:
         raise InputError(
             f"{path}: none of its {num_not_found} answers is at its answer_start; "
             "answer_start counts characters of the context from 0"
         )
-    if num_not_found:
-        LOG.warning("%s: left out %d answer(s) that are not at their answer_start", path, num_not_found)
+    left_out = [LeftOut("answers that are not at their answer_start", num_not_found)] if num_not_found else []
     if num_repeated := len(questions) - len({question.qas_id for question in questions}):
         LOG.warning("%s: %d question(s) have the id of an earlier one", path, num_repeated)
     if version_2_with_negative:
         _log_marks(path, questions)
-    return examples
+    return QuestionExamples(examples, file.facts(num_used, left_out))
 
 
 def _log_marks(path: str, questions: list[Question]) -> None:

@@ -18,8 +18,9 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences, warn_about_one_sentence
-from bert_cli.reading.rows import Row, refuse_rows
+from bert_cli.examples.token_files.layout import Layout, find_layout, split_sentences, warn_about_one_sentence
+from bert_cli.reading.columns.words import WordColumns
+from bert_cli.reading.rows import LeftOut, Row, refuse_rows
 from bert_cli.reading.source import Source
 
 # CoNLL-2003 writes this line between documents; it looks like a word with a tag.
@@ -29,6 +30,7 @@ _COMMENT = re.compile(rf"#+($|\s)|{_KEY.pattern}")
 _PREFIXED = re.compile(r"[A-Z]-.")
 # A sentence's number before a word's number, as in 7-1 and 7.1.
 _SENTENCE_NUMBER = re.compile(r"^[0-9]+[-.:_]")
+UNLABELED = "sentences with a word without a tag"
 SKIP_ADVICE = "--skip_unlabeled leaves sentences with a word without a tag out"
 
 
@@ -66,11 +68,20 @@ def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """
     path = source.name
     lines = read_lines(source)
-    rows = _skip_comments(path, list(_split_rows(lines)), flags)
-    layout = find_layout(path, rows, flags, "a file with one word and its tag on each line")
-    rows = skip_conllu_rows(path, layout, flags)
-    examples = make_examples(path, split_sentences(rows, layout.columns.sentence), layout.columns, flags)
-    return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header)
+    rows = list(_split_rows(lines))
+    left_out: list[LeftOut] = []
+
+    def find(trial: TokenFlags, omitted: list[LeftOut]) -> Layout:
+        words = _skip_comments(rows, trial, omitted)
+        return find_layout(path, words, trial, "a file with one word and its tag on each line")
+
+    flags = flags.decide_tags(lambda trial: find(trial, []).has_tags(trial))
+    layout = find(flags, left_out)
+    words = skip_conllu_rows(layout, left_out)
+    sentences = split_sentences(words, layout.columns.sentence)
+    examples = make_examples(path, sentences, layout.columns, flags, left_out)
+    account = layout.account(path, left_out)
+    return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header, account=account)
 
 
 def _split_rows(lines: Sequence[str]) -> Iterator[Row | int]:
@@ -81,8 +92,8 @@ def _split_rows(lines: Sequence[str]) -> Iterator[Row | int]:
         yield Row(number, cells) if cells and DOCUMENT_START not in cells else number
 
 
-def _skip_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> list[Row | int]:
-    """Return the rows without comments, and log the number of comments.
+def _skip_comments(rows: list[Row | int], flags: TokenFlags, left_out: list[LeftOut]) -> list[Row | int]:
+    """Return the rows without comments, which are added to `left_out`.
 
     A comment begins with "#" and a space, or with a key and its value (# text = …). In addition, it
     has a different number of columns than other rows, or no valid tag.
@@ -93,26 +104,23 @@ def _skip_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> list[
     if not candidates or not other_rows:
         return rows
     width = Counter(len(row.cells) for row in other_rows).most_common(1)[0][0]
-    tags = {row.cell(flags.tag_number) for row in other_rows}
+    tags = {row.cell(flags.rules.tag_number) for row in other_rows}
 
     def is_word(row: Row) -> bool:
-        tag = row.cell(flags.tag_number)
+        tag = row.cell(flags.rules.tag_number)
         if len(row.cells) == width:
             # The word "#" may have a tag that no other word has.
             return tag in tags or not (_KEY.match(" ".join(row.cells)) or "://" in tag)
-        is_counted_from_end = min(flags.word_number, flags.tag_number) < 0
+        is_counted_from_end = min(flags.rules.word_number, flags.rules.tag_number) < 0
         return flags.with_tags and not is_counted_from_end and (tag in tags or _PREFIXED.match(tag) is not None)
 
     comments = {row.line for row in candidates if not is_word(row)}
-    if comments:
-        flags.log(
-            "%s: comments that begin with #, skipped: %d, the first in line %d", path, len(comments), min(comments)
-        )
+    left_out.extend(LeftOut.of_lines("comments that begin with #", sorted(comments), is_requested=True))
     return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
 
 
 def make_examples(
-    path: str, sentences: Sequence[Sequence[Row]], columns: Columns, flags: TokenFlags
+    path: str, sentences: Sequence[Sequence[Row]], columns: WordColumns, flags: TokenFlags, left_out: list[LeftOut]
 ) -> tuple[TaggingExample, ...]:
     """Convert sentences to examples.
 
@@ -121,13 +129,14 @@ def make_examples(
         sentences: rows of each sentence.
         columns: columns with words and tags.
         flags: flag values.
+        left_out: list that gets sentences without tags, which are not used.
 
     Raises:
         InputError: see `read_columns`.
     """
     word, tag = columns.word, columns.tag
     if flags.skip_unlabeled and tag is not None:
-        sentences = _drop_unlabeled(path, sentences, tag)
+        sentences = _drop_unlabeled(path, sentences, tag, left_out)
     rows = [row for sentence in sentences for row in sentence]
     _check_columns(path, rows, columns)
     _check_cells(path, rows, word, "word", "every row needs one")
@@ -155,7 +164,9 @@ def make_examples(
     return tuple(examples)
 
 
-def _make_name_finder(path: str, rows: Sequence[Row], columns: Columns, flags: TokenFlags) -> Callable[[str, str], str]:
+def _make_name_finder(
+    path: str, rows: Sequence[Row], columns: WordColumns, flags: TokenFlags
+) -> Callable[[str, str], str]:
     """Return a function (location, tag) -> tag name, which uses --labels if all tags are numbers."""
     tags = set() if columns.tag is None else {row.cells[columns.tag] for row in rows}
     if not all(tag.isdecimal() for tag in tags) or len(tags) < 2 or flags.are_types:
@@ -184,8 +195,10 @@ def find_tag_name(location: str, number: int, names: Sequence[str]) -> str:
     return names[number]
 
 
-def _drop_unlabeled(path: str, sentences: Sequence[Sequence[Row]], tag: int) -> list[Sequence[Row]]:
-    """Return the sentences with a tag for every word, and log the number of other sentences."""
+def _drop_unlabeled(
+    path: str, sentences: Sequence[Sequence[Row]], tag: int, left_out: list[LeftOut]
+) -> list[Sequence[Row]]:
+    """Return the sentences with a tag for every word; the other sentences go to `left_out`."""
     widths = Counter(len(row.cells) for sentence in sentences for row in sentence)
     usual_width = widths.most_common(1)[0][0]
 
@@ -199,22 +212,8 @@ def _drop_unlabeled(path: str, sentences: Sequence[Sequence[Row]], tag: int) -> 
     labeled = [rows for rows in sentences if all(map(has_tag, rows))]
     if not labeled:
         raise InputError(f"{path}:{unlabeled[0]}: no sentence has a tag for every word; check --tag_column")
-    if unlabeled:
-        log_unlabeled(path, len(unlabeled), len(sentences), unlabeled[0])
+    left_out.extend(LeftOut.of_lines(UNLABELED, unlabeled, is_requested=True))
     return labeled
-
-
-def log_unlabeled(path: str, count: int, total: int, line: int) -> None:
-    """Log the number of skipped sentences.
-
-    Args:
-        path: the file.
-        count: number of skipped sentences.
-        total: number of all sentences.
-        line: first line with a word without tag.
-    """
-    message = "%s: left out %d of %d sentences, in which a word has no tag, the first in line %d (--skip_unlabeled)"
-    LOG.info(message, path, count, total, line)
 
 
 def _refuse_numbers(path: str, examples: Sequence[TaggingExample]) -> None:
@@ -231,7 +230,7 @@ def _refuse_numbers(path: str, examples: Sequence[TaggingExample]) -> None:
         )
 
 
-def _check_columns(path: str, rows: Sequence[Row], columns: Columns) -> None:
+def _check_columns(path: str, rows: Sequence[Row], columns: WordColumns) -> None:
     numbers = [column for column in (columns.word, columns.tag) if column is not None]
     minimum = max(column + 1 if column >= 0 else -column for column in numbers)
     if columns.tag is not None and (columns.word >= 0) != (columns.tag >= 0):

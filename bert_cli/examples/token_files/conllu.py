@@ -3,30 +3,23 @@
 import re
 from collections.abc import Sequence
 
-from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.layout import Layout, split_sentences
-from bert_cli.reading.rows import Row
+from bert_cli.reading.rows import LeftOut, Row
 
 # CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
 _NO_WORD = re.compile(r"([0-9]{1,9})(-|\.)([0-9]{1,9})")
 _CONLLU_WIDTH = 10  # columns of CoNLL-U; files with some of them are recognized by their numbers
 
 
-def skip_conllu_rows(path: str, layout: Layout, flags: TokenFlags) -> list[Row | int]:
-    """Return the rows without CoNLL-U's multiword tokens and empty nodes.
-
-    Args:
-        path: the file, for messages.
-        layout: its rows.
-        flags: flag values.
-    """
+def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row | int]:
+    """Return the rows without CoNLL-U's multiword tokens and empty nodes, which go to `left_out`."""
     sentences = split_sentences(layout.rows)
     numbers = [[row.cells[0] for row in rows] for rows in sentences]
     skipped = {row.line: row.cells[0] for row in layout.words if _NO_WORD.fullmatch(row.cells[0])}
     if not skipped or layout.columns.word == 0 or not _is_conllu(layout, numbers):
         return layout.rows
-    message = "%s: rows of CoNLL-U with a number such as %s, which are no words, skipped: %d, the first in line %d"
-    flags.log(message, path, next(iter(skipped.values())), len(skipped), min(skipped))
+    reason = f"rows of CoNLL-U that are no words, with a number such as {next(iter(skipped.values()))}"
+    left_out.extend(LeftOut.of_lines(reason, sorted(skipped), is_requested=True))
     return [row for row in layout.rows if not (isinstance(row, Row) and row.line in skipped)]
 
 

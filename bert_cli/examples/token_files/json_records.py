@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import list_names, quote
+from bert_cli.base.formats import quote
 from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.token_files.columns import SKIP_ADVICE, find_tag_name, log_unlabeled, read_lines
+from bert_cli.examples.token_files.columns import SKIP_ADVICE, UNLABELED, find_tag_name, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.reading.columns.words import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.records import JsonRecord, read_document, row_members, unwrap_rows
+from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 
 # These documented names take precedence over other usual names.
@@ -41,11 +43,13 @@ class Records(NamedTuple):
         lines: texts with one record each; blank lines have no record.
         numbered: records, each with its 1-based number in `lines`.
         features: description of the members in a Hugging Face data set, or None.
+        not_used: members of the document with further records.
     """
 
     lines: Sequence[str]
     numbered: list[tuple[int, JsonRecord]]
     features: Any = None
+    not_used: Sequence[str] = ()
 
 
 def has_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
@@ -53,8 +57,8 @@ def has_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
     record = _find_first_record(text)
     if not isinstance(record, dict):
         return False
-    if flags.word_name in record:
-        return isinstance(record[flags.word_name], list)
+    if flags.rules.word_name in record:
+        return isinstance(record[flags.rules.word_name], list)
     has_words = any(normalize_name(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
     has_tags = any(normalize_name(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
     # Prodigy and Label Studio have a text, and their tokens are objects.
@@ -107,6 +111,7 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
     if not records.numbered:
         form = '{"words": ["Anna"], "tags": ["B-PER"]}'
         raise InputError(f"{path}: is empty; lines such as {form} are needed{flags.check_flag}")
+    flags = flags.decide_tags(lambda trial: any(_has_tag_list(record.value, trial) for _, record in records.numbered))
     members = _find_members(path, [record for _, record in records.numbered], flags)
     names = _find_tag_names(records.features, members.tags) or flags.labels
     examples = []
@@ -130,9 +135,26 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
     )
     has_words = any(example.words for example in examples)
     refuse_if(flags.with_tags and not has_words, f"{path}: holds no words{flags.check_flag or '; add some'}")
-    if unlabeled:
-        log_unlabeled(path, len(unlabeled), len(records.numbered), unlabeled[0])
-    return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS)
+    left_out = LeftOut.of_lines(UNLABELED, unlabeled, is_requested=True)
+    account = _make_account(path, records, members, flags.with_tags, left_out)
+    return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS, account=account)
+
+
+def _make_account(
+    path: str, records: Records, members: _Members, with_tags: bool, left_out: Sequence[LeftOut]
+) -> DataFacts:
+    used = {"word": (members.words,), **({"tag": (members.tags,)} if with_tags else {})}
+    names = dict.fromkeys(name for _, record in records.numbered for name in record.value)
+    others = [name for name in names if (name,) not in used.values()]
+    return DataFacts(path, 0, columns=used, not_used=[*others, *records.not_used], left_out=left_out)
+
+
+def _has_tag_list(record: Any, flags: TokenFlags) -> bool:
+    if not isinstance(record, dict):
+        return False
+    if flags.rules.tag_name or _TAGS in record:
+        return (flags.rules.tag_name or _TAGS) in record
+    return any(normalize_name(name) in TAG_NAMES and isinstance(value, list) for name, value in record.items())
 
 
 def _read_records(source: Source, flags: TokenFlags) -> Records:
@@ -141,17 +163,18 @@ def _read_records(source: Source, flags: TokenFlags) -> Records:
     document = read_document(path, text)
     root, values = document.root, document.values
     lines = text.split("\n")
+    other_members: list[str] = []
     if isinstance(root, list):
         values = document.items()
     elif rows := unwrap_rows(root):
         values = [JsonRecord(values[0].line, row) for row in rows]
-        if len(members := row_members(root)) > 1:
-            flags.log("%s: took the records in %s; not used: %s", path, members[0], list_names(members[1:]))
+        other_members = row_members(root)[1:]
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
     flags.log("%s: read %d records of a JSON document", path, len(values))
     features = root.get("features") if isinstance(root, dict) else None
-    return Records([to_json(record.value) for record in values], list(enumerate(values, 1)), features)
+    numbered = list(enumerate(values, 1))
+    return Records([to_json(record.value) for record in values], numbered, features, other_members)
 
 
 def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -> _Members:
@@ -160,17 +183,15 @@ def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -
     values = [record.value for record in records if isinstance(record.value, dict)]
     first = next((record for record in values if _WORDS in record), values[0] if values else {})
     lists = [name for name, value in first.items() if isinstance(value, list)]
-    words = flags.word_name or (_WORDS if _WORDS in first or not lists else "")
+    words = flags.rules.word_name or (_WORDS if _WORDS in first or not lists else "")
     words = words or lists[find_usual_column(location, lists, WORD_NAMES, (), "word")]
     if not flags.with_tags:
         return _Members(words, _TAGS)
     # A test file's first sentences may have no tags.
     first = next((record for record in values if any(normalize_name(name) in TAG_NAMES for name in record)), first)
     lists = [name for name, value in first.items() if isinstance(value, list) and name != words]
-    tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
+    tags = flags.rules.tag_name or (_TAGS if _TAGS in first or not lists else "")
     tags = tags or lists[find_usual_column(location, lists, TAG_NAMES, (), "tag")]
-    if (words, tags) not in ((_WORDS, _TAGS), (flags.word_name, flags.tag_name)):
-        flags.log("%s: took %s for the words and %s for the tags", location, quote(words), quote(tags))
     return _Members(words, tags)
 
 

@@ -18,14 +18,16 @@ from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, make_examples, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, make_file
-from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences
+from bert_cli.examples.token_files.layout import Layout, find_layout, split_sentences
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.columns.words import TAG_NAMES, WordColumns
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited
 from bert_cli.reading.formats import CSV, TSV, find_format, is_table, is_text_format
 from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.quoting import TAB, read_quoted_rows
 from bert_cli.reading.records import JsonRecord
-from bert_cli.reading.rows import Row
+from bert_cli.reading.rows import LeftOut, Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -90,20 +92,32 @@ def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     path = table.path
     rows = list(_iterate_rows(table))
     needed = "a table with a word and its tag in each row"
+    flags = flags.decide_tags(lambda trial: _has_tags(find_layout(path, rows, trial, needed, table.has_names), trial))
     layout = find_layout(path, rows, flags, needed, table.has_names)
     words, columns = layout.words, layout.columns
     if layout.names is not None and _has_lists(words[0], columns):
-        return _read_sentences(table, layout.names, words, columns, flags)
+        return _read_sentences(table, layout, flags)
     width = len(layout.names or words[0].cells)
     for row in words:
         table.check_width(row, width)
-    examples = make_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags)
+    left_out: list[LeftOut] = []
+    examples = make_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags, left_out)
     numbers = {row.line: number for number, row in enumerate(rows, 1) if isinstance(row, Row)}
     lines = tuple("" if isinstance(row, int) else TAB.join(map(_join_lines, row.cells)) for row in rows)
     header = 0 if layout.names is None else numbers[layout.header]
-    return TaggingFile(
-        path, lines, tuple(_number_example(example, numbers) for example in examples), TABLE, header=header
-    )
+    numbered = tuple(_number_example(example, numbers) for example in examples)
+    return TaggingFile(path, lines, numbered, TABLE, header=header, account=layout.account(path, left_out))
+
+
+def _has_tags(layout: Layout, flags: TokenFlags) -> bool:
+    """Return whether a table has tags; in a table with a sentence per row, tags are lists."""
+    if layout.names is None or not _has_lists(layout.words[0], layout.columns):
+        return layout.has_tags(flags)
+    names = [normalize_name(name) for name in layout.names]
+    if flags.rules.tag_name:
+        return flags.rules.tag_name in layout.names
+    columns = [number for number, name in enumerate(names) if name in TAG_NAMES]
+    return any(_read_list(row.cell(number)) is not None for row in layout.words for number in columns)
 
 
 def _iterate_rows(table: TableFile) -> Iterator[Row | int]:
@@ -137,7 +151,7 @@ def _number_example(example: TaggingExample, numbers: Mapping[int, int]) -> Tagg
     return replace(example, line=numbers[example.line], lines=lines)
 
 
-def _has_lists(row: Row, columns: Columns) -> bool:
+def _has_lists(row: Row, columns: WordColumns) -> bool:
     """Return whether a row is a sentence: its word or tag cell is a list."""
     word: Any = row.cell(columns.word)
     # [1] may be a word, but ['Anna'] is a list.
@@ -154,14 +168,13 @@ def _read_list(cell: Any) -> tuple[str, ...] | None:
     return parsed.items if parsed else None
 
 
-def _read_sentences(
-    table: TableFile, names: Sequence[str], rows: Sequence[Row], columns: Columns, flags: TokenFlags
-) -> TaggingFile:
+def _read_sentences(table: TableFile, layout: Layout, flags: TokenFlags) -> TaggingFile:
     """Read a table with a sentence per row, as if rows were JSON records."""
+    names, columns = layout.names or [], layout.columns
     word = names[columns.word]
     tag = "" if columns.tag is None else names[columns.tag]
     records = []
-    for row in rows:
+    for row in layout.words:
         record: JsonObject = dict(zip(names, row.cells, strict=False))
         record[word] = _split_words(record.get(word, ""))
         if tag:

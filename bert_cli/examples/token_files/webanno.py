@@ -25,6 +25,7 @@ from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import read_lines
 from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.source import Source
 
 _FORMAT = "#FORMAT=WebAnno TSV "
@@ -52,6 +53,11 @@ class _Feature(NamedTuple):
     def __str__(self) -> str:
         return f"{self.column} {quote(self.name)} ({self.layer})"
 
+    @property
+    def title(self) -> str:
+        """Return the feature's name with its layer."""
+        return f"{self.name} ({self.layer})" if self.name else self.layer
+
 
 class _Value(NamedTuple):
     """An annotation in a cell: its value, and its number in brackets, or ""."""
@@ -73,16 +79,11 @@ def is_webanno(text: str) -> bool:
     return text.startswith(_FORMAT)
 
 
-def has_annotations(text: str) -> bool:
-    """Return whether a file has a layer with spans."""
-    return any(line.startswith(_SPAN_LAYER) for line in text.split("\n"))
-
-
 def read_webanno(source: Source, flags: TokenFlags) -> TaggingFile:
     """Read a file's sentences, with BIO tags from one feature.
 
-    --tag_column names the feature. By default, it is the value of named entities, or else the
-    only feature of spans.
+    --tag_column names the feature. By default, use the value of named entities, or else the only
+    feature of spans.
 
     Raises:
         InputError: the version is unknown, the feature is unclear, a row has a different form, or a
@@ -96,11 +97,10 @@ def read_webanno(source: Source, flags: TokenFlags) -> TaggingFile:
     is_other = flags.word_column not in (None, str(_WORD))
     refuse_if(is_other, f"{path}: --word_column={flags.word_column}: WebAnno TSV has the words in column {_WORD}")
     features = _read_features(lines)
+    flags = flags.decide_tags(lambda _: any(feature.is_span for feature in features))
     feature = _find_feature(path, features, flags) if flags.with_tags else None
     sentences = _read_sentences(path, lines, feature)
     refuse_if(not sentences, f"{path}: holds no words; export a document with text{flags.check_flag}")
-    if feature:
-        flags.log("%s: WebAnno TSV %s, with the tags of column %s", path, version, feature)
     examples = []
     for words in sentences:
         numbers = tuple(word.line for word in words)
@@ -108,7 +108,10 @@ def read_webanno(source: Source, flags: TokenFlags) -> TaggingFile:
         examples.append(TaggingExample(tuple(word.text for word in words), tags, numbers[0], lines=numbers))
     if flags.logs:
         _warn_about_missing_values(path, sentences)
-    return TaggingFile(path, tuple(lines), tuple(examples), COLUMNS)
+    used = {"tag": (feature.title,)} if feature else {}
+    not_used = [other.title for other in features if other != feature]
+    account = DataFacts(path, 0, columns=used, not_used=not_used)
+    return TaggingFile(path, tuple(lines), tuple(examples), COLUMNS, account=account)
 
 
 def _read_features(lines: Sequence[str]) -> list[_Feature]:
@@ -130,9 +133,9 @@ def _find_feature(path: str, features: Sequence[_Feature], flags: TokenFlags) ->
     columns = ", ".join(map(str, features))
     if flags.tag_column is not None:
         width = _FIRST_FEATURE + len(features)
-        column = flags.tag_number % width if flags.tag_number < 0 else flags.tag_number
+        column = flags.rules.tag_number % width if flags.rules.tag_number < 0 else flags.rules.tag_number
         chosen = [feature for feature in features if flags.tag_column == feature.name]
-        if not flags.tag_name:
+        if not flags.rules.tag_name:
             chosen = [feature for feature in features if feature.column == column]
         problem = (
             f"--tag_column={flags.tag_column} is {'several' if chosen else 'none'} of the columns with annotations"

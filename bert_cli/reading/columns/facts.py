@@ -78,6 +78,31 @@ class DataFacts:
         }
 
 
+def account_for(
+    path: str,
+    names: Sequence[str] | None,
+    width: int,
+    roles: Mapping[str, Sequence[int]],
+    left_out: Sequence[LeftOut] = (),
+) -> DataFacts:
+    """Return the account of a table, with 0 rows.
+
+    Args:
+        path: the file.
+        names: its column names, None without a header.
+        width: number of columns.
+        roles: used columns by role.
+        left_out: rows that are not used.
+    """
+    # A task's header may be shorter than its rows, and a name may be empty.
+    shown = [name or str(number) for number, name in enumerate(names or ())]
+    shown += map(str, range(len(shown), width))
+    used = {column for columns in roles.values() for column in columns}
+    by_role = {role: tuple(shown[column] for column in roles[role]) for role in ROLES if roles.get(role)}
+    not_used = [shown[column] for column in range(width) if column not in used]
+    return DataFacts(path, 0, "rows", by_role, not_used, left_out, names is not None)
+
+
 def log_facts(facts: DataFacts) -> None:
     """Log the account of a file, as a warning if unexpected rows are left out."""
     is_unexpected = any(not rows.is_requested for rows in facts.left_out)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bert_cli.reading.columns.answers import is_accepted
-from bert_cli.reading.columns.facts import ROLES, DataFacts
+from bert_cli.reading.columns.facts import DataFacts, account_for
 from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.header import AUTO
 from bert_cli.reading.rows import LeftOut, Row
@@ -82,19 +82,15 @@ class TableColumns:
         """
         if self.names is None and self.width == 1:
             return DataFacts(path, num_rows, left_out=left_out, form="a list of texts")
-        used = {column for columns in self.roles.values() for column in columns}
-        by_role = {role: tuple(map(self.column_name, self.roles[role])) for role in ROLES if self.roles.get(role)}
         # A column of objects is used if a flag names one of their members.
-        paths = [split_path(name, self.names or ()) for name in itertools.chain(*by_role.values())]
-        used |= {path[0] for path in paths if path}
-        others = [self.column_name(column) for column in range(self.width) if column not in used]
-        return DataFacts(path, num_rows, "rows", by_role, others, left_out, self.names is not None)
+        used_names = [self.column_name(column) for column in itertools.chain(*self.roles.values())]
+        paths = [split_path(name, self.names or ()) for name in used_names]
+        roles = self.roles | {"objects": tuple(path[0] for path in paths if path)}
+        return account_for(path, self.names, self.width, roles, left_out).use(num_rows)
 
     def column_name(self, column: int) -> str:
         """Return a column's name, or its number if it has no name."""
-        # A task's header may be shorter than its rows.
-        names = self.names or ()
-        return names[column] if column < len(names) and names[column] else str(column)
+        return str(column) if self.names is None or not self.names[column] else self.names[column]
 
     def is_rejected(self, row: Row) -> bool:
         """Return whether an annotator rejected or ignored the row in Prodigy."""

@@ -17,6 +17,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import CHUNK, iterate_chunks
 from bert_cli.opening.checks import check_first_unknown
 from bert_cli.reading.arriving import ArrivingLines
+from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.reading.source import Source
 from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
@@ -165,7 +166,9 @@ def predict_lines(
     opened = Source(source, encoding, "input_file", reader.pipe)
     texts = (line.rstrip("\r\n") for line in opened.lines())
     empty = None if may_be_empty else f"{opened.name}: is empty; one text per line is needed"
-    predict_items(texts, target, predict, reader, empty)
+    count = predict_items(texts, target, predict, reader, empty)
+    if not is_terminal(source):
+        log_facts(DataFacts(opened.name, count, "lines", form="a list of texts"))
 
 
 def predict_items(
@@ -174,10 +177,10 @@ def predict_items(
     predict: Callable[[list[Item]], Iterable[Mapping[str, object]]],
     reader: ChunkReader | None = None,
     empty: str | None = None,
-) -> None:
+) -> int:
     """Write a JSON line with `index` (from 0) and the prediction for each item.
 
-    Log the number of items if `target` is a file. See `write_records` for the arguments.
+    Log the number of items if `target` is a file. See `write_records` for arguments and result.
     """
     indices = itertools.count()
 
@@ -187,3 +190,4 @@ def predict_items(
     count = write_records(items, target, records, reader, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)
+    return count

@@ -13,8 +13,8 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
-from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
-from bert_cli.examples.squad.records import SquadExample, describe_examples
+from bert_cli.examples.squad.reading import QuestionExamples, read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.records import describe_examples
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.answer_limits import (
     describe_long_answers,
@@ -35,6 +35,7 @@ from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, wri
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
 from bert_cli.problem_types.kinds import QUESTIONS
+from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
@@ -90,33 +91,38 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         splits: dict[str, Split] = {}
+        accounts: dict[str, DataFacts] = {}
         gold: dict = {}
         if phases.do_train:
             path = settings.data.train_file
             files.check_not_empty(path, "train_file")
-            examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
-            splits["train"] = self._split("train", examples, model.tokenizer)
+            file = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
+            splits["train"] = self._split("train", file, model.tokenizer)
+            accounts["train"] = file.facts
             self._warn_about_answers("train", splits["train"].features, splits["train"].features.answer_lengths)
         if settings.inference.do_predict or phases.do_eval:
             path = settings.data.predict_file
             files.check_not_empty(path, "predict_file")
             if phases.do_eval:
-                examples, gold = read_scored_examples(path)
+                file, gold = read_scored_examples(path)
                 # Report data that cannot be scored before training.
                 score(task.version_2_with_negative, gold, {}, None)
             else:
-                examples = read_examples(path)
-            splits["predict"] = self._split("predict", examples, model.tokenizer)
+                file = read_examples(path)
+            splits["predict"] = self._split("predict", file, model.tokenizer)
+            accounts["predict"] = file.facts
             if gold:
                 limit = min(
                     settings.answers.max_answer_length, settings.encoding.max_seq_length - task.max_query_length - 3
                 )
                 lengths = measure_gold_answers(gold.values(), model.tokenizer, limit)
                 self._warn_about_answers("predict", splits["predict"].features, lengths)
-        return SquadDataset(settings, model.tokenizer, splits, gold)
+        return SquadDataset(settings, model.tokenizer, splits, gold, accounts)
 
-    def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
-        """Return the examples with their windows, and log how much was cut off."""
+    def _split(self, name: str, file: QuestionExamples, tokenizer: FullTokenizer) -> Split:
+        """Return the examples with their windows, and log the account and the cuts."""
+        log_facts(file.facts)
+        examples = file.examples
         features = make_windows(self.settings.encoding, self.settings.task, examples, tokenizer, name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):

@@ -9,6 +9,7 @@ from bert_cli.base.names import ANSWERS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures, format_features
 from bert_cli.outputs.dry_run import SplitStatistics
+from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import InMemoryDataset, InMemorySplit
 from bert_cli.settings.squad import SquadSettings
@@ -59,6 +60,7 @@ class SquadDataset(InMemoryDataset):
         tokenizer: the model's tokenizer.
         splits: "train" and "predict", if the run needs them.
         gold: correct answers for "predict", {} if they are unknown.
+        data_facts: the account of each file, by split.
     """
 
     evaluation_splits = ("predict",)
@@ -67,6 +69,7 @@ class SquadDataset(InMemoryDataset):
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
     gold: dict = dataclasses.field(default_factory=dict)
+    data_facts: Mapping[str, DataFacts] = dataclasses.field(default_factory=dict)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:

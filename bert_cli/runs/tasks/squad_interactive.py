@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.names import STANDARD
-from bert_cli.examples.squad.reading import parse_questions
+from bert_cli.examples.squad.lines import QuestionLines
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
 from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.trained import check_command
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_record, open_answerer
+from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.source import Source
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask
@@ -84,7 +85,8 @@ def run(settings: SquadSettings) -> dict:
     opened = Source(source, None, "input_file", reader.pipe)
     name = opened.name
     empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
-    questions = parse_questions(opened.lines(allows_nul=True), name)
-    count = write_records(questions, target or STANDARD, records, reader, empty)
+    questions = QuestionLines(opened.lines(allows_nul=True), name)
+    count = write_records(iter(questions), target or STANDARD, records, reader, empty)
+    log_facts(questions.facts)
     warn_cut_questions(sum(chunk_cuts, NOT_CUT), settings.task.max_query_length, name)
     return {"answers": count}

@@ -24,6 +24,7 @@ from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
+from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
@@ -60,6 +61,7 @@ class TaggingDataset(DivisibleDataset):
         layers: encoder layers that the classifier reads.
         tokenizer: the model's tokenizer.
         splits: train, dev and test, if the run needs them.
+        data_facts: the account of each file, by split.
     """
 
     labels: tuple[str, ...]
@@ -67,6 +69,7 @@ class TaggingDataset(DivisibleDataset):
     layers: tuple[int | str, ...]
     tokenizer: FullTokenizer
     splits: dict[str, Split]
+    data_facts: Mapping[str, DataFacts] = dataclasses.field(default_factory=dict)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
@@ -159,14 +162,15 @@ def read_data(
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         features = make_windows(file.examples, labels, model.tokenizer, settings.encoding, settings.task, all_pieces)
+        log_facts(file.facts)
         for line in describe_split(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     file_notation = TagNotation.of_flags(flags)
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), file_notation)
-    return TaggingDataset(
-        labels, file_notation, choose_layers(settings.tagger, settings.rates, model), model.tokenizer, splits
-    )
+    layers = choose_layers(settings.tagger, settings.rates, model)
+    facts = {split: content.file.facts for split, content in splits.items()}
+    return TaggingDataset(labels, file_notation, layers, model.tokenizer, splits, facts)
 
 
 def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
-from bert_cli.base.log import LOG
 from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
-from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.folder import find_documents
+from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -112,14 +112,14 @@ def read_split(
             raise InputError(f"{path}: {problem}; annotate some, or check --{split}_file")
         num_unannotated = len(file.examples) - len(annotated)
         if num_unannotated and split != "test":
-            LOG.info(
-                "%s: %d of %d texts are not annotated, and are left out", split, num_unannotated, len(file.examples)
-            )
-            file = dataclasses.replace(file, examples=annotated)
+            left_out = LeftOut("texts without annotations", num_unannotated, is_requested=True)
+            file = dataclasses.replace(file, examples=annotated, account=file.facts.use(0, [left_out]))
         return file, None, bool(annotated)
-    if test_tags == "no" or (test_tags == "auto" and not has_tags(source, flags)):
-        return read_token_file(source, flags._replace(with_tags=False)), None, False
-    return *convert_to_bio(read_token_file(source, flags), notation, flags.types), True
+    file = read_token_file(source, flags._replace(with_tags=test_tags == "yes", finds_tags=test_tags == "auto"))
+    has_tags = test_tags == "yes" or any(example.tags is not None for example in file.examples)
+    if not has_tags:
+        return file, None, False
+    return *convert_to_bio(file, notation, flags.types), True
 
 
 def _refuse_docbin(source: Source) -> None:

@@ -22,14 +22,13 @@ WANTED = [
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format(name, tmp_path, caplog):
-    caplog.set_level(logging.INFO, "bert_cli")
+def test_each_format(name, tmp_path):
     path = write(tmp_path, name, TEXTS)
     file = read_annotations(Source(path, may_be_folder=True))
     assert (file.format, file.path, file.unit, file.has_spans) == (name, path, CODE_POINTS, True)
     assert [(example.words, example.tags) for example in file.examples] == WANTED
     assert [example.text for example in file.examples] == [text for text, _ in TEXTS]
-    check_message(caplog.messages[0], f"{path}: ")
+    check_message(file.facts.describe())
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -61,14 +60,13 @@ def test_words_are_not_annotations(text, name, tmp_path):
     assert read_annotations(Source(str(tmp_path / name), may_be_folder=True)) is None
 
 
-def test_plain_texts_get_the_requested_format(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "bert_cli")
+def test_plain_texts_get_the_requested_format(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "Anna"}\n', encoding="utf-8")
     assert read_annotations(Source(str(path), may_be_folder=True)).format == "prodigy"
     file = read_annotations(Source(str(path), may_be_folder=True), plain_text_format="doccano")
     assert (file.format, file.examples[0].tags) == ("doccano", None)
-    assert caplog.messages == [f"{path}: texts without spans (members: id, text)"] * 2
+    assert file.facts.describe() == "1 text: no spans; not used: id"
 
 
 def test_unknown_members_are_not_plain_texts(tmp_path):
@@ -96,11 +94,11 @@ def test_files_that_are_not_exports(text, name, tmp_path):
 
 
 def messages_of(path, records, caplog):
-    """Return the log lines for a file with these records, without the first line."""
+    """Return the log lines for a file with these records."""
     caplog.set_level(logging.INFO, "bert_cli")
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     read_annotations(Source(str(path), may_be_folder=True))
-    return [message.removeprefix(f"{path}: ") for message in caplog.messages if "texts with spans" not in message]
+    return [message.removeprefix(f"{path}: ") for message in caplog.messages]
 
 
 def test_label_ids_are_logged(tmp_path, caplog):
@@ -116,14 +114,16 @@ def test_annotations_without_a_label_are_counted(tmp_path, caplog):
     assert caplog.records[-1].levelname == "WARNING"
 
 
-def test_skipped_texts_are_counted(tmp_path, caplog):
-    pair = ["Anna", {"entities": []}]
-    records = [[None, pair, None]]
-    check_message(messages_of(tmp_path / "a.json", records, caplog), "3 texts")
-    caplog.clear()
+def test_skipped_texts_are_counted(tmp_path):
+    def left_out(records):
+        path = tmp_path / "a.json"
+        path.write_text(json.dumps(records), encoding="utf-8")
+        (rows,) = read_annotations(Source(str(path), may_be_folder=True)).facts.left_out
+        return rows.reason, rows.num_rows
+
+    assert left_out([None, ["Anna", {"entities": []}], None]) == ("texts that the annotator skipped", 2)
     record = {"id": 1, "text": "Anna", "ner": [{"start": 0, "end": 4, "labels": ["PER"]}]}
-    expected = ["left out 1 of 2 records, which annotate the same tasks again"]
-    assert messages_of(tmp_path / "b.json", [[record, record]], caplog) == expected
+    assert left_out([record, record]) == ("records that annotate the same tasks again", 1)
 
 
 def test_missing_annotations_are_explained(tmp_path):

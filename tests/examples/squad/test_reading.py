@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from bert_cli.examples.squad.reading import parse_questions, read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import describe_examples
 from bert_cli.examples.squad.training import read_training_examples
 from tests.input_errors import error_of
@@ -15,7 +15,7 @@ from tests.squad_files import CONTEXT, question, squad_file
 
 def test_questions_to_predict(tmp_path):
     path = squad_file(tmp_path, question("q1"), {"id": 7, "question": ""})
-    first, second = read_examples(path)
+    first, second = read_examples(path).examples
     assert (first.qas_id, first.question, first.paragraph.context) == ("q1", "When?", CONTEXT)
     assert first.paragraph.doc_tokens == ("Ann", "Lee", "was", "born", "(1895).")
     assert (first.answer_text, first.start_position, first.is_impossible) == (None, None, False)
@@ -39,7 +39,7 @@ def test_questions_without_id_get_an_id(tmp_path, caplog):
     path = squad_file(tmp_path, without, question("question-1"), question(None), question("question-3_"), question(7))
     expected = ["question-1_", "question-1", "question-3", "question-3_", "7"]
     with caplog.at_level(logging.INFO, "bert_cli"):
-        assert [example.qas_id for example in read_examples(path)] == expected
+        assert [example.qas_id for example in read_examples(path).examples] == expected
     (line,) = [record.getMessage() for record in caplog.records]
     check_message(line, f"{path}: ")
     assert list(read_gold_answers(path)) == expected
@@ -48,7 +48,7 @@ def test_questions_without_id_get_an_id(tmp_path, caplog):
 def test_questions_are_scored_with_new_ids(tmp_path, caplog):
     path = squad_file(tmp_path, question(None, ("Ann", 0)), question(None, ("Lee", 4)))
     with caplog.at_level(logging.INFO, "bert_cli"):
-        examples, gold = read_scored_examples(path)
+        (examples, _), gold = read_scored_examples(path)
     assert [example.qas_id for example in examples] == list(gold) == ["question-1", "question-2"]
     assert len(caplog.records) == 1
 
@@ -134,18 +134,18 @@ RECORDS = [
 def test_records_with_one_question(tmp_path, text):
     path = tmp_path / "records.json"
     path.write_text(text)
-    first, second, third = read_training_examples(str(path), multiple_answers="first")
+    first, second, third = read_training_examples(str(path), multiple_answers="first").examples
     assert [(first.start_position, first.end_position), second.end_position, third.answer_text] == [(4, 4), 1, "Tom"]
     assert first.paragraph is second.paragraph
     assert third.paragraph.context == "Tom left."
-    assert [example.qas_id for example in read_examples(str(path))] == ["q1", "q2", "3"]
+    assert [example.qas_id for example in read_examples(str(path)).examples] == ["q1", "q2", "3"]
     assert read_gold_answers(str(path)) == {"q1": ("1895",), "q2": ("Ann Lee",), "3": ("Tom", "Tom")}
 
 
 def test_a_record_without_answers_is_impossible(tmp_path):
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(RECORDS[0] | {"answers": {"text": [], "answer_start": []}}))
-    (example,) = read_training_examples(str(path), version_2_with_negative=True)
+    (example,) = read_training_examples(str(path), version_2_with_negative=True).examples
     assert example.is_impossible
     assert read_gold_answers(str(path)) == {"q1": ()}
     check_message(error_of(read_training_examples, str(path)), f"{path}:1: ")
@@ -166,32 +166,6 @@ def test_answers_of_another_form(tmp_path, answers):
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(RECORDS[0] | {"answers": answers}))
     check_message(error_of(read_gold_answers, str(path)), path)
-
-
-def test_lines_of_questions():
-    lines = [
-        '{"id": "a", "question": "Who?", "context": "Ann  did."}\n',
-        "\n",
-        '{"id": null, "question": "", "context": ""}\n',
-    ]
-    first, second = parse_questions(lines, "stdin")
-    assert (first.qas_id, first.question, first.paragraph.doc_tokens) == ("a", "Who?", ("Ann", "did."))
-    assert (second.qas_id, second.paragraph.doc_tokens) == ("3", ())
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("\n[", ":2: "),
-        ("3", ":1: "),
-        ('{"question": "a"}', ":1: "),
-        ('{"question": 1, "context": "b"}', ":1.question: "),
-        ('{"id": 0.5, "question": "a", "context": "b"}', ":1.id: "),
-        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: "),
-    ],
-)
-def test_lines_that_are_not_questions(text, place):
-    check_message(error_of(lambda: list(parse_questions(text.split("\n"), "lines.jsonl"))), place)
 
 
 def test_gold_answers(tmp_path):

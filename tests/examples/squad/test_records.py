@@ -27,6 +27,6 @@ def test_words_have_correct_offsets(context):
 
 @pytest.mark.parametrize("context", ["", " \n"])
 def test_empty_context(tmp_path, context):
-    examples = read_examples(squad_file(tmp_path, question(), context=context))
+    examples = read_examples(squad_file(tmp_path, question(), context=context)).examples
     assert examples[0].paragraph.doc_tokens == ()
     assert describe_examples(examples) == "1 questions about 1 contexts; 1 contexts hold no word"

@@ -7,6 +7,7 @@ import pytest
 from bert_cli.examples.tagging import COLUMNS
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from tests.examples.token_files.files import CONLL, sentences, write
 from tests.input_errors import error_of
@@ -100,20 +101,21 @@ CONLL_U = (
 )
 
 
-def test_germeval_source_lines_are_comments(tmp_path, log):
+def test_germeval_source_lines_are_comments(tmp_path):
     path = write(tmp_path, GERMEVAL)
     file = read_columns(Source(path), TokenFlags("1", "2"))
     assert sentences(file) == [(("Anna", "singt"), ("B-PER", "O"), 2), (("Lee",), ("B-PER",), 6)]
-    check_message(log)
+    assert file.facts.left_out == (LeftOut("comments that begin with #", 2, 1, is_requested=True),)
     assert words_of(path, "1", with_tags=False) == [("Anna", "singt"), ("Lee",)]
 
 
-def test_comments_and_skipped_rows_in_conll_u(tmp_path, log):
+def test_comments_and_skipped_rows_in_conll_u(tmp_path):
     path = write(tmp_path, CONLL_U)
     file = read_columns(Source(path), TokenFlags("1", "3"))
     assert sentences(file) == [(("zu", "dem", "Haus"), ("O", "O", "B-LOC"), 4), (("#",), ("O",), 10)]
     assert file.location(file.examples[0], 2) == f"{path}:6"
-    check_message(log)
+    reasons = {rows.reason: rows.num_rows for rows in file.facts.left_out}
+    assert list(reasons.values()) == [3, 2]
 
 
 @pytest.mark.parametrize(
@@ -158,12 +160,15 @@ def test_header_is_skipped_and_names_the_columns(tmp_path, log):
     assert sentences(file) == [(("Anna", "sings"), ("PER", "O"), 2), (("Lee", "Lee"), ("PER", "PER"), 4)]
     assert file.header == 1
     check_message(log)
+    assert file.facts.columns == {"word": ("Token",), "tag": ("NER",), "sentence": ("Sentence #",)}
+    assert (file.facts.num_rows, list(file.facts.not_used)) == (2, ["POS"])
 
 
-def test_repeated_header_is_skipped(tmp_path, log):
+def test_repeated_header_is_skipped(tmp_path):
     path = write(tmp_path, "Word\tTag\na\tO\nb\tx\nWord\tTag\nc\tO\n")
-    assert sentences(read_columns(Source(path))) == [(("a", "b"), ("O", "x"), 2), (("c",), ("O",), 5)]
-    check_message(log.messages[1], f"{path}: ")
+    file = read_columns(Source(path))
+    assert sentences(file) == [(("a", "b"), ("O", "x"), 2), (("c",), ("O",), 5)]
+    assert [(rows.num_rows, rows.line) for rows in file.facts.left_out] == [(1, 4)]
 
 
 def test_flags_name_columns(tmp_path):
@@ -194,13 +199,14 @@ UNLABELED = "a\tO\n\nb\t\nc\tO\n\nd\tB-x\n"
 
 
 @pytest.mark.parametrize("text", [UNLABELED, UNLABELED.replace("b\t\n", "b\n"), UNLABELED.replace("\t", " ")])
-def test_sentences_with_a_word_without_a_tag(tmp_path, text, log):
+def test_sentences_with_a_word_without_a_tag(tmp_path, text):
     path = write(tmp_path, text)
     message = error_of(read_columns, Source(path))
     assert message.startswith(f"{path}:3: ")
     check_message(message, "--skip_unlabeled")
-    assert words_of(path, skip_unlabeled=True) == [("a",), ("d",)]
-    check_message(log.messages[-1], f"{path}: ")
+    file = read_columns(Source(path), TokenFlags(skip_unlabeled=True))
+    assert [example.words for example in file.examples] == [("a",), ("d",)]
+    assert file.facts.left_out == (LeftOut("sentences with a word without a tag", 1, 3, is_requested=True),)
 
 
 def test_file_without_tagged_sentences(tmp_path):

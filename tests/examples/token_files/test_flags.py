@@ -4,9 +4,9 @@ from bert_cli.examples.token_files.flags import TokenFlags
 
 
 def test_columns_are_numbers_or_names():
-    numbers = TokenFlags("2", "-3")
+    numbers = TokenFlags("2", "-3").rules
     assert (numbers.word_number, numbers.tag_number, numbers.word_name, numbers.tag_name) == (2, -3, "", "")
-    names = TokenFlags("Word", "a-1")
+    names = TokenFlags("Word", "a-1").rules
     assert (names.word_number, names.tag_number, names.word_name, names.tag_name) == (0, -1, "Word", "a-1")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, split_sentences
+from bert_cli.examples.token_files.layout import is_header, split_sentences
 from bert_cli.reading.rows import Row
 from tests.input_errors import error_of
 from tests.snapshots import check_message
@@ -51,38 +51,6 @@ def test_ambiguous_header_is_refused(caplog):
     check_message(error_of(is_header, "a.txt", first, other_rows, TokenFlags()), "a.txt:1: ")
     assert not is_header("a.txt", first, other_rows, TokenFlags(types=frozenset({"Type", "PER"})))
     assert not is_header("a.txt", first, other_rows, TokenFlags(with_tags=False))
-
-
-@pytest.mark.parametrize(
-    ("names", "flags", "expected"),
-    [
-        (None, TokenFlags(), Columns(0, -1)),
-        (None, TokenFlags("1", "3"), Columns(1, 3)),
-        ("Sentence #,Word,POS,Tag", TokenFlags(), Columns(1, 3, 0)),
-        ("tag,token", TokenFlags(), Columns(1, 0)),
-        ("Mot,Étiquette", TokenFlags(), Columns(0, 1)),
-        ("id,form,lemma,upos,ner_tag", TokenFlags(), Columns(1, 4)),
-        ("Word,POS", TokenFlags(tag_column="POS"), Columns(0, 1)),
-        ("Word,POS", TokenFlags(tag_column="-1"), Columns(0, -1)),
-        ("1,0,Tag", TokenFlags("0", "1"), Columns(1, 0)),  # names take precedence over numbers
-        ("sent_id,token,label", TokenFlags(with_tags=False), Columns(1, None, 0)),
-    ],
-)
-def test_columns(names, flags, expected):
-    assert find_columns("a.txt:1", names and names.split(","), 4, flags) == expected
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        "Sentence #,Word,POS",
-        "Word,POS",
-        "word,ner_tag,label",
-        "a b,c,tag"
-    ],
-)  # fmt: skip
-def test_ambiguous_columns(names):
-    check_message(error_of(find_columns, "a.txt:1", names.split(","), 4, TokenFlags()), "a.txt:1: ")
 
 
 @pytest.mark.parametrize(

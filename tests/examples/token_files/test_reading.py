@@ -4,9 +4,9 @@ import pytest
 
 from bert_cli.examples.tagging import COLUMNS, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import write
+from tests.examples.token_files.files import finds_tags, write
 
 
 def test_other_suffixes_are_column_files(tmp_path):
@@ -44,4 +44,4 @@ def test_contents_decide(tmp_path, name, text, expected):
     ],
 )
 def test_has_tags(tmp_path, text, flags, expected):
-    assert has_tags(Source(write(tmp_path, text)), flags) == expected
+    assert finds_tags(Source(write(tmp_path, text)), flags) == expected

@@ -10,9 +10,9 @@ import pytest
 
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import write
+from tests.examples.token_files.files import finds_tags, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 
@@ -164,4 +164,4 @@ def test_tag_names_in_hugging_face_parquet(tmp_path):
     ],
 )
 def test_has_tags(tmp_path, text, expected):
-    assert has_tags(Source(write(tmp_path, text, "a.csv")), TokenFlags()) == expected
+    assert finds_tags(Source(write(tmp_path, text, "a.csv")), TokenFlags()) == expected

@@ -5,9 +5,9 @@ import logging
 import pytest
 
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.source import Source
-from tests.examples.token_files.files import sentences, write
+from tests.examples.token_files.files import finds_tags, sentences, write
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 
@@ -40,13 +40,13 @@ def test_named_entities(tmp_path, flags, line_end):
     file = read_token_file(Source(path), flags)
     assert sentences(file) == EXPECTED
     assert file.location(file.examples[1], 1) == f"{path}:12"
-    assert (has_tags(Source(path), flags), has_tokens(Source(path), flags)) == (True, True)
+    assert (finds_tags(Source(path), flags), has_tokens(Source(path), flags)) == (True, True)
 
 
 def test_texts_without_annotations(tmp_path):
     """A document without layers has three columns, so it can be tagged, but not trained on."""
     path = write(tmp_path, "#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Ann left\n1-1\t0-3\tAnn\t\n1-2\t4-8\tleft\t\n", "a.tsv")
-    assert not has_tags(Source(path), TokenFlags())
+    assert not finds_tags(Source(path), TokenFlags())
     assert sentences(read_token_file(Source(path), TokenFlags(with_tags=False))) == [(("Ann", "left"), None, 5)]
     check_message(error_of(read_token_file, Source(path)))
 
