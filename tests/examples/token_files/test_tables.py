@@ -161,6 +161,8 @@ def test_tag_names_in_hugging_face_parquet(tmp_path):
         ("sent_id,word\n1,a\n1,b\n", False),
         ("word,pos\na,N\nb,V\n", False),
         ("a,O\nb,O\n", True),
+        ("words,tags\n\"['a', 'b']\",\"['O', 'B-X']\"\n", True),  # lists as texts
+        ("id,words\n1,\"['a', 'b']\"\n", False),
     ],
 )
 def test_has_tags(tmp_path, text, expected):
