@@ -111,7 +111,8 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared:
     from bert_cli.serving.app import State
     from bert_cli.serving.loading import load_served
     from bert_cli.serving.server import serve
-    from bert_cli.serving.service import Service, Watcher
+    from bert_cli.serving.service import Service
+    from bert_cli.serving.watching import Watcher
 
     flags = settings.model_flags()
     # Find the checkpoints again: a process that replaces another one uses the newest ones.

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import cut_entry
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -15,7 +16,17 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import num_trained_texts
 from bert_cli.predicting.decoder import Decoder, make_decoder
-from bert_cli.predicting.explanation import BUDGET, WordTokens, explain, text_record, word_tokens
+from bert_cli.predicting.explanation import (
+    BUDGET,
+    ExplanationPlan,
+    WordTokens,
+    explain,
+    explanation_record,
+    plan_explanation,
+    score_copies,
+    text_record,
+    word_tokens,
+)
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.parts import Predictions
@@ -188,6 +199,26 @@ class TextClassifier:
         """
         record = explain(self.predictor, self.decoder, self.tokenizer, tokens, BATCH_SIZE, budget)
         return text_record(text, text_b) | record
+
+    def plan_explanation(self, tokens: WordTokens, budget: int = BUDGET) -> ExplanationPlan:
+        """Return the masked copies of a text, see `explain`."""
+        return plan_explanation(tokens, self.tokenizer, budget)
+
+    def score_copies(self, copies: RaggedFeatures) -> Predictions:
+        """Return the model's outputs for masked copies, which may be of several texts."""
+        return score_copies(self.predictor, self.decoder, copies, BATCH_SIZE)
+
+    def explanation_record(
+        self, text: str, text_b: str | None, plan: ExplanationPlan, predictions: Predictions
+    ) -> dict[str, Any]:
+        """Return the same record as `explain`.
+
+        Args:
+            text, text_b: the text, or both texts of a pair.
+            plan: the text's masked copies.
+            predictions: the model's outputs for these copies.
+        """
+        return text_record(text, text_b) | explanation_record(plan, self.decoder, predictions)
 
 
 def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: tuple[str, ...] = ()) -> TextClassifier:

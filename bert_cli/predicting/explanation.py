@@ -19,6 +19,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.parts import Predictions
 from bert_cli.text.tokenization import FullTokenizer, chunks
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 
@@ -89,14 +90,50 @@ def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
     return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
 
 
-def explain(
-    predictor: Predictor,
-    decoder: Decoder,
-    tokenizer: FullTokenizer,
-    tokens: WordTokens,
-    batch_size: int,
-    budget: int = BUDGET,
-) -> dict[str, Any]:
+class ExplanationPlan(NamedTuple):
+    """The masked copies of a text, which a model has to score for an explanation.
+
+    Attributes:
+        tokens: the text's or pair's tokens, see word_tokens.
+        orders: orders from uncovering_orders.
+        copies: one row per masked copy, see masked_rows.
+    """
+
+    tokens: WordTokens
+    orders: Sequence[np.ndarray]
+    copies: RaggedFeatures
+
+
+def plan_explanation(tokens: WordTokens, tokenizer: FullTokenizer, budget: int = BUDGET) -> ExplanationPlan:
+    """Return the masked copies that explain a text.
+
+    Args:
+        tokens: the text's or pair's tokens, see word_tokens.
+        tokenizer: the model's tokenizer.
+        budget: approximate number of masked copies.
+    """
+    # Use a fixed seed: the same text must have the same shares in every call.
+    orders = uncovering_orders(len(tokens.seen), budget, seed=0)
+    return ExplanationPlan(tokens, orders, masked_rows(tokens, orders, tokenizer))
+
+
+def score_copies(predictor: Predictor, decoder: Decoder, copies: RaggedFeatures, batch_size: int) -> Predictions:
+    """Return a classifier's predictions for masked copies, which may be of several texts.
+
+    Args:
+        predictor: the opened model.
+        decoder: decoder for the model's predictions.
+        copies: one row per masked copy.
+        batch_size: rows per batch.
+    """
+    ids = tuple(map(str, range(len(copies))))
+    # The features need labels, but nothing reads the losses, so missing labels are enough.
+    label_ids = decoder.problem_type.reader.label_array([None] * len(ids), decoder.labels.names)
+    # Even for a model with windows, each masked copy is one sequence.
+    return decoder.infer(predictor, ClassificationFeatures(copies, label_ids, ids), batch_size, None)
+
+
+def explanation_record(plan: ExplanationPlan, decoder: Decoder, predictions: Predictions) -> dict[str, Any]:
     """Return the prediction for a text, and each word's share in the score.
 
     The result has these keys:
@@ -111,25 +148,13 @@ def explain(
     The shares add up to score − masked_score.
 
     Args:
-        predictor: the opened model.
+        plan: the text's masked copies.
         decoder: decoder for the model's predictions.
-        tokenizer: the model's tokenizer.
-        tokens: the text's or pair's tokens, see word_tokens.
-        batch_size: rows per batch.
-        budget: approximate number of masked copies to predict.
+        predictions: the result of score_copies for these copies.
     """
-    problem_type, labels = decoder.problem_type, decoder.labels
-    # Use a fixed seed: the same text must have the same shares in every call.
-    orders = uncovering_orders(len(tokens.seen), budget, seed=0)
-    sequences = masked_rows(tokens, orders, tokenizer)
-    ids = tuple(map(str, range(len(sequences))))
-    # The features need labels, but nothing reads the losses, so missing labels are enough.
-    label_ids = problem_type.reader.label_array([None] * len(ids), labels.names)
-    # Even for a model with windows, each masked copy is one sequence.
-    features = ClassificationFeatures(sequences, label_ids, ids)
-    predictions = decoder.infer(predictor, features, batch_size, None)
-    prediction, values = problem_type.decoder.explained_score(predictions, labels)
-    shares = word_shares(tokens, orders, values)
+    tokens = plan.tokens
+    prediction, values = decoder.problem_type.decoder.explained_score(predictions, decoder.labels)
+    shares = word_shares(tokens, plan.orders, values)
     words: list[dict[str, Any]] = [
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
         for word, share, is_second in zip(tokens.words, shares.tolist(), tokens.is_second, strict=True)
@@ -139,6 +164,28 @@ def explain(
         "masked_score": significant(values[1]),
         "words": words,
     }
+
+
+def explain(
+    predictor: Predictor,
+    decoder: Decoder,
+    tokenizer: FullTokenizer,
+    tokens: WordTokens,
+    batch_size: int,
+    budget: int = BUDGET,
+) -> dict[str, Any]:
+    """Return the prediction for a text, and each word's share in the score, see explanation_record.
+
+    Args:
+        predictor: the opened model.
+        decoder: decoder for the model's predictions.
+        tokenizer: the model's tokenizer.
+        tokens: the text's or pair's tokens, see word_tokens.
+        batch_size: rows per batch.
+        budget: approximate number of masked copies to predict.
+    """
+    plan = plan_explanation(tokens, tokenizer, budget)
+    return explanation_record(plan, decoder, score_copies(predictor, decoder, plan.copies, batch_size))
 
 
 def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
@@ -16,6 +16,9 @@ from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG, log_all
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping
+
     from starlette.types import Message, Scope
 
 _COMMENT = re.compile(r"(^|\s)#.*")
@@ -81,14 +84,20 @@ class RequestRecord:
         id: the client's X-Request-ID, or a random id.
         model: name of the answering model, or "".
         num_texts: number of texts in the request.
+        has_left: whether the client has closed the connection before the response.
+        result: a future, which fails when the client leaves, or None.
     """
 
     id: str
     model: str = ""
     num_texts: int = 0
+    has_left: bool = False
+    result: "asyncio.Future[Any] | None" = None
 
 
 _CURRENT: contextvars.ContextVar[RequestRecord | None] = contextvars.ContextVar("request", default=None)
+# Key for a request's record in its ASGI scope.
+_RECORD = "bert_cli.request"
 
 
 def begin_request(scope: "Scope") -> RequestRecord:
@@ -103,8 +112,34 @@ def begin_request(scope: "Scope") -> RequestRecord:
     received_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = received_id.decode("ascii") if _REQUEST_ID.fullmatch(received_id) else uuid.uuid4().hex
     record = RequestRecord(request_id)
+    scope[_RECORD] = record
     _CURRENT.set(record)
     return record
+
+
+def note_client_left(scope: "Mapping[str, Any]") -> None:
+    """Let a request fail with ConnectionAbortedError, because its client has closed the connection.
+
+    Args:
+        scope: the HTTP request's ASGI scope.
+    """
+    record: RequestRecord | None = scope.get(_RECORD)
+    if record:
+        record.has_left = True
+        _fail_if_left(record)
+
+
+def fail_if_client_leaves(result: "asyncio.Future[Any]") -> None:
+    """Let a future fail with ConnectionAbortedError when the client of this task's request leaves."""
+    record = _CURRENT.get()
+    if record:
+        record.result = result
+        _fail_if_left(record)
+
+
+def _fail_if_left(record: RequestRecord) -> None:
+    if record.has_left and record.result and not record.result.done():
+        record.result.set_exception(ConnectionAbortedError())
 
 
 def current_request_id() -> str:

@@ -65,6 +65,8 @@ def make_app(state: State) -> FastAPI:
 
     async def answer_post(request: Request, answer: Callable[[JsonObject], Awaitable[JsonObject]]) -> Response:
         body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
+        # Refuse before the body is parsed: an overloaded server has no time for that.
+        service.refuse_late()
         return json_response(await answer(parse_object(body)))
 
     @app.post("/predict", **route_arguments("predict"))
@@ -135,7 +137,7 @@ def _add_pages(app: FastAPI, state: State) -> None:
 
     @app.get("/", include_in_schema=False)
     async def try_page(request: Request) -> Response:
-        return page("try.html", request, models=[model.describe() for model in state.service.models.values()])
+        return page("try.html", request, models=state.service.describe_models())
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:

@@ -1,70 +1,51 @@
-"""Request queue, and the thread that computes items from several requests in one batch.
+"""The thread that computes items from several requests in one batch.
 
 A request never waits for a timer: an idle thread takes all items that are in the queue. While it
-computes, the next batch grows. A batch takes a few items from each request, so that a large request
-does not delay small ones.
+computes, the next batch grows. bert_cli.serving.schedule decides their order.
 """
 
 import asyncio
-import collections
 import contextlib
-import dataclasses
 import threading
-from collections.abc import Callable, Hashable, Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.serving.access import current_request_id
+from bert_cli.serving.access import current_request_id, fail_if_client_leaves
+from bert_cli.serving.jobs import Chunk, Compute, Job, Key
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item
+from bert_cli.serving.schedule import Schedule
 
-MAX_BATCH_ITEMS = 64
-# A batch with one item may have more characters.
-MAX_BATCH_CHARACTERS = 32_768
-# Seconds that a refused client should wait.
+# Seconds that a client should wait when memory is short.
 _RETRY_AFTER = 1
-
-
-@dataclasses.dataclass(eq=False)
-class Job:
-    """A request's items and results.
-
-    Attributes:
-        key: only jobs with equal keys share a batch.
-        items: items in their order in the request.
-        future: receives all results, or a RequestError.
-        num_taken: number of items that are already in a batch.
-        results: results of the first items; complete when there is one per item.
-        error: exception from the computation, or None.
-        request_id: the request's id for the log, or "".
-    """
-
-    key: Hashable
-    items: Sequence[Item]
-    future: "asyncio.Future[list[Any]]"
-    num_taken: int = 0
-    results: list[Any] = dataclasses.field(default_factory=list)
-    error: Exception | None = None
-    request_id: str = dataclasses.field(default_factory=current_request_id)
 
 
 class Batcher:
     """Queue of jobs with one thread that computes batches."""
 
-    def __init__(self, compute: Callable[[Any, list[Item]], list[Any]], max_queue: int):
+    def __init__(
+        self,
+        compute: Compute,
+        max_queue: int,
+        request_timeout: float,
+        note_wait: Callable[[str, float], None] | None = None,
+    ):
         """Start the thread.
 
         Args:
             compute: compute(key, items) returns one result per item. The client sees the message
                 if this raises RequestError or InputError, but not if it raises other exceptions.
             max_queue: number of waiting items; further requests are refused.
+            request_timeout: a request's time limit in seconds.
+            note_wait: called with a model's name and the seconds from the arrival of a request to
+                its first batch.
         """
         self._compute = compute
-        self._max_queue = max_queue
-        self._jobs: collections.deque[Job] = collections.deque()
+        self._note_wait = note_wait
+        self._schedule = Schedule(max_queue, request_timeout)
         self._changed = threading.Condition()
-        self._waiting = 0
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
         self._thread.start()
@@ -72,30 +53,58 @@ class Batcher:
     @property
     def waiting(self) -> int:
         """Return the number of items that are not yet in a batch."""
-        return self._waiting
+        return self._schedule.num_waiting
 
-    async def submit(self, key: Hashable, items: Sequence[Item]) -> list[Any]:
+    @property
+    def explanation_seconds(self) -> float:
+        """Return the estimated seconds to compute all explanations that wait."""
+        with self._changed:
+            return self._schedule.explanation_seconds
+
+    def refuse_late(self) -> None:
+        """Raise RequestError 429 if a small request would not be answered in time."""
+        # An idle server need not look at the clock, nor wait for the lock.
+        if self._schedule:
+            with self._changed:
+                self._schedule.refuse_late()
+
+    def forget_speed(self, model: str) -> None:
+        """Forget a model's speed, because another checkpoint answers."""
+        with self._changed:
+            self._schedule.forget_speed(model)
+
+    async def submit(
+        self, key: Key, items: Sequence[Any], costs: Sequence[int], seconds: float, is_explanation: bool = False
+    ) -> list[Any]:
         """Return one result per item.
 
+        Args:
+            key: only items with equal keys share a batch.
+            items: the items.
+            costs: each item's number of tokens, exact or estimated.
+            seconds: time limit; the caller stops waiting then.
+            is_explanation: whether the items are masked copies of one text.
+
         Raises:
-            RequestError: 429 if too many items are waiting, or the error from the computation.
+            RequestError: 429 if the items would not be computed in time, or the error from the
+                computation.
+            ConnectionAbortedError: if the client has gone.
         """
         if not items:
             return []
         loop = asyncio.get_running_loop()
-        job = Job(key, items, loop.create_future())
+        job = Job(key, items, costs, loop.create_future(), seconds, is_explanation, current_request_id())
         with self._changed:
-            # Accept a request that is larger than the queue if no other is waiting.
-            if self._waiting and self._waiting + len(items) > self._max_queue:
-                raise RequestError(429, f"{self._waiting} texts wait already; try again later", _RETRY_AFTER)
-            self._jobs.append(job)
-            self._waiting += len(items)
+            self._schedule.add(job)
             self._changed.notify()
         try:
+            fail_if_client_leaves(job.future)
             return await job.future
         finally:
-            # Stop computing if the client has disconnected or the time limit has passed.
-            self._drop(job)
+            # Stop computing if the client has gone or the time limit has passed.
+            if job.num_left:
+                with self._changed:
+                    self._schedule.remove(job)
 
     def close(self, seconds: float | None = None) -> bool:
         """Stop the thread after its current batch; return False if that takes over `seconds`."""
@@ -105,66 +114,45 @@ class Batcher:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _drop(self, job: Job) -> None:
-        """Remove a job's remaining items from the queue."""
-        with self._changed:
-            if job.num_taken < len(job.items):
-                self._jobs.remove(job)
-                self._waiting -= len(job.items) - job.num_taken
-                job.num_taken = len(job.items)
-
     def _run(self) -> None:
+        last_end = 0.0
         while True:
             with self._changed:
-                while not self._jobs and not self._is_closed:
-                    self._changed.wait()
+                if not self._schedule:
+                    while not self._schedule and not self._is_closed:
+                        self._changed.wait()
+                    last_end = time.monotonic()
                 if self._is_closed:
                     return
-                batch = self._take_batch()
-            self._deliver(self._compute_batch(batch))
+                late = self._schedule.remove_late()
+                batch = self._schedule.take_batch()
+            start_time = time.monotonic()
+            done = self._compute_batch(batch) if batch else []
+            end_time = time.monotonic()
+            if batch:
+                with self._changed:
+                    # Include the time since the last batch, because other threads used Python then.
+                    self._schedule.note_end(batch, end_time - last_end)
+            last_end = end_time
+            self._deliver(done + late)
+            if self._note_wait:
+                for job, start, _ in batch:
+                    if not start:
+                        self._note_wait(job.key.model, start_time - job.arrival)
 
-    def _take_batch(self) -> list[tuple[Job, int, int]]:
-        """Return the next batch as (job, index of the first item, end index).
-
-        All jobs have the key of the oldest one.
-        """
-        key = self._jobs[0].key
-        jobs = [job for job in self._jobs if job.key == key][:MAX_BATCH_ITEMS]
-        items_per_job = max(1, MAX_BATCH_ITEMS // len(jobs))
-        batch: list[tuple[Job, int, int]] = []
-        characters = 0
-        for job in jobs:
-            end = job.num_taken
-            while end < min(len(job.items), job.num_taken + items_per_job):
-                characters += job.items[end].characters
-                if characters > MAX_BATCH_CHARACTERS and (batch or end > job.num_taken):
-                    break
-                end += 1
-            if end > job.num_taken:
-                batch.append((job, job.num_taken, end))
-                self._waiting -= end - job.num_taken
-                job.num_taken = end
-            if job.num_taken == len(job.items):
-                self._jobs.remove(job)
-            if characters > MAX_BATCH_CHARACTERS:
-                break
-        # Put the remaining items of a large request after the other requests.
-        if self._jobs and batch and self._jobs[0] is batch[0][0]:
-            self._jobs.rotate(-1)
-        return batch
-
-    def _compute_batch(self, batch: list[tuple[Job, int, int]]) -> list[Job]:
+    def _compute_batch(self, batch: list[Chunk]) -> list[Job]:
         """Compute a batch and return the finished jobs, with results or an error."""
-        key = batch[0][0].key
+        key = batch[0].job.key
         try:
             results = self._compute(key, [item for job, start, end in batch for item in job.items[start:end]])
         except Exception as error:
             if len(batch) > 1:
                 # Compute each request separately, because one of them may cause the error.
                 return [job for chunk in batch for job in self._compute_batch([chunk])]
-            job = batch[0][0]
+            job = batch[0].job
             job.error = error
-            self._drop(job)
+            with self._changed:
+                self._schedule.remove(job)
             return [job]
         position = 0
         for job, start, end in batch:

@@ -1,14 +1,17 @@
 """Models of the server by the command that trained them, and their loading."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
+
+import numpy as np
 
 from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.names import PAIR_MARK
+from bert_cli.base.names import PAIR_MARK, WINDOWS
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import cut_entry
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.opening.trained import command_of
@@ -25,7 +28,15 @@ from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, o
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import ENCODER, Item, ServedModel, check_served, naming_flags
+from bert_cli.serving.served_model import (
+    ENCODER,
+    Explanation,
+    Item,
+    MaskedCopy,
+    ServedModel,
+    check_served,
+    naming_flags,
+)
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -61,13 +72,38 @@ class _Classifier(ServedModel):
         self._count_cuts(features.cuts, self._model.encoding.max_seq_length)
         return self._model.records(pairs, features)
 
+    @property
+    def _longest_answered(self) -> int | None:
+        encoding = self._model.encoding
+        return None if encoding.long_text == WINDOWS else encoding.max_seq_length
+
     @name_arguments_in_errors()
-    def explain(self, item: Item) -> JsonObject:
+    def plan_explanation(self, item: Item, max_words: int) -> Explanation:
         self._model.check_pair(item.second, "text_b")
         tokens = self._model.tokenize_for_explanation(item.first, item.second)
-        self._count_cuts(tokens.cuts, self._model.encoding.max_seq_length)
-        record = self._model.explain(item.first, item.second, tokens, EXPLAIN_BUDGET)
-        return record | cut_entry(tokens.cuts.num_cut_tokens)
+        num_words, num_cut = len(tokens.seen), tokens.cuts.num_cut_tokens
+        if num_words > max_words:
+            advice = f"{max_words} are allowed in an explanation (--max_explain_words)"
+            raise RequestError(413, f"the model sees {num_words} words of the text; {advice}")
+        if num_cut:
+            self._warn_of_cuts(self._model.encoding.max_seq_length)
+        plan = self._model.plan_explanation(tokens, EXPLAIN_BUDGET)
+        starts = plan.copies.offsets[1:-1]
+        token_ids, segment_ids = (np.split(ids, starts) for ids in (plan.copies.token_ids, plan.copies.segment_ids))
+
+        def answer(scores: Sequence[dict[str, np.ndarray]]) -> JsonObject:
+            predictions = {name: np.stack([score[name] for score in scores]) for name in scores[0]}
+            return self._model.explanation_record(*item[:2], plan, predictions) | cut_entry(num_cut)
+
+        copies = [MaskedCopy(*ids) for ids in zip(token_ids, segment_ids, strict=True)]
+        return Explanation(copies, num_cut, self._score_copies, answer)
+
+    def _score_copies(self, copies: Sequence[MaskedCopy]) -> list[Any]:
+        lengths = [len(copy.token_ids) for copy in copies]
+        token_ids, segment_ids = (np.concatenate(ids) for ids in zip(*copies, strict=True))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        predictions = self._model.score_copies(RaggedFeatures(token_ids, segment_ids, offsets))
+        return [{name: values[row] for name, values in predictions.items()} for row in range(len(copies))]
 
 
 class _Tagger(ServedModel):

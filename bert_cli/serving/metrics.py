@@ -67,6 +67,24 @@ class Metrics:
         self._batch_seconds = Histogram(
             "bert_batch_seconds", "Seconds to compute a batch.", model, buckets=_SECONDS, registry=registry
         )
+        self._queue_seconds = Histogram(
+            "bert_queue_seconds",
+            "Seconds from a request's arrival to its first batch.",
+            model,
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._add_model_metrics(registry)
+        build = Gauge(
+            "bert_build_info", "Version of bert_cli.", ("version",), registry=registry, multiprocess_mode="livemax"
+        )
+        build.labels(__version__).set(1)
+        # Set it now: processes.server_processes finds a process by the file of this metric.
+        self._waiting.set(0)
+        self._children: dict[tuple[str, int, str], Any] = {}
+
+    def _add_model_metrics(self, registry: CollectorRegistry) -> None:
+        model = ("model",)
         # Use the minimum: a checkpoint is in use when every process has loaded it.
         self._steps = Gauge(
             "bert_model_checkpoint_step",
@@ -88,13 +106,6 @@ class Metrics:
         self._key_reloads = Counter(
             "bert_api_key_reloads", "Attempts to read the API keys again.", ("result",), registry=registry
         )
-        build = Gauge(
-            "bert_build_info", "Version of bert_cli.", ("version",), registry=registry, multiprocess_mode="livemax"
-        )
-        build.labels(__version__).set(1)
-        # Set it now: processes.server_processes finds a process by the file of this metric.
-        self._waiting.set(0)
-        self._children: dict[tuple[str, int, str], Any] = {}
 
     def set_model(self, model: str, step: int) -> None:
         """Record a loaded checkpoint, and let all metrics begin at 0 for a new model.
@@ -105,7 +116,7 @@ class Metrics:
         """
         self._steps.labels(model).set(step)
         self._load_times.labels(model).set(time.time())
-        for metric in (self._cut_texts, self._batch_texts, self._batch_seconds):
+        for metric in (self._cut_texts, self._batch_texts, self._batch_seconds, self._queue_seconds):
             metric.labels(model)
         for result in _RESULTS.values():
             self._reloads.labels(model, result)
@@ -143,6 +154,14 @@ class Metrics:
         self._batch_seconds.labels(model).observe(seconds)
         if num_cut_texts:
             self._cut_texts.labels(model).inc(num_cut_texts)
+
+    def count_cut_text(self, model: str) -> None:
+        """Count an explained text that was cut to the model's length."""
+        self._cut_texts.labels(model).inc()
+
+    def note_wait(self, model: str, seconds: float) -> None:
+        """Count a request's seconds from its arrival to its first batch."""
+        self._queue_seconds.labels(model).observe(seconds)
 
     def count_reload(self, model: str, is_success: bool) -> None:
         """Count an attempt to load a newer checkpoint."""

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.packing import cut_entry
-from bert_cli.serving.responses import RequestError
+from bert_cli.serving.responses import CLIENT_LEFT, RequestError
 from bert_cli.serving.served_model import Embedding, Item, ServedModel
 from bert_cli.settings.serving import Limits
 
@@ -76,7 +76,7 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
         seconds: time limit for receiving the body.
 
     Raises:
-        RequestError: 413 if the body is too large, 408 if it is not complete in time, 400 if the
+        RequestError: 413 if the body is too large, 408 if it is not complete in time, 499 if the
             client closes the connection.
     """
     length = request.headers.get("content-length", "")
@@ -96,7 +96,7 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
                 elif size > _DISCARD_FACTOR * max_bytes:
                     break
     except ClientDisconnect:
-        raise RequestError(400, "the connection was closed within the request") from None
+        raise RequestError(CLIENT_LEFT, "the connection was closed within the request") from None
     except TimeoutError:
         raise RequestError(408, f"the request did not end within {seconds} s") from None
     if size > max_bytes:

@@ -34,6 +34,8 @@ class RequestError(Exception):
         self.has_unread_body = has_unread_body
 
 
+# Status for logs and metrics, as in nginx: the client has closed the connection before the response.
+CLIENT_LEFT = 499
 _JSON = "application/json"
 # Limit on reading a body that is discarded, in seconds.
 _DISCARD_SECONDS = 5.0

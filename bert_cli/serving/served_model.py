@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ from bert_cli.settings.model_use import USE_FLAGS, ModelFlags, VectorUseSettings
 from bert_cli.weights.path import TF1, CheckpointPath
 
 ENCODER = "encoder"  # kind of a model that only has vectors
+# For estimates: characters per token of English, and tokens of an empty text.
+_CHARACTERS_PER_TOKEN, _LEAST_TOKENS = 4, 3
 
 
 # Decorator for loading: its errors name the server's flags, and otherwise Python's arguments.
@@ -58,6 +60,30 @@ class Item(NamedTuple):
     def characters(self) -> int:
         """Return the number of characters in all texts."""
         return len(self.first) + len(self.second or "")
+
+
+class MaskedCopy(NamedTuple):
+    """A masked copy of a text for an explanation: token_ids int32 [T], segment_ids int8 [T]."""
+
+    token_ids: np.ndarray
+    segment_ids: np.ndarray
+
+
+class Explanation(NamedTuple):
+    """The work for an explanation.
+
+    Attributes:
+        copies: masked copies of the text.
+        num_cut: number of tokens that were cut.
+        score: returns one score per masked copy; the copies may belong to several texts. Equal for
+            all explanations by one model.
+        answer: function from the scores of `copies` to the answer, a JSON object.
+    """
+
+    copies: Sequence[MaskedCopy]
+    num_cut: int
+    score: Callable[[Sequence[MaskedCopy]], list[Any]]
+    answer: Callable[[Sequence[Any]], JsonObject]
 
 
 class Embedding(NamedTuple):
@@ -153,19 +179,44 @@ class ServedModel(abc.ABC):
         `with_index` adds the index.
         """
 
-    def explain(self, item: Item) -> JsonObject:
-        """Return each word's contribution to the predicted label.
+    def plan_explanation(self, item: Item, max_words: int) -> Explanation:
+        """Return the masked copies that show each word's contribution to the predicted label.
+
+        Other threads may call this.
+
+        Args:
+            item: a text or a pair.
+            max_words: largest number of words that the model may see.
 
         Raises:
-            RequestError: 400 if the model cannot explain.
+            RequestError: 400 if the model cannot explain, 413 for more words.
         """
         raise RequestError(400, f"the model {self.name} is a {self.kind}; classifiers are explained")
 
+    @property
+    def _longest_answered(self) -> int | None:
+        """Return the tokens to which `answer` cuts texts; None if it computes all of a text."""
+        return None
+
+    def estimate_tokens(self, items: Sequence[Item], is_vector: bool) -> list[int]:
+        """Return about how many tokens each item has, for the time that it needs.
+
+        Args:
+            items: the items.
+            is_vector: whether `embed` computes them, and not `answer`.
+        """
+        longest = self._longest_embedded if is_vector else self._longest_answered
+        tokens = [_LEAST_TOKENS + item.characters // _CHARACTERS_PER_TOKEN for item in items]
+        return tokens if longest is None else [min(count, longest) for count in tokens]
+
+    def _warn_of_cuts(self, max_tokens: int) -> None:
+        # Warn once per process: a line per request would fill the log.
+        hint = "GET /metrics counts them (bert_cut_texts_total)"
+        warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {hint}")
+
     def _count_cuts(self, cuts: Cuts, max_tokens: int) -> None:
         if cuts.num_cut_texts:
-            # Warn once per process: a line per request would fill the log.
-            hint = "GET /metrics counts them (bert_cut_texts_total)"
-            warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {hint}")
+            self._warn_of_cuts(max_tokens)
         self.num_cut_texts += cuts.num_cut_texts
 
     def open_vectors(self) -> None:
@@ -212,6 +263,12 @@ class ServedModel(abc.ABC):
             for number, vector, count in zip(numbers, vectors, counts, strict=True):
                 results[number] = Embedding(vector, *count)
         return [results[number] for number in range(len(items))]
+
+    @property
+    def _longest_embedded(self) -> int | None:
+        if isinstance(self._vectors, str) or self._vectors.recipe.long_text:
+            return None
+        return self._vectors.max_seq_length
 
     @property
     def prompt_names(self) -> tuple[str, ...]:

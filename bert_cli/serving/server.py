@@ -13,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bert_cli.base.log import LOG
+from bert_cli.serving.access import note_client_left
 from bert_cli.serving.app import Guard, State, make_app
 from bert_cli.serving.responses import error_response
 from bert_cli.settings.serving import Limits, Server
@@ -38,8 +39,7 @@ def make_protocol(seconds: float) -> type[HttpToolsProtocol]:
 
     class Protocol(HttpToolsProtocol):
         _deadline: asyncio.TimerHandle | None = None
-        _head_bytes = 0
-        _is_in_head = True
+        _head_bytes, _is_in_head = 0, True
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -80,20 +80,30 @@ def make_protocol(seconds: float) -> type[HttpToolsProtocol]:
             super().on_message_complete()
             self._is_in_head = True
             self._head_bytes = 0
+            # uvicorn stops reading after a large body, and would not see that the client leaves.
+            if not self.pipeline:
+                self.flow.resume_reading()
 
         def send_400_response(self, msg: str) -> None:
             """Answer bytes that are not HTTP with a JSON error, like all other errors."""
-            response = error_response(400, msg)
-            status_and_length = f"HTTP/1.1 400 Bad Request\r\ncontent-length: {len(response.body)}\r\n"
-            fixed_headers = "content-type: application/json\r\nconnection: close\r\n\r\n"
-            self.transport.write((status_and_length + fixed_headers).encode() + response.body)
+            self.transport.write(_encode_refusal(msg))
             self.transport.close()
 
         def connection_lost(self, error: Exception | None) -> None:
             self._end_deadline()
+            if self.cycle and not self.cycle.response_complete:
+                note_client_left(self.cycle.scope)
             super().connection_lost(error)
 
     return Protocol
+
+
+def _encode_refusal(message: str) -> bytes:
+    """Return a whole response with status 400, for bytes that are not HTTP."""
+    body = error_response(400, message).body
+    status_and_length = f"HTTP/1.1 400 Bad Request\r\ncontent-length: {len(body)}\r\n"
+    fixed_headers = "content-type: application/json\r\nconnection: close\r\n\r\n"
+    return (status_and_length + fixed_headers).encode() + body
 
 
 class _Server(uvicorn.Server):

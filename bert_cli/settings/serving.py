@@ -143,9 +143,18 @@ class Limits(FlagGroup, heading="Limits"):
     max_body_bytes: int = option(4 << 20, "largest request body in bytes; a larger one is answered with 413", lower=1)
     max_texts: int = option(1000, "most texts in one request; more are answered with 413", lower=1)
     max_text_chars: int = option(50_000, "longest text in characters; a longer one is answered with 413", lower=1)
-    max_queue: int = option(4000, "most texts that wait; further requests are answered with 429", lower=1)
+    max_queue: int = option(
+        4000,
+        "most texts that wait; further requests are answered with 429, and so are requests that would be late",
+        lower=1,
+    )
     request_timeout: int = option(
         30, "seconds to receive and to answer a request; then it is answered with 504", lower=1
+    )
+    explain: bool = option(True, "answer POST /explain, which takes as long as about 100 texts or more")
+    max_explain_words: int = option(250, "most words that are explained in a text; more are answered with 413", lower=1)
+    max_explanations: int = option(
+        8, "most explanations that are computed at a time; further ones are answered with 429", lower=1
     )
 
 

@@ -607,8 +607,9 @@ def test_server_needs_only_its_requirements(trained_once):
         "from bert_cli.settings.model_use import ModelFlags\n"
         "from bert_cli.weights.path import find_checkpoint\n"
         f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), ModelFlags())\n"
-        "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
-        "import bert_cli.serving.service, bert_cli.serving.processes\n"
+        "model.answer([Item('a dog')]); model.embed([Item('a dog')])\n"
+        "explanation = model.plan_explanation(Item('a dog'), 100); explanation.score(explanation.copies)\n"
+        "import bert_cli.serving.watching, bert_cli.serving.processes\n"
         "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

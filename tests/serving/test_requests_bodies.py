@@ -34,7 +34,7 @@ def test_parts_are_joined():
     [
         ({"max_bytes": 2}, 413, "2 bytes"),
         ({"max_bytes": 2, "headers": [(b"content-length", b"3000")]}, 413, "000 bytes"),
-        ({"max_bytes": 9, "is_closed": True}, 400, ""),
+        ({"max_bytes": 9, "is_closed": True}, 499, ""),
         ({"max_bytes": 9, "seconds": 0}, 408, "0 s"),
     ],
 )

@@ -17,6 +17,7 @@ class LengthModel(ServedModel):
     """A model that answers with the number of characters."""
 
     kind = "length"
+    _longest_answered = None
 
     def answer(self, items):
         return [{"length": float("nan") if item.first == "nan" else item.characters} for item in items]
@@ -50,10 +51,18 @@ def test_description():
     assert length_model().with_index(3, Item("a"), {"length": 1}) == {"index": 3, "length": 1}
 
 
+def test_tokens_are_estimated():
+    model = length_model()
+    assert model.estimate_tokens([Item("abcd"), Item("abcd", "efgh"), Item("a" * 400)], is_vector=False) == [4, 5, 103]
+    model._longest_answered = 50
+    assert model.estimate_tokens([Item("a" * 400)], is_vector=False) == [50]
+    assert model.estimate_tokens([Item("a" * 400)], is_vector=True) == [103]
+
+
 def test_missing_abilities_are_answered_with_400():
     model = length_model()
     with raises(RequestError):
-        model.explain(Item("a"))
+        model.plan_explanation(Item("a"), 100)
     with raises(RequestError):
         model.embed([Item("a")])
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from bert_cli.serving.jobs import Key
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.service import Service
 from bert_cli.settings.serving import Limits
@@ -77,4 +78,4 @@ def test_later_batches_use_a_new_model(service):
     model = length_model("/a/model.ckpt-60")
     service.replace_model("lengths", model)
     assert service.models["lengths"].step == 60
-    assert service._compute(("predict", "lengths"), []) == []
+    assert service._compute(Key("predict", "lengths"), []) == []

@@ -4,8 +4,9 @@ import contextlib
 
 import pytest
 
-from bert_cli.serving import service as service_module
-from bert_cli.serving.service import Service, Watcher
+from bert_cli.serving import watching
+from bert_cli.serving.service import Service
+from bert_cli.serving.watching import Watcher
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import TF1, CheckpointPath
 from tests.serving.test_served_model import FLAGS, LengthModel, length_model
@@ -20,7 +21,7 @@ def service():
 
 def test_the_generator_of_a_newer_electra_is_loaded(service, tmp_path, monkeypatch):
     (tmp_path / "model.ckpt-40.index").touch()
-    monkeypatch.setattr(service_module, "load_served", LengthModel)
+    monkeypatch.setattr(watching, "load_served", LengthModel)
     watcher = Watcher(service, {}, {"lengths": FLAGS}, keys=None, seconds=None)
     watcher.update("lengths", f"{tmp_path}/model.ckpt-40/generator")
     watcher.close()

@@ -1,0 +1,116 @@
+"""Waiting work: a request's items, and how many seconds a model needs per token."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+# Batches with this many tokens are as fast per token as larger ones. Before the first of them, the
+# speed of small batches limits the estimate: one text of 12 tokens takes about 6 times as long per
+# token (two cores, model of 6 layers of width 384).
+_LARGE_BATCH_TOKENS = 512
+_SMALL_BATCH_FACTOR = 8
+# Weight of a new measurement in the mean.
+_NEW_WEIGHT = 0.2
+# Seconds per token before the first batch; only the order depends on it.
+_UNMEASURED = 1e-5
+
+
+class Key(NamedTuple):
+    """An operation of a model; only requests with equal keys share a batch.
+
+    Attributes:
+        operation: name of the operation.
+        model: the model's name.
+        compute: function for the items; None to call the operation of the present model.
+    """
+
+    operation: str
+    model: str
+    compute: Callable[[Sequence[Any]], list[Any]] | None = None
+
+
+# Function that computes a batch: its key and items -> one result per item.
+Compute = Callable[[Key, list[Any]], list[Any]]
+
+
+@dataclasses.dataclass(eq=False)
+class Job:
+    """A request's items and results.
+
+    Attributes:
+        key: only jobs with equal keys share a batch.
+        items: items in their order in the request.
+        costs: each item's number of tokens, exact or estimated.
+        future: receives all results, or a RequestError.
+        seconds: time limit for the results.
+        is_explanation: whether the job waits in the lane for explanations.
+        request_id: the request's id for the log, or "".
+        arrival: time of the arrival, from time.monotonic().
+        num_taken: number of items that are already in a batch.
+        tokens_taken: their tokens.
+        tokens_left: tokens of the other items.
+        results: results of the first items; complete when there is one per item.
+        error: exception from the computation, or None.
+    """
+
+    key: Key
+    items: Sequence[Any]
+    costs: Sequence[int]
+    future: Any
+    seconds: float
+    is_explanation: bool = False
+    request_id: str = ""
+    arrival: float = dataclasses.field(default_factory=time.monotonic)
+    num_taken: int = 0
+    tokens_taken: int = 0
+    tokens_left: int = dataclasses.field(init=False)
+    results: list[Any] = dataclasses.field(default_factory=list)
+    error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.tokens_left = sum(self.costs)
+
+    @property
+    def deadline(self) -> float:
+        """Return the time at which nobody needs the results any more."""
+        return self.arrival + self.seconds
+
+    @property
+    def num_left(self) -> int:
+        """Return the number of items that are not yet in a batch."""
+        return len(self.items) - self.num_taken
+
+
+class Chunk(NamedTuple):
+    """The items `start` to `end` of a job, in a batch."""
+
+    job: Job
+    start: int
+    end: int
+
+
+class Speed:
+    """Seconds that a model needs per token, measured from its batches."""
+
+    def __init__(self) -> None:
+        self._large: float | None = None
+        self._small = math.inf
+
+    def add(self, tokens: int, seconds: float) -> None:
+        """Add the measurement of a batch."""
+        value = seconds / max(1, tokens)
+        if tokens < _LARGE_BATCH_TOKENS:
+            self._small = min(self._small, value)
+        elif self._large is None:
+            self._large = value
+        else:
+            self._large += _NEW_WEIGHT * (value - self._large)
+
+    @property
+    def seconds_per_token(self) -> float:
+        """Return the mean of large batches; before the first one, a value that is too small."""
+        if self._large is not None:
+            return self._large
+        return _UNMEASURED if self._small == math.inf else self._small / _SMALL_BATCH_FACTOR

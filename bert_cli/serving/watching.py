@@ -1,0 +1,121 @@
+"""Reloading: newer checkpoints replace models (--watch), and SIGHUP reloads models and API keys."""
+
+import contextlib
+import queue
+from collections.abc import Mapping
+from threading import Thread
+
+from bert_cli.base.errors import first_line
+from bert_cli.base.log import LOG
+from bert_cli.serving.access import ApiKeys
+from bert_cli.serving.loading import load_served
+from bert_cli.serving.service import Service
+from bert_cli.settings.model_use import ModelFlags
+from bert_cli.weights.path import file_version, find_checkpoint
+
+
+class Watcher:
+    """Thread that looks for new checkpoints, regularly or when a reload is requested."""
+
+    def __init__(
+        self,
+        service: Service,
+        paths: Mapping[str, str],
+        flags: Mapping[str, ModelFlags],
+        keys: ApiKeys,
+        seconds: float | None,
+    ):
+        """Start the thread.
+
+        Args:
+            service: contains the models that are replaced.
+            paths: each model's directory, by name. The newest checkpoint there is used.
+            flags: flags for loading, by model name.
+            keys: API keys that a reload reads again.
+            seconds: time between two checks; None to check only on request.
+        """
+        self._service = service
+        self._paths = dict(paths)
+        self._flags = flags
+        self._keys = keys
+        self._seconds = seconds
+        # By model name: the checkpoint that could not be loaded, or else the error message.
+        self._rejected: dict[str, str] = {}
+        self._versions = {name: file_version(model.checkpoint.location) for name, model in service.models.items()}
+        # Its `put` is reentrant, so signal handlers may call it. True requests a reload, False ends
+        # the thread.
+        self._requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._thread = Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def request_reload(self) -> None:
+        """Let the thread read API keys and checkpoints again; signal handlers may call this."""
+        self._requests.put(True)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._requests.put(False)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            is_reload = None
+            with contextlib.suppress(queue.Empty):
+                is_reload = self._requests.get(timeout=self._seconds)
+            if is_reload is False:
+                return
+            if is_reload:
+                self._reload_keys()
+            for name, path in self._paths.items():
+                if is_reload:
+                    # Try a rejected checkpoint again, because its files may have been repaired.
+                    self._rejected.pop(name, None)
+                self.update(name, path, is_reload=bool(is_reload))
+
+    def _reload_keys(self) -> None:
+        is_success = False
+        try:
+            self._keys.reload()
+            is_success = True
+            LOG.info("reload: %d API keys", len(self._keys))
+        except Exception as error:
+            LOG.error("error: %s; the old API keys stay valid", first_line(error))
+        self._service.metrics.count_key_reload(is_success)
+
+    def update(self, name: str, path: str, is_reload: bool = False) -> None:
+        """Replace the model if its directory has a checkpoint that is not served yet.
+
+        A checkpoint that cannot be loaded is logged once, and the old model continues.
+
+        Args:
+            name: name of the model.
+            path: its directory.
+            is_reload: also replace a model if the files of its checkpoint have changed.
+        """
+        newest = self._rejected.get(name, "")
+        served = self._service.models[name].checkpoint
+        try:
+            # Be strict: a damaged checkpoint is an error here, instead of using an older one.
+            checkpoint = find_checkpoint(path, "output_dir", strict=True)
+            newest = checkpoint.location
+            version = file_version(newest)
+            has_changed = newest != served.location or (is_reload and version != self._versions[name])
+            if not has_changed and is_reload:
+                LOG.info("reload: %s: %s is the newest checkpoint", name, served.name)
+            if not has_changed or newest == self._rejected.get(name):
+                return
+            # Load and check the new model while the old one still answers.
+            model = load_served(name, checkpoint, self._flags[name])
+        except Exception as error:
+            if self._rejected.get(name) != (newest or str(error)):
+                self._rejected[name] = newest or str(error)
+                self._service.metrics.count_reload(name, is_success=False)
+                LOG.error(
+                    "error: %s cannot be used: %s; %s stays in use", newest or path, first_line(error), served.name
+                )
+            return
+        self._rejected.pop(name, None)
+        self._versions[name] = version
+        self._service.replace_model(name, model)
+        self._service.metrics.count_reload(name, is_success=True)
+        LOG.info("%s: now serving %s", name, model.checkpoint.name)
