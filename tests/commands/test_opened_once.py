@@ -38,8 +38,14 @@ QUESTIONS = "".join(
     for number, ANSWER in enumerate([{"text": "farmer", "answer_start": 8}] * 9)
 )
 VOCABULARY = pathlib.Path(builtin.__file__).parent / "vocab.txt"
-DRY = ("--do_train", "--do_eval", "--dry_run", "--output_dir=out")
-PRETRAIN = ("--do_train", "--dry_run", "--init_checkpoint=random", "--num_train_steps=2", "--output_dir=out")
+CONFIG = {
+    "vocab_size": len(VOCABULARY.read_text(encoding="utf-8").splitlines()), "hidden_size": 8, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 384, "type_vocab_size": 2,
+}  # fmt: skip
+# A dry run computes steps, which take seconds with the built-in model.
+SMALL = ("--dry_run", "--init_checkpoint=random", "--bert_config_file=config.json", f"--vocab_file={VOCABULARY}")
+DRY = ("--do_train", "--do_eval", "--output_dir=out", *SMALL)
+PRETRAIN = ("--do_train", "--num_train_steps=2", "--output_dir=out", *SMALL)
 COMMANDS = {
     "bert-classify csv": (run_classifier.main, {"train_file": "t.csv", "dev_file": "d.csv"}, CSV, DRY),
     "bert-classify json": (run_classifier.main, {"train_file": "t.jsonl", "dev_file": "d.json"}, JSON_LINES, DRY),
@@ -49,7 +55,7 @@ COMMANDS = {
     "bert-tag columns": (run_tagging.main, {"train_file": "t.txt", "dev_file": "d.txt"}, TAGS, DRY),
     "bert-tag spans": (run_tagging.main, {"train_file": "t.jsonl", "dev_file": "d.jsonl"}, SPANS, DRY),
     "bert-squad": (
-        run_squad.main, {"train_file": "t.json"}, QUESTIONS, ("--do_train", "--dry_run", "--output_dir=out"),
+        run_squad.main, {"train_file": "t.json"}, QUESTIONS, ("--do_train", "--output_dir=out", *SMALL),
     ),
     "bert-prepare": (prepare_data.main, {"": "t.csv"}, CSV, ("out",)),
     "bert-tokenize": (tokenize_text.main, {"input_file": "t.txt"}, TEXT, ()),
@@ -93,6 +99,8 @@ def opened_files():
 def run(name) -> dict[str, int]:
     """Run a command, and return how often it opened each input."""
     main, inputs, content, flags = COMMANDS[name]
+    with open("config.json", "w", encoding="utf-8") as file:
+        json.dump(CONFIG, file)
     for path in inputs.values():
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(content)

@@ -71,28 +71,41 @@ def test_labels_come_back_with_their_dtype(fitted):
         np.testing.assert_array_equal(fitted.predict(texts), predicted)
 
 
+# Each library's columns, and each kind of label that pandas has.
+@pytest.mark.parametrize(
+    ("library", "dtype"),
+    [
+        ("pyarrow", "Int64"),
+        ("pandas", "string"),
+        pytest.param("polars", "category", marks=pytest.mark.slow),
+        pytest.param("datasets", "int64[pyarrow]", marks=pytest.mark.slow),
+    ],
+)
+def test_columns_of_other_libraries_and_labels_of_pandas_types(parameters, fitted, library, dtype):
+    table = table_of(library)
+    labels = pd.Series(LABELS).astype(dtype)
+    estimator = BertClassifier(**parameters).fit(table["text"], labels)
+    np.testing.assert_array_equal(estimator.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+    assert list(map(int, estimator.classes_)) == [3, 7]
+    assert list(map(int, estimator.predict(TEXTS))) == fitted.predict(TEXTS).tolist()
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow", "datasets"])
-def test_columns_of_other_libraries(parameters, fitted, library):
-    module = pytest.importorskip(library, reason="the library is not installed")
-    make_table = getattr(module, {"polars": "DataFrame", "pyarrow": "table", "datasets": "Dataset"}[library])
-    make_table = getattr(make_table, "from_dict", make_table)
-    table = make_table({"text": TEXTS, "label": LABELS})
+def test_columns_of_other_libraries(fitted, library):
+    table = table_of(library)
     expected = fitted.predict(TEXTS)
     np.testing.assert_array_equal(fitted.predict(table), expected)
     np.testing.assert_array_equal(fitted.predict(table["text"]), expected)
-    estimator = BertClassifier(**parameters).fit(table["text"], table["label"])
-    np.testing.assert_array_equal(estimator.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-    assert estimator.classes_.tolist() == [3, 7]
+    assert fitted.score(table["text"], table["label"]) == 1
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    ["Int64", "string", *(pytest.param(name, marks=pytest.mark.slow) for name in ("category", "int64[pyarrow]"))],
-)
-def test_labels_of_pandas_types(parameters, fitted, dtype):
-    labels = pd.Series(LABELS).astype(dtype)
-    estimator = BertClassifier(**parameters).fit(pd.Series(TEXTS, dtype="string[pyarrow]"), labels)
-    assert list(map(int, estimator.predict(TEXTS))) == fitted.predict(TEXTS).tolist()
+def table_of(library):
+    module = pytest.importorskip(library, reason="the library is not installed")
+    columns = {"text": TEXTS, "label": LABELS}
+    if library == "pandas":
+        return pd.DataFrame(columns).astype({"text": "string[pyarrow]"})
+    make_table = getattr(module, {"polars": "DataFrame", "pyarrow": "table", "datasets": "Dataset"}[library])
+    return getattr(make_table, "from_dict", make_table)(columns)
 
 
 @pytest.mark.parametrize("labels", [[1] * 20, np.linspace(0, 1, 20), [None, *LABELS[1:]], None, LABELS[1:]])
