@@ -2,14 +2,16 @@
 
 import contextlib
 import dataclasses
+import functools
 import html
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
 
+from bert_cli.api.inputs.made_by_methods import TRAINING_METHODS, MadeByMethods
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CALIBRATION, CONFIG, EVAL_RESULTS, REPORT, THRESHOLDS
@@ -20,6 +22,7 @@ from bert_cli.opening.paths import run_folders
 from bert_cli.sentence.modules import SentenceModules, module_paths
 from bert_cli.sentence.writing import module_files
 from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
+from bert_cli.weights.weights_only import read_weights_only
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
@@ -59,6 +62,20 @@ class ModelSource:
             raise InputError(
                 f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again"
             )
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the content of the model's files by name, with the weights at the end.
+
+        A training's checkpoint has two moments of the optimizer per weight, which are left out.
+
+        Raises:
+            InputError: see `paths`.
+        """
+        paths = self.paths()
+        weights = read_weights_only(self.checkpoint.location) if self.checkpoint.kind == TF1 else None
+        if weights is None:
+            return {name: files.read_bytes(path) for name, path in paths.items()}
+        return {name: files.read_bytes(path) for name, path in paths.items() if not self._is_weights(name)} | weights
 
     def paths(self) -> dict[str, str]:
         """Return the model's files: name -> path, with the weights at the end.
@@ -107,7 +124,7 @@ def _tree(folder: str) -> dict[str, str]:
     return {os.path.relpath(path, folder): path for path in sorted(paths)}
 
 
-class SavableModel:
+class SavableModel(MadeByMethods):
     """Base class for models that can be copied.
 
     Such a model can be pickled, also by joblib and copy.deepcopy. The pickle has the weights.
@@ -134,8 +151,9 @@ class SavableModel:
 
     @name_arguments_in_errors()
     def save(self, directory: str | os.PathLike) -> None:
-        """Copy the model's files to a directory, from which `load` loads the same model.
+        """Copy the model's files to a directory, that `load` reads as the same model.
 
+        Weights are copied without the optimizer's moments, which only a resumed training needs.
         The directory has no arguments of `load`: pass these to the next `load`, too. A
         FeatureExtractor writes its pooling as modules of sentence-transformers.
 
@@ -148,13 +166,12 @@ class SavableModel:
         folder = path_text(directory, "directory")
         if files.exists(folder) and (not files.is_directory(folder) or files.list_directory(folder)):
             raise InputError(f"{folder}: exists already and is not empty; give a new directory")
-        paths = self.source.paths()
+        contents = self.source.contents()
         files.check_can_write(folder, "directory")
         modules = self._chosen_modules()
         if modules:
             copied = module_paths(self.source.checkpoint.folder)
-            paths = {name: path for name, path in paths.items() if name not in copied}
-        contents = {name: files.read_bytes(path) for name, path in paths.items()}
+            contents = {name: content for name, content in contents.items() if name not in copied}
         _write_files(folder, contents | (module_files(modules) if modules else {}))
 
     def _chosen_modules(self) -> SentenceModules | None:
@@ -180,8 +197,7 @@ class SavableModel:
 
     def __reduce__(self) -> tuple:
         source = self.source
-        paths = {} if source.is_builtin else source.paths()
-        contents = {name: files.read_bytes(path) for name, path in paths.items()}
+        contents = {} if source.is_builtin else source.contents()
         state = {name: value for name, value in vars(self).items() if name in ("report", "on_cut")}
         path = None if source.is_builtin else source.relative_path
         return _restore, (type(self), path, contents, dict(source.arguments), state)
@@ -193,7 +209,27 @@ Model = TypeVar("Model", bound=SavableModel)
 def with_source(model: Model, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Model:
     """Return a model that remembers its checkpoint and the arguments of `load`."""
     model.source = ModelSource(checkpoint, dict(arguments), stamp_of(checkpoint))
+    # They belong to the class and return a new model, so a call on an object would change nothing.
+    for name in TRAINING_METHODS:
+        if hasattr(model, name):
+            vars(model)[name] = functools.partial(_refuse_training, weakref.ref(model), name)
     return model
+
+
+def _refuse_training(
+    reference: Callable[[], SavableModel | None], method: str, *_: object, **options: object
+) -> NoReturn:
+    """Raise InputError for a training that is called on a model instead of its class."""
+    model = reference()
+    assert model is not None, "the method was called on it"
+    name = type(model).__name__
+    path, first = model.source.checkpoint.argument, ""
+    if model.is_temporary:
+        path, first = "directory", 'save("directory"), and then '
+    raise InputError(
+        f"{method} makes a new model and leaves this one as it is; to train this one further: {first}"
+        f'{name}.{method}(…, init_checkpoint="{path}")'
+    )
 
 
 def _restore(

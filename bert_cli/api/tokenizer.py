@@ -9,6 +9,7 @@ returns [101, 1996, 3899, 102].
 import os
 from typing import Any
 
+from bert_cli.api.inputs.made_by_methods import MadeByMethods
 from bert_cli.base.errors import check_text, name_arguments_in_errors
 from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
@@ -16,7 +17,7 @@ from bert_cli.opening.tokenizer import load_tokenizer
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class Tokenizer:
+class Tokenizer(MadeByMethods):
     """A model's tokenizer, made by `load`.
 
     Attributes:

@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import CheckpointPath, file_version, find_checkpoint
-from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
+from bert_cli.weights.variables import Reader, without_training_state
 
 # After this many consecutive failures, no process is restarted.
 _MAX_FAILURES = 5
@@ -149,7 +149,7 @@ class SharedReader(Reader):
         self.description = reader.description
         self._reader = reader
         self.unused = reader.unused
-        names = [name for name in reader.shapes if name == STEP_NAME or not is_training_state(name)]
+        names = without_training_state(reader.shapes)
         self.shapes = {name: reader.shapes[name] for name in names}
         self._arrays: dict[str, np.ndarray] = {}
         positions: dict[str, tuple[int, tuple[int, ...]]] = {}

@@ -153,10 +153,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
             raise InputError(f"{path}: {description}")
         return CheckpointPath(KERAS, path)
     parent = os.path.dirname(path.rstrip("/"))
-    if name == GENERATOR and parent:
-        checkpoint = find_checkpoint(parent, flag, strict)
-        if checkpoint.kind == TF1:
-            return dataclasses.replace(checkpoint, network=GENERATOR)
+    if name == GENERATOR and parent and (checkpoint := find_checkpoint(parent, flag, strict)).kind == TF1:
+        return dataclasses.replace(checkpoint, network=GENERATOR)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
         raise InputError(
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to "
@@ -167,7 +165,10 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     if files.exists(path):
         unknown = f"is not a checkpoint in a format that is read; check --{flag}"
         raise InputError(f"{path}: {describe_file(path) or unknown}")
-    raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
+    missing = (
+        f"no checkpoint there ({name}.index does not exist)" if files.exists(parent or ".") else "no such directory"
+    )
+    raise InputError(f"{path}: {missing}; check --{flag}")
 
 
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:

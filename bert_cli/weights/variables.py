@@ -75,6 +75,11 @@ def is_training_state(name: str) -> bool:
     return name in _BOOKKEEPING_NAMES or is_optimizer_state(name)
 
 
+def without_training_state(names: Iterable[str]) -> list[str]:
+    """Return the names of weights, and of the step."""
+    return [name for name in names if name == STEP_NAME or not is_training_state(name)]
+
+
 def find_google_name(name: str, table: Mapping[str, str]) -> str | None:
     """Return Google's name for a weight in another format, or None if it is not in the table.
 

@@ -15,6 +15,8 @@ from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer,
 from bert_cli.base.errors import InputError
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import build_page
+from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.variables import has_moments, without_training_state
 from tests.snapshots import raises
 
 TEXTS = ["the old farmer buys bread .", "a dog", ""]
@@ -110,6 +112,19 @@ def test_a_saved_model_is_loaded(classifier, tmp_path):
     np.testing.assert_array_equal(loaded.predict(TEXTS).probabilities, classifier.predict(TEXTS).probabilities)
     with raises(InputError):
         classifier.save(tmp_path / "saved")
+
+
+def test_copies_have_weights_alone(classifier, tmp_path):
+    """A checkpoint of a training has two moments per weight."""
+    original = Tf1Reader(classifier.source.checkpoint.location)
+    assert has_moments(original.shapes)
+    classifier.save(tmp_path / "saved")
+    restored = pickle.loads(pickle.dumps(classifier))
+    for folder in (tmp_path / "saved", pathlib.Path(restored.source.checkpoint.folder)):
+        copied = Tf1Reader(str(folder / "model.ckpt-30"))
+        assert sorted(copied.shapes) == without_training_state(sorted(original.shapes))
+        for name in copied.shapes:
+            np.testing.assert_array_equal(copied.read(name), original.read(name))
 
 
 @pytest.mark.slow
