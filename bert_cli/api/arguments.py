@@ -33,7 +33,8 @@ def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: 
     allowed = [name for name in flags if name not in _NOT_ARGUMENTS and name not in excluded]
     unknown_names = [name for name in options if name not in allowed]
     if unknown_names:
-        raise InputError(unknown_flags_message(unknown_names, allowed, ending=""))
+        message = unknown_flags_message(unknown_names, allowed, ending="")
+        raise InputError(message.replace(": the flag is ", ": the argument is "))
     # Convert values to a command line, so that they get the same checks and messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in options.items() if value is not None]
     return parse(settings_class, words)[0]

@@ -12,14 +12,15 @@ from typing import Any, overload
 
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
-from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, trained_columns
+from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels, trained_columns
 from bert_cli.api.inputs.label_types import find_label_type, read_labels
+from bert_cli.api.inputs.tables import COLUMN_ADVICE
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
-from bert_cli.api.results.predictions import Predictions, make_predictions
+from bert_cli.api.results.predictions import Prediction, Predictions, make_predictions
 from bert_cli.api.saving import with_source
-from bert_cli.base.errors import check_text, name_arguments_in_errors, refuse_if
+from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
 from bert_cli.opening import trained
@@ -124,19 +125,26 @@ class Classifier(TrainableClassifier, CuttingModel):
         classifier._trained_columns = trained.trained_columns(model, settings.columns, settings.task.task_name)
         return with_source(classifier, checkpoint, flags)
 
+    @overload
+    def predict(self, texts: str, batch_size: int = BATCH_SIZE) -> Prediction: ...
+    @overload
+    def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Predictions: ...
     @name_arguments_in_errors()
-    def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Predictions:
-        """Classify n texts or pairs of texts.
+    def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Prediction | Predictions:
+        """Classify a text, or n texts or pairs of texts.
 
         Args:
-            texts: texts, or pairs (text, text_b), in any sequence; or a table with the text columns
-                of the training data, such as a pandas.DataFrame.
+            texts: a text; texts, or pairs (text, text_b), in any sequence; or a table with the
+                training's text columns, such as a pandas.DataFrame.
             batch_size: texts of maximum length per batch; batches of shorter texts have more texts
                 but the same number of tokens.
 
         Returns:
-            Predictions in the order of `texts`: a sequence with one item per text.
+            Predictions in the same order: a sequence with one item per text. For one text, its item.
         """
+        check_count(batch_size, "batch_size")
+        if isinstance(texts, str):
+            return self.predict([texts], batch_size)[0]
         read = self._read(texts)
         outputs = self._classifier.infer(self._encode(read), batch_size, "predicting") if len(read) else None
         decoder = self._classifier.decoder
@@ -152,7 +160,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         read = self._read(texts)
         return self._classifier.records(read.pairs, self._encode(read)) if len(read) else []
 
-    @name_arguments_in_errors(dev_file="data")
+    @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="data")
     def evaluate(
         self,
         data: Any,
@@ -163,7 +171,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         """Return the metrics for labeled texts, with the names in eval_results.txt.
 
         Args:
-            data: a path, a table with the columns of the training data, such as a pandas.DataFrame,
+            data: a path, a table with the training's columns, such as a pandas.DataFrame,
                 or rows as for `train`; or texts if there are `labels`.
             labels: labels of the texts, as for `fit`.
             batch_size: texts of maximum length per batch.
@@ -171,7 +179,11 @@ class Classifier(TrainableClassifier, CuttingModel):
                 the training's option, or else the last label.
         """
         # A table with separate labels has the columns that `predict` reads.
-        data = data if labels is None else self._read(data)
+        check_count(batch_size, "batch_size")
+        if labels is None:
+            check_has_labels(data, self._columns)
+        else:
+            data = self._read(data)
         columns = self._trained_columns
         return score(self._classifier, self._settings, columns, data, labels, batch_size, positive_label)
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import (
+    COLUMN_ADVICE,
     Data,
     are_numbers,
+    check_labels,
     column_names,
     is_path,
     pair_up,
@@ -162,7 +164,7 @@ class TrainableClassifier(TrainableModel):
         **options: Any,
     ) -> Self: ...
     @classmethod
-    @name_arguments_in_errors(dev_file="dev_texts")
+    @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="dev_texts", skip_unlabeled="skip_unlabeled=True")
     def fit(
         cls,
         texts: Any,
@@ -197,6 +199,7 @@ class TrainableClassifier(TrainableModel):
         refuse_label_columns("texts", texts, labels)
         label_rows = read_label_rows("labels", labels)  # a generator can be read only once
         texts = read_texts(texts)
+        check_labels(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
         tables = {"train": pair_up("texts", texts, label_rows.items, columns)}
         # The caller's options win.

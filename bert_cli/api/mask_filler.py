@@ -15,7 +15,7 @@ from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
 from bert_cli.api.saving import SavableModel, with_source
-from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
+from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
@@ -63,7 +63,7 @@ class MaskFiller(SavableModel):
     def fill(self, text: str, top_k: int = TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
     @overload
     def fill(self, text: Iterable[str], top_k: int = TOP_K) -> FilledTexts: ...
-    @name_arguments_in_errors()
+    @name_arguments_in_errors(absent=["|||"])
     def fill(self, text: str | Iterable[str], top_k: int = TOP_K) -> FilledText | FilledTexts:
         """Return the most probable tokens for each [MASK].
 
@@ -75,7 +75,7 @@ class MaskFiller(SavableModel):
         Returns:
             A FilledText, or a sequence of them if `text` is not a string.
         """
-        _check_top_k(top_k)
+        check_count(top_k, "top_k")
         if isinstance(text, str):
             return make_filled_text(self._filler.records([text], top_k)[0])
         read = read_texts(text, SINGLE_TEXTS)
@@ -88,10 +88,10 @@ class MaskFiller(SavableModel):
         It has `text` and `masks`: for each [MASK] a list of {"token", "probability"}, best first.
         For two texts separated by ` ||| `, it also has `next_sentence_probability`.
         """
-        _check_top_k(top_k)
+        check_count(top_k, "top_k")
         return self._filler.records(read_texts(texts, SINGLE_TEXTS).singles, top_k)
 
-    @name_arguments_in_errors()
+    @name_arguments_in_errors(absent=["|||"])
     def next_sentence(self, text: str, text_b: str) -> float:
         """Return the probability that text_b follows text.
 
@@ -100,9 +100,8 @@ class MaskFiller(SavableModel):
         """
         check_text(text)
         check_text(text_b, "text_b")
+        refuse_if(
+            self.source.is_builtin,
+            "the built-in model was trained without next sentences; load Google's, or one of bert-pretrain",
+        )
         return self._filler.records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
-
-
-def _check_top_k(top_k: int) -> None:
-    if top_k < 1:
-        raise InputError(f"top_k={top_k}: 1 or more is needed")

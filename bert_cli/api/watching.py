@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.formats import clock
 from bert_cli.base.log import RESULT
 from bert_cli.runs.callbacks.observers import Callback
@@ -47,6 +47,8 @@ class Watching:
     def __post_init__(self) -> None:
         if self.verbose not in (None, *_LEVELS):
             raise InputError(f"verbose: 0, 1 or 2 is needed, found {self.verbose!r}")
+        if not isinstance(self.callbacks, Sequence):
+            raise InputTypeError(f"callbacks: a list of callbacks is needed, found {self.callbacks!r:.80}")
         for number, callback in enumerate(self.callbacks):
             if not isinstance(callback, Callback):
                 raise InputError(

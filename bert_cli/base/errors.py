@@ -6,11 +6,12 @@ arguments instead of flags.
 
 import errno
 import functools
+import numbers
 import os
 import re
 import shutil
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import ParamSpec, TypeVar
 
 from bert_cli.base.formats import byte_size
@@ -20,9 +21,9 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 # A flag, or a command line to run, which stays as it is.
 _FLAG = re.compile(r"bert-[a-z-]+(?: --\S+)+|--([a-z][a-z0-9_]*)(=(true|false)\b)?")
-_IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
+_IN_MEMORY = re.compile(r"\b(train|dev|data|texts|dev_texts):(\d+)\b")
 # Errors about line 1 of a file concern the header, which a table in memory does not have.
-_HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
+_HEADER = re.compile(r"\b(train|dev|data|texts):1: (no column|[a-z_]+=.*: there is no such column)")
 # TensorFlow adds the graph node and the operation to its messages.
 _MAX_CHARS = 160  # shown of a library's message
 _GRAPH_NODES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
@@ -50,6 +51,13 @@ def check_text(text: object, name: str = "text") -> None:
     """Raise InputTypeError unless the value is a single text."""
     if not isinstance(text, str):
         raise InputTypeError(f"{name}: one text is needed, found {text!r:.80}")
+
+
+def check_count(count: object, name: str) -> None:
+    """Raise InputError unless the value is a whole number of 1 or more."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral):
+        raise InputTypeError(f"{name}={count!r:.40}: a whole number of 1 or more is needed")
+    refuse_if(count < 1, f"{name}={count}: 1 or more is needed")
 
 
 class DivergedError(InputError):
@@ -206,10 +214,14 @@ def _literal_directory(value: str) -> str:
     return os.path.join(os.path.abspath(value if literal == value else os.path.dirname(literal)), "")
 
 
-def name_arguments_in_errors(**names: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def name_arguments_in_errors(
+    absent: Collection[str] = (), **names: str
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Decorate a function so that its InputErrors name arguments instead of flags.
 
     Args:
+        absent: flags such as --labels, and other texts, that a call of the function cannot have; advice
+            with them is left out.
         names: argument names that differ from the flag's name, such as train_file="train".
     """
 
@@ -220,7 +232,7 @@ def name_arguments_in_errors(**names: str) -> Callable[[Callable[_P, _R]], Calla
                 return function(*args, **kwargs)
             # Convert here and not at the raise statement: commands use the same code.
             except InputError as error:
-                renamed = type(error)(replace_flag_names(str(error), names))
+                renamed = type(error)(replace_flag_names(_without_advice(str(error), absent), names))
                 for note in getattr(error, "__notes__", ()):
                     renamed.add_note(note)
                 raise renamed from None
@@ -228,6 +240,18 @@ def name_arguments_in_errors(**names: str) -> Callable[[Callable[_P, _R]], Calla
         return call
 
     return decorate
+
+
+def _without_advice(message: str, absent: Collection[str]) -> str:
+    """Return an error message without advice that contains certain texts.
+
+    The problem comes first, and then advice after "; ", with alternatives after ", or ".
+    """
+    problem, *advice = message.split("; ")
+    clauses = [
+        [part for part in clause.split(", or ") if not any(text in part for text in absent)] for clause in advice
+    ]
+    return "; ".join([problem, *(", or ".join(parts) for parts in clauses if parts)])
 
 
 def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, ClassVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, replace_flag_names
 
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
@@ -111,6 +111,13 @@ class StderrHandler(logging.Handler):
     def emit_all(self, records: Iterable[logging.LogRecord]) -> None:
         """Write the lines for records with a single write."""
         LogStream().print("\n".join(self.format(record) for record in records))
+
+
+class _PythonHandler(StderrHandler):
+    """Handler for Python programs: its lines name arguments, not flags."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return replace_flag_names(super().format(record))
 
 
 # One encoder for all lines: json.dumps with these arguments would build one for each.
@@ -269,7 +276,7 @@ def show_log(level: int = logging.INFO) -> Iterator[None]:
     if LOG.level != logging.NOTSET or LOG.hasHandlers():
         yield
         return
-    handler = StderrHandler()
+    handler = _PythonHandler()
     LOG.addHandler(handler)
     LOG.setLevel(level)
     try:

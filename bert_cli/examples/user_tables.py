@@ -176,6 +176,10 @@ def read_user_table(
             empty_lines.append(row.line)
     if not rows:
         raise InputError(f"{path}: holds no row below its header; check the file")
+    if len(empty_lines) == len(rows) and rules.needs_label:
+        raise InputError(
+            f"{path}:{empty_lines[0]}: every text is empty, so there is nothing to learn; check --text_column"
+        )
     if empty_lines:
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
     repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)

@@ -83,7 +83,7 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
         raise InputError(f"{place}: a text is empty: {text[:60]!r}")
     mask_id = tokenizer.ids[MASK]
     if not is_pair and mask_id not in encoded[0]:
-        raise InputError(f"{place}: has no [MASK], nor two texts with '{PAIR_MARK}' between: {text[:60]!r}")
+        raise InputError(f"{place}: has no [MASK]: {text[:60]!r}; for a second text, put '{PAIR_MARK}' between them")
     packed = pack(
         encoded[0], encoded[1] if is_pair else None, max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP]
     )  # fmt: skip

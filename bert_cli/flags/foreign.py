@@ -51,6 +51,11 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     # The data.
     ("validation_file valid_file val_file dev_path eval_data_path valid_path val_path", _DEV_FILE),
     ("dev_file", ("--predict_file", "--eval_file")),
+    # An argument of Keras' fit, and one of Hugging Face's Trainer.
+    (
+        "validation_data eval_dataset",
+        ("--dev_file", "held-out data are dev_texts and dev_labels of fit, or dev of train"),
+    ),
     ("eval_file", ("--dev_file", "--predict_file")),
     ("train_path train_data_path training_file train_data", ("--train_file", "--input_file")),
     ("test_path test_data predict_data_path", ("--test_file", "--predict_file")),

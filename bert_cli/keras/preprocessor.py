@@ -132,6 +132,14 @@ def _to_tensors(texts: Any) -> Any:
     if _is_tensor(texts):
         return _to_string_tensor("texts", texts)
     items = list_items("texts", texts)
+    if any(
+        isinstance(item, tuple) and len(item) == 2 and all(isinstance(text, str) for text in item) for item in items
+    ):
+        # Elsewhere, such an item is a pair. As one of two columns, it would be two first or second texts.
+        raise InputTypeError(
+            "texts: the layer takes pairs as two columns, found a tuple of two texts; pass [texts, others], "
+            "such as list(map(list, zip(*pairs)))"
+        )
     is_text = [isinstance(item, str | bytes) for item in items]
     if len(items) == 2 and not any(is_text):
         return [_to_string_tensor(f"texts[{number}]", item) for number, item in enumerate(items)]

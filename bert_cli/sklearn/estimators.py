@@ -264,4 +264,4 @@ def _value_errors() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error).replace("random_seed", "random_state")) from None

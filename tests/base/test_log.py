@@ -33,10 +33,13 @@ def test_show_log_logs_to_stderr_within_the_block(capsys):
     with logging_of(logging.NOTSET, []):
         with log.show_log():
             log.LOG.info("training 5/10")
+            log.LOG.warning("warning: --text_column=0 is 'label'; try bert-classify --seed=3")
         log.LOG.info("not shown")
         assert not log.LOG.handlers
         assert log.LOG.level == logging.NOTSET
-    assert capsys.readouterr().err == "training 5/10\n"
+    # Python's arguments have no dashes, but a command line keeps them.
+    warning = "warning: text_column=0 is 'label'; try bert-classify --seed=3\n"
+    assert capsys.readouterr().err == f"training 5/10\n{warning}"
 
 
 @pytest.mark.parametrize(("level", "handlers"), [(logging.WARNING, []), (logging.NOTSET, [logging.NullHandler()])])

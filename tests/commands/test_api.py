@@ -175,7 +175,7 @@ def methods(trained_once, tagger_once, tmp_path_factory) -> dict:
     )
     pooled, unpooled = (FeatureExtractor.load(str(trained_once[0]), pooling=name) for name in ("mean", "none"))
     return {
-        "predict": lambda texts: classifier.predict(texts).best,
+        "predict": classifier.predict,
         "records": classifier.records,
         "extract": pooled.extract,
         "extract tokens": unpooled.extract,
@@ -198,7 +198,13 @@ def test_every_method_takes_a_generator_and_refuses_other_containers(methods, na
     assert repr(methods[name](item for item in items)) == expected
     assert len(methods[name](tuple(items))) == 3
     frame = pd.DataFrame({"text": texts})
-    for values in (frame.to_dict(), set(items), None, b"a [MASK]", *([] if name == "fill" else ["a [MASK]"])):
+    for values in (
+        frame.to_dict(),
+        set(items),
+        None,
+        b"a [MASK]",
+        *([] if name in ("predict", "fill") else ["a [MASK]"]),
+    ):
         with pytest.raises(InputTypeError, match=r"^(texts|questions): a list of "):
             methods[name](values)
     for item in (None, float("nan"), b"a [MASK]", 3):

@@ -297,7 +297,7 @@ def test_answers(model, tmp_path):
         ((["a", "b"], [[0, 1, 0], [1, 0]]), {}, "texts[1]: "),
         ((["a", "b"], np.eye(2)), {"problem_type": "regression"}, "texts[0]: "),
         ((["a", "b"], np.eye(2)), {"dev_texts": ["a"], "dev_labels": np.eye(3)[:1]}, "dev_texts[0]: "),
-        ((["a", "c", "b"], ["x", None, "y"]), {}, "texts[1]: "),
+        ((["a", "c", "b"], ["x", None, "y"]), {}, "labels[1]: "),
         ((["a", "b"], ["x", "x"]), {}, "texts: "),
         (([], []), {}, "texts: "),
         (("a text", ["x"]), {}, "texts: "),

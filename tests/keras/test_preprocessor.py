@@ -71,7 +71,11 @@ def test_two_columns_of_a_data_frame_are_pairs(preprocessor):
         ({"a", "b"}, "texts: "),
         (["a", None], "texts[1]: "),
         ([["a", "b"], ["c", None]], "texts[1][1]: "),
-        ([("a", "b")] * 3, "texts[0]: "),
+        ([("a", "b")] * 3, "texts: "),
+        # As columns, these would be exchanged without a word.
+        ([("a", "b"), ("c", "d")], "texts: "),
+        ([("a", "b")], "texts: "),
+        (["a", ("b", "c")], "texts: "),
         (np.array([["a", "b"], ["c", "d"], ["e", "f"]]), "texts: "),
         (keras.KerasTensor((None, 2), "string"), "texts: "),
     ],

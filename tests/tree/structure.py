@@ -128,7 +128,7 @@ MAX_REACH = {
     "keras.Encoder": 54,
     "text.tokenization": 13,
     "vocab.txt": 17,
-    "api.Tokenizer": 37,
+    "api.Tokenizer": 38,
     "bert-tokenize": 60,
     "bert-serve": 172,
 }

@@ -21,28 +21,31 @@ class TextColumns(NamedTuple):
     Attributes:
         text: the text's column.
         text_b: the second text's column for pairs; None for single texts.
+        labels: columns with the labels, which are never read as texts.
     """
 
     text: str | None = None
     text_b: str | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are not None."""
-        return tuple(name for name in self if name is not None)
+        """Return the text columns that are not None."""
+        return tuple(name for name in (self.text, self.text_b) if name is not None)
 
 
 UNKNOWN_COLUMNS = TextColumns()
 
 
 def trained_columns(model: "AnyModel") -> TextColumns:
-    """Return the text columns in a model's training data, if they had names."""
+    """Return the text and label columns in a model's training data, if they had names."""
     columns = read_columns(model.saved_flags)
     if columns.text_column is None:
         columns = read_columns(model.guesses)
     # A number is a column in a file without a header.
-    names = (columns.text_column, columns.text_b_column)
-    return TextColumns(*(None if name is None or name.isdecimal() else name for name in names))
+    texts = (columns.text_column, columns.text_b_column)
+    text, text_b = (None if name is None or name.isdecimal() else name for name in texts)
+    return TextColumns(text, text_b, tuple(name for name in columns.label_columns if not name.isdecimal()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +122,7 @@ def choose_columns(table: Table, trained: TextColumns, name: str, takes_pairs: b
     """Return one or two column names to read texts from.
 
     Use the model's training columns. If they are unknown, use columns with usual names, or the only
-    column.
+    column, but never a column of labels.
 
     Args:
         table: the caller's table.
@@ -132,34 +135,70 @@ def choose_columns(table: Table, trained: TextColumns, name: str, takes_pairs: b
     """
     by_text = {str(column): column for column in table.names}
     refuse_if(len(by_text) < len(table.names), f"{name}: two columns of the {table.kind} have the same name")
+    if by_text.keys() <= set(trained.labels):
+        refuse_labels(name, list(by_text)[:1], trained)
     if trained.text is not None:
         missing = [column for column in trained.names if column not in by_text]
         if not missing:
             return tuple(by_text[column] for column in trained.names)
-        if len(trained.names) == len(table.names) == 1:
-            return table.names
         present = list_some([quote(column) for column in by_text])
         needed = " and ".join(quote(column) for column in missing)
         raise InputError(
             f"{name}: the {table.kind} has no column {needed}, which the model was trained on; it has {present}; "
-            f"rename a column, or pass {column_advice(table, len(trained.names) > 1)}"
+            f"rename a column{_or_pass(table, trained)}"
         )
-    by_usual_name = {normalize_name(column): column for column in by_text}
+    by_usual_name = {normalize_name(column): column for column in by_text if column not in trained.labels}
     pairs = [pair for pair in PAIRS if set(pair) <= set(by_usual_name)] if takes_pairs else []
     usual_names = [column for column in by_usual_name if column in TEXT_NAMES]
     if pairs:
         return tuple(by_text[by_usual_name[column]] for column in pairs[0])
     if len(usual_names) == 1:
         return (by_text[by_usual_name[usual_names[0]]],)
-    if len(table.names) == 1:
+    if len(table.names) == len(by_usual_name) == 1:
         return table.names
     raise InputError(
-        f"{name}: the {table.kind} has no column that is known to hold the texts; pass "
-        f"{column_advice(table, is_of_pairs=False)}"
+        f"{name}: the {table.kind} has no column that is known to hold the texts"
+        f"{_or_pass(table, trained).replace(', or', ';', 1)}"
     )
 
 
+def check_has_labels(data: object, trained: TextColumns) -> None:
+    """Raise InputError if data to evaluate is a table with texts alone.
+
+    Args:
+        data: the argument.
+        trained: the training's columns.
+    """
+    table = as_table("data", data)
+    if table is not None and (len(table.names) == 1 or {str(name) for name in table.names} <= set(trained.names)):
+        missing = f" {list_some([quote(name) for name in trained.labels])}" if trained.labels else " with labels"
+        raise InputError(f"data: the {table.kind} has no column{missing}; give the labels as second argument")
+
+
+def refuse_labels(name: str, columns: Iterable[Any], trained: TextColumns) -> None:
+    """Raise InputError if a column has the training's labels.
+
+    Args:
+        name: the argument's name, for the error.
+        columns: the columns to read.
+        trained: the training's columns.
+    """
+    for column in columns:
+        refuse_if(
+            column in trained.labels,
+            f"{name}: the column {quote(str(column))} has the labels; pass the texts, or a list for these words as texts",
+        )
+
+
 _MOST_NAMES = 3  # maximum number of columns in advice
+
+
+def _or_pass(table: Table, trained: TextColumns) -> str:
+    """Return advice to pass columns themselves, "" if only labels are left."""
+    is_of_pairs = len(trained.names) > 1
+    rest = dataclasses.replace(table, names=tuple(name for name in table.names if str(name) not in trained.labels))
+    has_enough = len(rest.names) > is_of_pairs
+    return f", or pass {column_advice(rest, is_of_pairs)}" if has_enough else ""
 
 
 def column_advice(table: Table, is_of_pairs: bool) -> str:

@@ -88,7 +88,7 @@ def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = Non
     """Return LabelRows from items that may be rows of 0 and 1."""
     if not any(isinstance(item, list | tuple) for item in items):
         return LabelRows(items, names)
-    items = [None if _is_missing(item) else item for item in items]
+    items = [None if is_missing(item) else item for item in items]
     rows = [item for item in items if item is not None]
     if rows and all(map(is_flags, rows)) and len({len(row) for row in rows}) == 1:
         flags = [None if item is None else tuple(map(int, item)) for item in items]
@@ -105,7 +105,7 @@ def _table_labels(name: str, table: Table, names: Sequence[str] | None) -> Label
     if len(columns) == 1:
         return LabelRows([row[0] for row in rows])
     for number, row in enumerate(rows):
-        wrong = next((column for column, cell in enumerate(row) if not _is_missing(cell) and cell not in _FLAGS), None)
+        wrong = next((column for column, cell in enumerate(row) if not is_missing(cell) and cell not in _FLAGS), None)
         if wrong is not None:
             raise InputError(
                 f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a {table.kind} of labels "
@@ -130,7 +130,7 @@ def _check_numbers(place: str, item: Any) -> None:
     if not isinstance(item, list | tuple) or not item or isinstance(item[0], str):
         return
     refuse_if(
-        any(_is_missing(element) for element in item),
+        any(is_missing(element) for element in item),
         f"{place}: lacks a number: {item!r:.80}; give {_NEEDED}, or None for a text without labels",
     )
     is_number = all(isinstance(element, int | float | np.number | np.bool_) for element in item)
@@ -138,10 +138,10 @@ def _check_numbers(place: str, item: Any) -> None:
         raise soft_labels_error(place, item)
 
 
-def _is_missing(item: Any) -> bool:
+def is_missing(item: Any) -> bool:
     """Return whether an item marks a missing label, or is a list of such items."""
     if isinstance(item, list | tuple):
-        return len(item) > 1 and all(map(_is_missing, item))
+        return len(item) > 1 and all(map(is_missing, item))
     return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and math.isnan(item))
 
 

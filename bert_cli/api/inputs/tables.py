@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.api.inputs.frames import as_table
-from bert_cli.api.inputs.label_rows import is_flags
+from bert_cli.api.inputs.label_rows import LabelRows, is_flags, is_missing
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, InputTypeError, refuse_if
 from bert_cli.problem_types.columns import soft_labels_error
 from bert_cli.reading.frames import Frame, format_scalar
 from bert_cli.reading.probe import TableFile
@@ -20,6 +20,10 @@ from bert_cli.reading.rows import Row
 
 # A path, a pandas.DataFrame, or a list of dicts or tuples: (text, label) or (text, text_b, label).
 Data = Any
+# Texts in advice about columns, which a call with texts and labels does not have.
+COLUMN_ADVICE = ("--text_column", "--text_b_column", "--label_column", "--id_column", "--labels", "--header")
+_LEAST_TO_COMPARE = 8  # fewer rows do not show whether labels and texts are exchanged
+_MANY_WORDS = 4  # a label with more words looks like a text
 _NAMES = {2: ("text", "label"), 3: ("text", "text_b", "label")}
 
 
@@ -138,6 +142,41 @@ def refuse_label_columns(name: str, texts: Any, labels: Any) -> None:
     if shared:
         rest = [column for column in columns if column not in own_names]
         raise InputError(f"{name}: the column {shared[0]!r} has the labels; give the columns with texts alone: {rest}")
+
+
+def check_labels(texts: Texts, labels: LabelRows, skips_unlabeled: bool) -> None:
+    """Raise InputError if labels are missing, of different types, or exchanged with the texts.
+
+    Args:
+        texts: the texts.
+        labels: their labels.
+        skips_unlabeled: whether texts without a label are left out.
+    """
+    items = labels.items
+    missing = [row for row, item in enumerate(items) if is_missing(item)]
+    refuse_if(
+        missing and not skips_unlabeled,
+        f"labels[{missing[0] if missing else 0}]: {'is missing' if len(missing) == 1 else f'{len(missing)} are missing'}"
+        "; every text needs one; --skip_unlabeled leaves such texts out",
+    )
+    names = [item for item in items if isinstance(item, str)]
+    numbers = [item for item in items if isinstance(item, int | float) and not is_missing(item)]
+    if names and numbers:
+        raise InputTypeError(
+            f"labels: has texts, such as {names[0]!r:.40}, and numbers, such as {numbers[0]!r}; give labels of one type"
+        )
+    if not names or len(items) < _LEAST_TO_COMPARE:
+        return
+    num_labels, num_texts = len(set(names)), len(set(texts.singles))
+    refuse_if(
+        2 * num_labels > len(items) and 2 * num_texts <= len(items) and max(map(_num_words, names)) > _MANY_WORDS,
+        f"labels: has {num_labels} different labels for {len(items)} texts, and texts has {num_texts} different texts; "
+        "they may be exchanged",
+    )
+
+
+def _num_words(text: str) -> int:
+    return len(text.split())
 
 
 def are_numbers(labels: Sequence) -> bool:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, TextColumns, as_table, choose_columns, column_advice
+from bert_cli.api.inputs.frames import (
+    UNKNOWN_COLUMNS,
+    TextColumns,
+    as_table,
+    choose_columns,
+    column_advice,
+    refuse_labels,
+)
 from bert_cli.base.errors import InputError, InputTypeError, first_line
 
 if TYPE_CHECKING:
@@ -116,7 +123,9 @@ def read_texts(
     if table is None:
         items = list_items(name, values, form.sequence)
         source = values if hasattr(values, "index") and hasattr(values, "to_frame") else None
-        names = (_column_name(values) or "text", "text_b")
+        column_name = _column_name(values)
+        refuse_labels(name, [column_name], columns)
+        names = (column_name or "text", "text_b")
         return Texts([_pair(f"{name}[{row}]", item, form) for row, item in enumerate(items)], names, source)
     chosen = choose_columns(table, columns, name, form.most == 2 and takes_pairs)
     if len(chosen) > form.most or len(chosen) < form.least:

@@ -105,7 +105,7 @@ def read_labels(
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
     parsed = problem_type.reader.parse(lists.cells, names or ())
     if role.decides_names:
-        _warn_about_one_label(cells.path, problem_type, parsed)
+        _warn_about_targets(cells.path, problem_type, parsed)
         _warn_about_empty_cells(lists.cells, problem_type)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
@@ -125,9 +125,14 @@ def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> Non
         )  # fmt: skip
 
 
-def _warn_about_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
-    """Log a warning if all rows in a training file have the same label or number."""
-    if len(set(map(float, labels) if problem_type.reader.is_numeric else labels)) != 1:
+def _warn_about_targets(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
+    """Log a warning if training rows have all the same label, or numbers that a model cannot reach."""
+    is_numeric = problem_type.reader.is_numeric
+    values = set(map(float, labels) if is_numeric else labels)
+    advice = problem_type.reader.learning_advice(problem_type.reader.label_array(labels, ())) if is_numeric else ""
+    if len(values) > 1 and advice:
+        LOG.warning("%s: warning: %s", path, advice)
+    if len(values) != 1:
         return
     content = f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"
     if problem_type.reader.is_numeric:

@@ -78,6 +78,24 @@ def test_missing_columns_are_named(frame, columns, message):
     assert message.replace(", title'", ", 'title'") in str(error.value)
 
 
+def test_a_column_of_labels_is_never_read():
+    columns = TextColumns("review", labels=("stars",))
+    unknown = TextColumns(labels=("title",))
+    for values, trained in (
+        (REVIEWS[["stars"]], columns),
+        (REVIEWS["stars"], columns),
+        (REVIEWS[["title"]], columns),
+        (REVIEWS[["title"]], unknown),
+        (REVIEWS["title"], unknown),
+        (Dataset({"title": ["A"]}), unknown),
+    ):
+        with raises(InputError, "texts: "):
+            read_texts(values, columns=trained)
+    # A column of texts needs no name, and neither does a list of any words.
+    assert read_texts(REVIEWS["title"], columns=columns).singles == ["A", "B"]
+    assert read_texts(["good"], columns=columns).singles == ["good"]
+
+
 @pytest.mark.parametrize("cell", [None, float("nan"), pd.NA, b"dull", 3])
 def test_the_error_about_a_cell_has_its_row(cell):
     frame = pd.DataFrame({"text": pd.Series(["fine", cell], dtype=object)})
