@@ -90,7 +90,9 @@ class TableColumns:
 
     def column_name(self, column: int) -> str:
         """Return a column's name, or its number if it has no name."""
-        return str(column) if self.names is None or not self.names[column] else self.names[column]
+        # A header may have fewer names than the rows have columns.
+        name = self.names[column] if self.names and column < len(self.names) else ""
+        return name or str(column)
 
     def is_rejected(self, row: Row) -> bool:
         """Return whether an annotator rejected or ignored the row in Prodigy."""
