@@ -42,6 +42,7 @@ REFUSALS = {
         "--do_eval --dry_run",
         "--do_train --glue_submission --task_name=swag",
         "--do_train --glue_submission --task_name=cola --predict_file=a",
+        "--do_train --keep_columns=all",
         "--text=a --positive_label=b",
         "--do_train --calibrate",
         "--do_eval --abstain_error=2%",

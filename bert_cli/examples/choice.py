@@ -2,8 +2,9 @@
 
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
@@ -39,6 +40,7 @@ class ChoiceExample:
         choices: the K choices.
         label: 0-based index of the correct choice, or None in a test file.
         identifier: row id from the file's id column, or "".
+        kept: cells that the predictions also have, by column name; None without --keep_columns.
     """
 
     guid: str
@@ -46,6 +48,7 @@ class ChoiceExample:
     choices: tuple[str, ...]
     label: int | None
     identifier: str = field(default="", compare=False)
+    kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
 
 def make_choice_examples(
@@ -71,7 +74,7 @@ def make_choice_examples(
     has_labels = needs_label and table.has_labels
     indices = _label_indices(table, _label_spellings(table, label_form)) if has_labels else [None] * len(table.rows)
     return [
-        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index)
+        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index, kept=row.kept)
         for row, index in zip(table.rows, indices, strict=True)
     ]
 

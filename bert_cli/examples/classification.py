@@ -1,8 +1,9 @@
 """Examples of text classification, their labels and a summary of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, quote
@@ -21,6 +22,7 @@ class ClassificationExample:
         label: label name; for regression, the decimal as written in the file; for multi-label
             tasks, 0 or 1 per label. None in a test file.
         identifier: row id from the file's id column, or "".
+        kept: cells that the predictions also have, by column name; None without --keep_columns.
     """
 
     guid: str
@@ -28,6 +30,7 @@ class ClassificationExample:
     text_b: str | None
     label: str | tuple[int, ...] | None
     identifier: str = field(default="", compare=False)
+    kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
 
 def _label_key(label: str) -> tuple:

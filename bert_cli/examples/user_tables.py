@@ -6,7 +6,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ class UserRow(NamedTuple):
         labels: label cells without leading and trailing spaces. A JSON list is a tuple.
         choices: unchanged texts from the choice columns.
         answer: cell of the column with Prodigy's answers, "" without such a column.
+        kept: cells for the predictions, by column name; None without --keep_columns.
     """
 
     line: int
@@ -49,6 +50,7 @@ class UserRow(NamedTuple):
     labels: tuple[str | tuple[str, ...], ...]
     choices: tuple[str, ...] = ()
     answer: str = ""
+    kept: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def read_user_table(
             column is missing or ambiguous.
     """
     path = table.path
-    table = table.with_paths(rules.flag_columns)
+    table = table.with_paths([*rules.flag_columns, *rules.keep])
     left_out: list[LeftOut] = []
     stream = table.filled_rows(left_out=left_out)
     sample = list(itertools.islice(stream, SAMPLE))
@@ -154,6 +156,7 @@ def read_user_table(
         expected = "rows of a text and a label" if rules.needs_label else "rows of texts"
         raise InputError(f"{path}: is empty; {expected} are needed")
     indices = find_columns(table, sample, rules)
+    kept = indices.find_kept(path, rules, table.paths) if rules.keep else {}
     rows: list[UserRow] = []
     empty_lines: list[int] = []
     header_lines: list[int] = []
@@ -169,6 +172,8 @@ def read_user_table(
             continue
         check_cells(row)
         rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
+        if kept:
+            rows[-1] = rows[-1]._replace(kept={name: row.cells[column] for name, column in kept.items()})
         if indices.may_have_pairs:
             rows[-1] = _split_pair(path, rows[-1], rules.trained.num_texts == 2)
         # Keep empty texts: predictions need a row per row in the file.
@@ -268,6 +273,6 @@ def make_examples(
             not read.
     """
     return [
-        ClassificationExample(row.identifier, row.text_a, row.text_b, label)
+        ClassificationExample(row.identifier, row.text_a, row.text_b, label, kept=row.kept)
         for row, label in zip(table.rows, labels or [None] * len(table.rows), strict=True)
     ]

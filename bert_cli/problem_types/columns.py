@@ -1,6 +1,7 @@
 """Table columns: label columns that a problem type reads, and prediction columns that it fills."""
 
 import abc
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -88,6 +89,22 @@ class TextColumn(Column):
 
     def records(self) -> list[Any]:
         return list(self.values)
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=[self.values[row] for row in rows.tolist()])
+
+
+@dataclass(frozen=True)
+class KeptColumn(Column):
+    """Cells of n rows from an input file: texts, or lists of texts."""
+
+    values: Sequence[str | Sequence[str]]
+
+    def cells(self) -> list[list[str]]:
+        return [[value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)] for value in self.values]
+
+    def records(self) -> list[Any]:
+        return [value if isinstance(value, str) else list(value) for value in self.values]
 
     def take(self, rows: np.ndarray) -> Self:
         return replace(self, values=[self.values[row] for row in rows.tolist()])

@@ -9,7 +9,16 @@ from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
-from bert_cli.settings.data import Choices, Columns, DataFiles, DevSplit, LabelKind, MissingLabels, TextForm
+from bert_cli.settings.data import (
+    Choices,
+    Columns,
+    DataFiles,
+    DevSplit,
+    KeptColumns,
+    LabelKind,
+    MissingLabels,
+    TextForm,
+)
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     OF_INPUT_FILE,
@@ -134,6 +143,7 @@ class ClassifySettings(TrainingSettings):
     columns: Columns = group(Columns)
     choices: Choices = group(Choices)
     label_kind: LabelKind = group(LabelKind)
+    kept_columns: KeptColumns = group(KeptColumns)
     missing_labels: MissingLabels = group(MissingLabels)
     dev_split: DevSplit = group(DevSplit)
     encoding: Encoding = group(Encoding)

@@ -95,6 +95,7 @@ class Columns(FlagGroup, heading="Your own files"):
         return split_names(self.label_column) if self.label_column else ()
 
 
+ALL_COLUMNS = "all"  # value of --keep_columns
 # Flags for a table of texts without labels.
 TEXT_COLUMNS = ("text_column", "text_b_column", "id_column")
 TABLE_FORM = ("header", "quoting", "sheet")
@@ -200,6 +201,19 @@ class LabelKind(FlagGroup, heading="Your own files"):
         decides=True,
         needs="do_train or do_eval",
         because="it is the label whose F1 is measured",
+    )
+
+
+class KeptColumns(FlagGroup, heading="Your own files"):
+    """Columns of the file to predict that the predictions also have."""
+
+    keep_columns: tuple[str, ...] = option(
+        (),
+        f"columns that the predictions also have, by name or by number from 0, separated by commas; {ALL_COLUMNS}: "
+        "all columns of the file, in its order; a column with the name of another one gets input_ in front",
+        needs="do_predict",
+        because="they are columns of the predictions",
+        **name_list_properties("keep_columns", 1),
     )
 
 

@@ -13,6 +13,7 @@ from bert_cli.reading.columns.unnamed import guess_columns, refuse_unclear_heade
 from bert_cli.reading.header import AUTO, YES, KeyColumns, Sign, decide_header, find_header_reason
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
+from bert_cli.settings.data import ALL_COLUMNS
 
 SAMPLE = 1000  # rows used to detect a header and the columns
 
@@ -109,7 +110,8 @@ def _read_header(path: str, sample: Sequence[Row], rules: ColumnRules) -> tuple[
 def _header_signs(sample: Sequence[Row], cells: Sequence[str], rules: ColumnRules) -> Iterator[Sign]:
     columns, trained_text = rules.columns, rules.trained.guessed.text_column
     has_trained_name = trained_text in cells and not str(trained_text).isdecimal()
-    if any(not name.isdecimal() for name in rules.flag_columns) or has_trained_name or has_usual_names(cells):
+    flag_names = [*rules.flag_columns, *(rules.keep if list(rules.keep) != [ALL_COLUMNS] else ())]
+    if any(not name.isdecimal() for name in flag_names) or has_trained_name or has_usual_names(cells):
         yield Sign(is_header=True)
     elif len(columns.label_columns) == 1:
         texts = [] if columns.text_column is None else [int(columns.text_column)]

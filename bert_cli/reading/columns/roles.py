@@ -1,16 +1,18 @@
 """Columns of a table with their roles, such as text and label."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_some, quote
 from bert_cli.reading.columns.answers import is_accepted
 from bert_cli.reading.columns.facts import DataFacts, account_for
 from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.header import AUTO
 from bert_cli.reading.rows import LeftOut, Row
-from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+from bert_cli.settings.data import ALL_COLUMNS, NOT_TRAINED, Columns, TrainedColumns
 
 
 class ColumnRules(NamedTuple):
@@ -23,6 +25,7 @@ class ColumnRules(NamedTuple):
             label column that a flag names.
         choices: choice columns, as flags name them.
         trained: columns from the training run. They are used if the table has the same columns.
+        keep: columns that predictions also have, see settings.data.KeptColumns.
     """
 
     columns: Columns = Columns()
@@ -30,6 +33,7 @@ class ColumnRules(NamedTuple):
     needs_label: bool = True
     choices: Sequence[str] = ()
     trained: TrainedColumns = NOT_TRAINED
+    keep: Sequence[str] = ()
 
     @property
     def flag_columns(self) -> list[str]:
@@ -88,6 +92,34 @@ class TableColumns:
         roles = self.roles | {"objects": tuple(path[0] for path in paths if path)}
         return account_for(path, self.names, self.width, roles, left_out).use(num_rows)
 
+    def find_kept(self, path: str, rules: ColumnRules, paths: Sequence[str] = ()) -> dict[str, int]:
+        """Return the columns of --keep_columns by name; raise InputError for a missing one.
+
+        Args:
+            path: the file, for messages.
+            rules: the rules with the flag.
+            paths: columns that are members of other ones, which are not columns of the file.
+        """
+        if list(rules.keep) == [ALL_COLUMNS]:
+            columns = [column for column in range(self.width) if self.column_name(column) not in paths]
+        else:
+            found = {name: find_column(name, self.names or (), self.width) for name in rules.keep}
+            missing = [name for name, column in found.items() if column is None]
+            if missing:
+                shown = list_some([quote(self.column_name(column)) for column in range(self.width)])
+                raise InputError(
+                    f"{path}:1: --keep_columns={missing[0]}: there is no such column; the file has {shown}"
+                )
+            columns = [column for column in found.values() if column is not None]
+        # The predictions have texts and ids in columns with these names.
+        written = {"text": self.text_a, "text_b": self.text_b, "id": self.identifier}
+        names = unique_names([self.column_name(column) for column in columns])
+        return {
+            name: column
+            for name, column in zip(names, columns, strict=True)
+            if written.get(self.column_name(column), -1) != column
+        }
+
     def column_name(self, column: int) -> str:
         """Return a column's name, or its number if it has no name."""
         # A header may have fewer names than the rows have columns.
@@ -107,6 +139,21 @@ class TableColumns:
         # Each concatenated file may begin with a byte-order mark.
         cells[0] = cells[0].removeprefix("\ufeff").strip('"')
         return tuple(cells) == self.names
+
+
+def unique_names(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
+    """Return names with input_ in front of those that another column has.
+
+    Args:
+        names: the names.
+        taken: names of other columns.
+    """
+    unique: dict[str, None] = {}
+    for name in names:
+        while name in unique or name in taken:
+            name = f"input_{name}"
+        unique[name] = None
+    return list(unique)
 
 
 def find_column(name: str, names: Sequence[str], width: int) -> int | None:

@@ -22,7 +22,7 @@ from bert_cli.features.packing import describe_cuts
 from bert_cli.outputs.classification import text_columns
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shorten
-from bert_cli.problem_types.columns import Column, TextColumn
+from bert_cli.problem_types.columns import Column, KeptColumn, TextColumn
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.dataset import InMemorySplit
 from bert_cli.settings.groups import Encoding
@@ -40,6 +40,12 @@ class Split(InMemorySplit, abc.ABC):
     def ids(self) -> list[str]:
         """Return row ids for outputs: the file's ids, or else guids as in the original (test-1)."""
         return [example.identifier or guid for example, guid in zip(self.examples, self.features.guids, strict=True)]
+
+    @property
+    def kept_columns(self) -> dict[str, Column]:
+        """Return the columns of --keep_columns, {} without the flag."""
+        names = self.examples[0].kept or () if self.examples else ()
+        return {name: KeptColumn([example.kept[name] for example in self.examples]) for name in names}
 
     @property
     def texts(self) -> list[ClassificationExample]:

@@ -40,7 +40,7 @@ from bert_cli.settings.classification import ClassifySettings
 TEXT_FLAGS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
 TABLE_FLAGS = (
     *TEXT_FLAGS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
-    "id_column", "choice_columns", "label_separator",
+    "id_column", "choice_columns", "label_separator", "keep_columns",
 )  # fmt: skip
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
@@ -296,5 +296,5 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         # The session needs a dataset, so open it after reading the first shard.
         session = session or opening.open_trained(shard_task, model, data, one_process)
         predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
-        prediction_tables(data).write(shard.targets, split.ids, split.text_columns, predictions, data.decoder)
+        prediction_tables(data).write(shard.targets, split, predictions, data.decoder)
     return {"shards": len(shards_to_do)}

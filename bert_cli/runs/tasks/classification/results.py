@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +23,10 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
+from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import Inference
 
@@ -60,8 +62,7 @@ class PredictionTables:
     def write(
         self,
         paths: Sequence[str],
-        ids: Sequence[str],
-        make_text_columns: Callable[[Sequence[Any]], dict[str, Column]],
+        split: Split,
         predictions: Predictions,
         decoder: FittingDecoder,
     ) -> None:
@@ -69,18 +70,17 @@ class PredictionTables:
 
         Args:
             paths: path per table, in the order of `names`.
-            ids: ids of the predicted rows.
-            make_text_columns: function from the rows' decisions to the columns with their texts.
+            split: the predicted rows.
             predictions: calibrated predictions for the rows.
             decoder: the decoder of the predictions.
         """
         problem_type, labels = decoder.problem_type, decoder.labels
         decisions = problem_type.decoder.decisions(predictions, labels)
         write_test_results(paths[0], predictions[problem_type.decoder.output_name])
-        id_column, texts = TextColumn(ids), make_text_columns(decisions)
+        id_column, texts = TextColumn(split.ids), split.text_columns(decisions)
         columns = {"id": id_column, **problem_type.columns.prediction_columns(predictions, labels), **texts}
-        write_table(paths[1], columns, self.inference.output_format)
-        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(ids))
+        write_table(paths[1], columns | _rename(split.kept_columns, columns), self.inference.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.ids))
         submission_paths = paths[2:]
         if self.has_ranking:
             uncertainty = problem_type.decoder.uncertainty(predictions, labels)
@@ -88,8 +88,18 @@ class PredictionTables:
             write_ranking(paths[2], uncertainty, {"id": id_column, "predicted": predicted}, texts)
             submission_paths = paths[3:]
         for path in submission_paths:
-            write_glue_submission(path, ids, decisions)
+            write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
+
+
+def _rename(kept: Mapping[str, Column], columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the kept columns with names that no column of the predictions has, and log new names."""
+    taken = {*columns, *(header for name, column in columns.items() for header in column.headers(name))}
+    names = unique_names(kept, taken)
+    renamed = [f"{old} as {new}" for old, new in zip(kept, names, strict=True) if old != new]
+    if renamed:
+        LOG.info("columns of the file are written under other names: %s", ", ".join(renamed))
+    return dict(zip(names, kept.values(), strict=True))
 
 
 class FittedPredictions(NamedTuple):

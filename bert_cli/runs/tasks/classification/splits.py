@@ -115,6 +115,12 @@ class Inputs:
         """Return the flag that gives a split's file."""
         return "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
 
+    def check_kept(self, split: str, path: str | None) -> None:
+        """Raise InputError if --keep_columns asks for columns of a file in a task's layout."""
+        if split.startswith("test") and self.settings.kept_columns.keep_columns:
+            name = f"{path or 'the test file'} is read in the layout of --task_name={self.settings.task.task_name}"
+            raise InputError(f"--keep_columns: {name}; give a table as --predict_file, with its --text_column")
+
     def open_table(self, split: str, path: str | None) -> TableFile:
         """Return a split's table in memory, or else open the user's file.
 
@@ -142,7 +148,8 @@ class Inputs:
         if split in self.tables:
             header, choices = "yes", ()
         needs_label = split not in ("test", "unlabeled")
-        rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained)
+        keep = settings.kept_columns.keep_columns if split.startswith("test") else ()
+        rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained, keep)
         return read_user_table(table, split, rules)
 
 
@@ -181,10 +188,12 @@ def _read_task_split(inputs: Inputs, split: str, path: str | None, labels: Known
         layout_split = _find_layout_split(inputs, table, labels.names)
         if layout_split is None or table.source is None:
             return _read_user_split(inputs, split, table, labels)
+        inputs.check_kept(split, table.path)
         source, split = table.source, layout_split
         options = options._replace(header=settings.data.predict_header or AUTO_HEADER, needs_label=False)
-    elif path:
-        source = Source(path, settings.text_form.encoding, inputs.flag_of(split))
+    else:
+        inputs.check_kept(split, path)
+        source = Source(path, settings.text_form.encoding, inputs.flag_of(split)) if path else source
     examples, facts = read_examples(settings.task.task_name, split, source, labels.names, options)
     # All splits use the first one's labels: a dev file may lack a rare label.
     names = labels.names or find_labels(settings.task.task_name, examples)
@@ -212,6 +221,7 @@ def _read_choices(inputs: Inputs, split: str, path: str | None, labels: KnownLab
     settings, task, choices = inputs.settings, inputs.task, inputs.settings.choices.choice_columns
     is_unlabeled = inputs.is_unlabeled(split)
     if task and not (is_unlabeled and choices):
+        inputs.check_kept(split, path)
         layout = task.splits[split][0]
         path = path or os.path.join(settings.data.data_dir, layout.file)
         file = read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.text_form)

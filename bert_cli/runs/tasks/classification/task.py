@@ -293,5 +293,5 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             rates.append(rate)
             if predictor.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, table) for table in tables.names(name)]
-                tables.write(paths, split.ids, split.text_columns, predictions, decoder)
+                tables.write(paths, split, predictions, decoder)
         return {"predict_examples_per_second": next(filter(None, rates), 0.0)}

@@ -20,8 +20,9 @@ DECODER = make_fitting_decoder(SINGLE_LABEL, ("0", "1"), Inference(), False, [])
 PREDICTIONS = {"probabilities": np.array([[0.75, 0.25], [0.375, 0.625]], np.float32)}
 
 
-def make_texts(decisions):
-    return text_columns([("one", None), ("two", None)])
+SPLIT = types.SimpleNamespace(
+    ids=["0", "1"], text_columns=lambda decisions: text_columns([("one", None), ("two", None)]), kept_columns={}
+)
 
 
 def test_names_of_tables():
@@ -36,7 +37,7 @@ def test_all_tables_of_a_split(tmp_path):
     names = ("test_results.tsv", "predictions.tsv", "to_label.tsv", "CoLA.tsv")
     paths = [str(tmp_path / name) for name in names]
     decoder = DECODER.with_calibration(Calibration((1.0,), 2))
-    PredictionTables(Inference(), find_task("cola"), True).write(paths, ["0", "1"], make_texts, PREDICTIONS, decoder)
+    PredictionTables(Inference(), find_task("cola"), True).write(paths, SPLIT, PREDICTIONS, decoder)
     assert [(tmp_path / name).read_text() for name in names] == [
         "0.75\t0.25\n0.375\t0.625\n",
         "id\tlabel\tprob_0\tprob_1\ttext\n0\t0\t0.75\t0.25\tone\n1\t1\t0.375\t0.625\ttwo\n",
