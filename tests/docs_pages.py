@@ -17,6 +17,7 @@ from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.model.config_keys import NO_EFFECT, OBEYED, REQUIRED
+from bert_cli.reading.formats import FORMATS
 from bert_cli.weights.leftovers import DROPPED, OF_ENCODER, OF_HEAD
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -186,9 +187,26 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
+def formats_table() -> str:
+    """Return the table of formats of tables."""
+    lines = ["| file name | content |", "|---|---|"]
+    for row in FORMATS:
+        names = ", ".join(f"`.{suffix}`" for suffix in row.suffixes)
+        lines.append(f"| {names} | {row.description} |")
+    return "\n".join(lines)
+
+
+def data_page() -> str:
+    """Return docs/data.md, which is written by hand, with the present table of formats."""
+    text = (DOCS / "data.md").read_text("utf-8")
+    return re.sub(
+        f"({re.escape(_MADE)}\n\n).*?\n\n", lambda match: f"{match[1]}{formats_table()}\n\n", text, flags=re.DOTALL
+    )
+
+
 def pages() -> dict[str, str]:
     """Return the printed files in docs/ as texts by name."""
-    printed = {"README.md": index(), "flags.md": flags_page(), "keys.md": keys_page()}
+    printed = {"README.md": index(), "flags.md": flags_page(), "keys.md": keys_page(), "data.md": data_page()}
     return printed | {f"{command}.md": page(command) for command in COMMANDS}
 
 

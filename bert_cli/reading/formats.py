@@ -18,7 +18,9 @@ class TableFormat(NamedTuple):
 
     Attributes:
         name: the format's name.
-        suffixes: endings of its files' names, in lower case.
+        suffixes: endings of its files' names, in lower case, the usual ones first.
+        description: description for docs/data.md.
+        num_usual: number of suffixes that a message proposes.
         is_text: whether its files are text, which may be packed with gzip.
         mark: first bytes of its files, b"" for text.
         misnamed: description of such a file with the suffix of a text format, and advice.
@@ -26,27 +28,41 @@ class TableFormat(NamedTuple):
 
     name: str
     suffixes: tuple[str, ...]
+    description: str
+    num_usual: int = 1
     is_text: bool = True
     mark: bytes = b""
     misnamed: str = ""
 
 
+_PACKED = "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods"
 # One row per format; `probe.READERS` has the reader of a format that is not delimited text.
 FORMATS = (
-    TableFormat(TSV, ("tsv", "tab")),
-    TableFormat(CSV, ("csv",)),
-    TableFormat(JSON, ("jsonl", "ndjson", "json")),
-    TableFormat(TEXTS, ("txt", "ft", "train", "valid", "test")),  # fastText's lines have the last ones
+    TableFormat(TSV, ("tsv", "tab"), "text with tabs between the cells; quotes are characters, see `--quoting`"),
+    TableFormat(CSV, ("csv",), "text with commas, semicolons, tabs or vertical bars, and CSV quotes"),
+    TableFormat(JSON, ("jsonl", "json", "ndjson"), "objects per line or in an array, and exports of annotation tools", 2),
+    # The last ones are usual for fastText's lines.
+    TableFormat(TEXTS, ("txt", "ft", "train", "valid", "test"), "a text per line, rows with tabs, or fastText's lines"),
     TableFormat(
-        WORKBOOK, ("xlsx", "xlsm", "xlsb", "ods"), False, b"PK\x03\x04",
-        "a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in .xlsx or .ods",
+        WORKBOOK, ("xlsx", "xlsm", "xlsb"), "a sheet of a workbook", 1, False, b"PK\x03\x04", _PACKED
     ),
-    TableFormat(WORKBOOK, ("xls",), False, b"\xd0\xcf\x11\xe0", "an old workbook; let its name end in .xls"),
-    TableFormat(PARQUET, ("parquet", "pq"), False, b"PAR1", "a Parquet file; let its name end in .parquet"),
-    TableFormat(FEATHER, ("feather", "arrow"), False, b"ARROW1", "a Feather file; let its name end in .feather"),
+    TableFormat(
+        WORKBOOK, ("xls",), "a sheet of an old workbook", 1, False, b"\xd0\xcf\x11\xe0",
+        "an old workbook; let its name end in .xls",
+    ),
+    TableFormat(WORKBOOK, ("ods",), "a sheet of an OpenDocument workbook", 1, False, b"PK\x03\x04", _PACKED),
+    TableFormat(
+        PARQUET, ("parquet", "pq"), "columns with names", 1, False, b"PAR1",
+        "a Parquet file; let its name end in .parquet",
+    ),
+    TableFormat(
+        FEATHER, ("feather", "arrow"), "columns with names", 1, False, b"ARROW1",
+        "a Feather file; let its name end in .feather",
+    ),
 )  # fmt: skip
 _BY_SUFFIX = {suffix: table_format for table_format in FORMATS for suffix in table_format.suffixes}
-SUFFIXES = ".tsv, .csv, .jsonl, .json, .txt, .xlsx, .xls, .ods, .parquet or .feather"
+_USUAL = [f".{suffix}" for row in FORMATS for suffix in row.suffixes[: row.num_usual]]
+SUFFIXES = f"{', '.join(_USUAL[:-1])} or {_USUAL[-1]}"
 
 
 def _suffix(path: str) -> str:
