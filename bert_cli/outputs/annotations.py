@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,6 @@ _LINE_ENDS = re.compile(f"[{_ENDS}]+")
 _LINES_AND_ENDS = re.compile(f"[^{_ENDS}]+|[{_ENDS}]+")
 _LABEL_ID = re.compile("0|[1-9][0-9]{0,17}")
 _MODEL = "bert-tag"  # model name that Label Studio shows next to a prediction
-# These formats get a single JSON document; other formats get JSON lines.
-_DOCUMENTS = (LABEL_STUDIO, LABEL_STUDIO_MIN, SPACY_PAIRS)
 
 
 def annotation_files(file: TaggingFile) -> tuple[str, ...]:
@@ -45,7 +43,7 @@ def annotation_files(file: TaggingFile) -> tuple[str, ...]:
     if file.format == BRAT:
         names = [f"{TEST_PREDICTIONS_DOCUMENTS}/{example.name}" for example in file.examples]
         return tuple(f"{name}{extension}" for name in names for extension in (".txt", ".ann"))
-    return (TEST_PREDICTIONS_JSON_DOCUMENT if file.format in _DOCUMENTS else TEST_PREDICTIONS_JSON,)
+    return (TEST_PREDICTIONS_JSON_DOCUMENT if file.format in _DOCUMENT_WRITERS else TEST_PREDICTIONS_JSON,)
 
 
 def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
@@ -68,10 +66,11 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     path = os.path.join(folder, annotation_files(file)[0])
     content = parse_records(file)
     with atomic_write(path) as out:
-        if file.format == SPACY_PAIRS:
-            out.write(to_json(_pairs(content, entities), indent=2) + "\n")
-        elif file.format in _DOCUMENTS:
-            out.write(to_json(_tasks(content, entities, predictions), indent=2) + "\n")
+        if make_document := _DOCUMENT_WRITERS.get(file.format):
+            out.write(to_json(make_document(content, entities, predictions), indent=2) + "\n")
+        elif replace_entities := _RECORD_WRITERS.get(file.format):
+            pairs = zip(content.records, entities, strict=True)
+            out.writelines(to_json(replace_entities(record.value, predicted)) + "\n" for record, predicted in pairs)
         else:
             out.writelines(to_json(record) + "\n" for record in _records(content, entities, file.format))
     return path
@@ -88,10 +87,6 @@ def _entities(answer: TextEntities, unit: OffsetUnit) -> list[EntityRecord]:
 
 
 def _records(content: RecordFile, entities: Sequence[list[EntityRecord]], name: str) -> Iterator[JsonObject]:
-    if name == DATATURKS:
-        for (_, record), predicted in zip(content.records, entities, strict=True):
-            yield dataturks.replace_entities(record, predicted)
-        return
     key, names, _ = FORMATS[name]
     number = 0
     for (_, record), predicted in zip(content.records, entities, strict=True):
@@ -124,7 +119,7 @@ def _label_id(label: str) -> str | int:
     return int(label) if _LABEL_ID.fullmatch(label) else label
 
 
-def _pairs(content: RecordFile, entities: Sequence[list[EntityRecord]]) -> Any:
+def _pairs(content: RecordFile, entities: Sequence[list[EntityRecord]], predictions: Sequence[TagPrediction]) -> Any:
     """Return spaCy pairs in their original wrapper; its classes get the predicted types."""
     triples = [[list(_triple(entity)) for entity in predicted] for predicted in entities]
     pairs = training_pairs.replace_entities([record.value for record in content.records], triples)
@@ -171,6 +166,18 @@ def _tasks(
         score = {"score": round(float(probabilities.mean()), 6)} if len(probabilities) else {}
         task["predictions"] = [{"model_version": _MODEL, **score, "result": result}]
     return tasks
+
+
+# Writers of formats that are one JSON document, and of formats with records of their own. The other
+# formats have a list of spans in each record.
+_DOCUMENT_WRITERS: dict[str, Callable[[RecordFile, Sequence[list[EntityRecord]], Sequence[TagPrediction]], Any]] = {
+    SPACY_PAIRS: _pairs,
+    LABEL_STUDIO: _tasks,
+    LABEL_STUDIO_MIN: _tasks,
+}
+_RECORD_WRITERS: dict[str, Callable[[JsonObject, Sequence[EntityRecord]], JsonObject]] = {
+    DATATURKS: dataturks.replace_entities,
+}
 
 
 def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence[list[EntityRecord]]) -> str:

@@ -1,8 +1,10 @@
 """Result files of bert-classify: tables with the columns that a problem type fills, and GLUE files."""
 
 import csv
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO
 
 import numpy as np
 
@@ -61,14 +63,27 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
         # table.
         column.check()
     with atomic_write(path) as file:
-        if output_format == "jsonl":
-            for values in zip(*(column.records() for column in columns.values()), strict=True):
-                file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
-            return
-        writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")
-        headers = [column.headers(name) for name, column in columns.items()]
-        for row in (headers, *zip(*(column.cells() for column in columns.values()), strict=True)):
-            writer.writerow([cell.translate(_ONE_CELL) for cells in row for cell in cells])
+        _WRITERS[output_format](file, columns)
+
+
+def _write_json_lines(file: IO[str], columns: Mapping[str, Column]) -> None:
+    for values in zip(*(column.records() for column in columns.values()), strict=True):
+        file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
+
+
+def _write_cells(file: IO[str], columns: Mapping[str, Column], delimiter: str) -> None:
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    headers = [column.headers(name) for name, column in columns.items()]
+    for row in (headers, *zip(*(column.cells() for column in columns.values()), strict=True)):
+        writer.writerow([cell.translate(_ONE_CELL) for cells in row for cell in cells])
+
+
+# One row per value of --output_format, see settings.groups.TABLE_FORMATS.
+_WRITERS: dict[str, Callable[[IO[str], Mapping[str, Column]], None]] = {
+    "tsv": functools.partial(_write_cells, delimiter="\t"),
+    "csv": functools.partial(_write_cells, delimiter=","),
+    "jsonl": _write_json_lines,
+}
 
 
 def write_ranking(

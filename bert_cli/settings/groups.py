@@ -41,6 +41,7 @@ OF_INPUT_FILE: dict[str, Any] = {
     "needs": "input_file",
     "because": "--output_dir takes the results of --do_predict",
 }
+TABLE_FORMATS = ("tsv", "csv", "jsonl")  # formats of predictions; outputs/classification.py writes them
 
 
 class Files(FlagGroup, heading="Files"):
@@ -234,7 +235,7 @@ class Inference(FlagGroup, heading="Mode"):
     output_format: str = option(
         "tsv",
         "format of the predictions: predictions.tsv, predictions.csv or predictions.jsonl",
-        choices=("tsv", "csv", "jsonl"),
+        choices=TABLE_FORMATS,
     )
     glue_submission: bool = option(
         False, "also write the predictions in the format of gluebenchmark.com: CoLA.tsv, MNLI-m.tsv, …"

@@ -11,26 +11,22 @@ from bert_cli.base.json_files import to_json
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations import (
     brat,
-    dataturks,
     label_studio,
     label_studio_min,
     label_studio_tables,
     span_lists,
-    training_pairs,
 )
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, log_label_ids, warn_about_unlabeled
+from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.record_formats import (
-    DATATURKS,
-    LABEL_STUDIO,
     LABEL_STUDIO_MIN,
-    SPACY_PAIRS,
-    TITLES,
     RecordFile,
     find_format,
     find_unused_members,
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
+from bert_cli.examples.annotations.tools import TOOLS
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.reading.columns.answers import ANSWER
 from bert_cli.reading.columns.facts import DataFacts
@@ -42,7 +38,6 @@ from bert_cli.settings.answering import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
 
 BRAT = "brat"
-_TITLES = TITLES | {BRAT: "brat"}
 _PYTHON_TUPLES = re.compile(r"""\s*(?:\w+\s*=\s*)?\[\s*\(["']""")
 
 
@@ -167,26 +162,9 @@ def _read_spans(
 ) -> TaggingFile:
     """Read the texts and spans of records in a format."""
     left_out: list[LeftOut] = []
-    texts = _read_texts(path, records, name, left_out)
+    texts = TOOLS[name].read(path, records, left_out)
     unused = find_unused_members(_find_members(records), name)
     return _make_file(DataFacts(path, 0, not_used=unused, left_out=left_out), lines, texts, name, with_tags, tokenizer)
-
-
-def _read_texts(path: str, records: Sequence[JsonRecord], name: str, left_out: list[LeftOut]) -> list[AnnotatedText]:
-    if name == LABEL_STUDIO:
-        return label_studio.read_tasks(path, records)
-    if name == LABEL_STUDIO_MIN:
-        tasks = label_studio_min.to_tasks(records)
-        if count := len(records) - len(tasks):
-            left_out.append(LeftOut("records that annotate the same tasks again", count, is_requested=True))
-        return label_studio.read_tasks(path, tasks)
-    if name == SPACY_PAIRS:
-        skipped = [record.line for record in records if record.value is None]
-        left_out.extend(LeftOut.of_lines("texts that the annotator skipped", skipped, is_requested=True))
-        return training_pairs.read_texts(path, records)
-    if name == DATATURKS:
-        return dataturks.read_texts(path, records)
-    return span_lists.read_texts(path, records, name)
 
 
 def _make_file(
@@ -201,7 +179,7 @@ def _make_file(
     path = account.file
     examples, unit = make_tagging_examples(texts, with_tags, tokenizer)
     offsets = f", offsets {unit}" if str(unit) else ""
-    account = replace(account, form=f"spans in the format of {_TITLES[name]}{offsets}")
+    account = replace(account, form=f"spans in the format of {BRAT if name == BRAT else TOOLS[name].title}{offsets}")
     if with_tags:
         warn_about_unlabeled(path, texts, unit)
         log_label_ids(path, texts)

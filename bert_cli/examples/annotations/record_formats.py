@@ -6,33 +6,13 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, json_type
-from bert_cli.examples.annotations import (
-    dataturks,
-    label_studio_min,
-    span_lists,
-    training_pairs,
-)
-from bert_cli.examples.annotations.dataturks import DATATURKS
-from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
+from bert_cli.examples.annotations import span_lists, training_pairs
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
+from bert_cli.examples.annotations.tools import TOOLS
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tagging import WORDS
-from bert_cli.reading.columns.answers import ANSWER
-from bert_cli.reading.exports.label_studio import is_task
 from bert_cli.reading.records import JsonRecord, read_document
 
-TITLES = {
-    LABEL_STUDIO: "Label Studio",
-    LABEL_STUDIO_MIN: "Label Studio (JSON-MIN)",
-    SPACY_PAIRS: "spaCy's training data",
-    DATATURKS: "Dataturks",
-    WORDS: WORDS,
-} | {name: span_format.title for name, span_format in span_lists.FORMATS.items()}
-# Members with texts, spans and ids, by format.
-_USED_MEMBERS = {
-    LABEL_STUDIO: {"id", "data", "annotations", "completions"},
-    DATATURKS: {"content", "annotation"},
-} | {name: {*span_lists.TEXT_KEYS, span_format.key, ANSWER} for name, span_format in span_lists.FORMATS.items()}
 _ACCEPTED = (
     'known are doccano ("label", "labels", "entities" or "annotations"), Prodigy ("spans"), '
     'spaCy ("entities", "ents" or [text, {"entities": …}]), Label Studio ("data"), '
@@ -107,14 +87,18 @@ def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True
         if structure and first is None:
             first, name = record, structure
         elif structure and first and structure != name:
-            first_format = f"line {first.line} in the format of {TITLES[name]}"
-            problem = f"is in the format of {TITLES[structure]}, but {first_format}"
+            first_format = f"line {first.line} in the format of {_title(name)}"
+            problem = f"is in the format of {_title(structure)}, but {first_format}"
             raise InputError(f"{path}:{record.line}: {problem}; save each format in a file")
     for record in records:
         is_skipped = record.value is None and name == SPACY_PAIRS
         if not is_skipped and find_structure(record.value) is None:
             _check_text(f"{path}:{record.line}", record.value, name, with_tags)
     return name or span_lists.find_empty_format(records)
+
+
+def _title(name: str) -> str:
+    return name if name == WORDS else TOOLS[name].title
 
 
 def find_unused_members(members: Sequence[str], name: str = "") -> list[str]:
@@ -124,26 +108,15 @@ def find_unused_members(members: Sequence[str], name: str = "") -> list[str]:
         members: members of a file's records.
         name: the format, "" for texts without spans.
     """
-    # Members of the data in JSON-MIN have any names, but those that Label Studio adds are known.
-    if name == LABEL_STUDIO_MIN:
-        return [member for member in members if member in label_studio_min.ADDED_MEMBERS and member != "id"]
-    used = _USED_MEMBERS.get(name, set(span_lists.TEXT_KEYS))
-    return [member for member in members if member not in used]
+    is_used = TOOLS[name].is_used if name else span_lists.TEXT_KEYS.__contains__
+    return [member for member in members if not is_used(member)]
 
 
 def find_structure(value: Any) -> str | None:
     """Return the format that has a record's members, or None."""
-    if training_pairs.is_pair(value):
-        return SPACY_PAIRS
-    if not isinstance(value, dict):
-        return None
-    if _has_words(value):
+    if isinstance(value, dict) and _has_words(value):
         return WORDS
-    if is_task(value):
-        return LABEL_STUDIO
-    if label_studio_min.is_record(value):
-        return LABEL_STUDIO_MIN
-    return DATATURKS if dataturks.is_record(value) else span_lists.find_format(value)
+    return next((name for name, tool in TOOLS.items() if tool.is_record(value)), None)
 
 
 def _is_record(value: Any) -> bool:

@@ -72,16 +72,12 @@ def find_text(record: Any) -> str | None:
     return next((text for text in texts if isinstance(text, str)), None)
 
 
-def find_format(record: Any) -> str | None:
-    """Return the key of FORMATS for a record, or None if it has no spans or an empty list."""
+def has_spans(record: Any, span_format: SpanFormat) -> bool:
+    """Return whether a record has a text, and a list of spans in a format that is not empty."""
     if find_text(record) is None:
-        return None
-    for name, span_format in FORMATS.items():
-        spans = record.get(span_format.key)
-        span_type = list if span_format.names is None else dict
-        if isinstance(spans, list) and spans and isinstance(spans[0], span_type):
-            return name
-    return None
+        return False
+    spans = record.get(span_format.key)
+    return isinstance(spans, list) and bool(spans) and isinstance(spans[0], dict if span_format.names else list)
 
 
 def find_empty_format(records: Sequence[JsonRecord]) -> str | None:
