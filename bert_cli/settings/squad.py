@@ -6,9 +6,20 @@ from typing import ClassVar
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.answering import WINDOW_LENGTH, AnswerSearch, Squad
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
-from bert_cli.settings.data import DataFiles
+from bert_cli.settings.data import DataFiles, TextForm
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import AT_LEAST, OF_INPUT_FILE, Encoding, Files, Hub, Inference, Log, ModelFiles, Phases
+from bert_cli.settings.groups import (
+    AT_LEAST,
+    OF_INPUT_FILE,
+    Encoding,
+    Files,
+    Hub,
+    Inference,
+    Log,
+    ModelFiles,
+    Phases,
+    TextFiles,
+)
 from bert_cli.settings.training import (
     EarlyStoppingFlags,
     FineTuning,
@@ -69,11 +80,13 @@ class SquadSettings(TrainingSettings):
     data: DataFiles = group(
         DataFiles,
         {
-            "train_file": "SQuAD file to train on, or JSON with a record per question, as Hugging Face has it",
+            "train_file": "SQuAD file to train on; or a record per question: JSON as Hugging Face has it, or a table "
+            "(.csv, .tsv, .xlsx, .parquet, …) with the columns question, context, answer and perhaps answer_start",
             "predict_file": "file like train_file to predict, evaluate or score",
         },
-        only=("train_file", "predict_file"),
+        only=("train_file", "predict_file", "quoting", "sheet"),
     )
+    text_files: TextFiles = group(TextFiles)
     task: Squad = group(Squad)
     encoding: Encoding = group(
         Encoding,
@@ -135,3 +148,8 @@ class SquadSettings(TrainingSettings):
     saving: Saving = group(Saving)
     devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)
+
+    @property
+    def text_form(self) -> TextForm:
+        """Return the form that table files have."""
+        return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)

@@ -48,7 +48,7 @@ reading.columns: settings reading reading.exports
 examples.labels: problem_types reading reading.columns
 examples: problem_types settings text reading reading.columns reading.exports examples.labels
 examples.annotations: settings text reading reading.columns reading.exports examples
-examples.squad: settings text reading reading.columns
+examples.squad: settings text reading reading.columns reading.exports
 examples.token_files: settings reading reading.columns examples.labels examples
 features: problem_types text examples examples.squad
 records:

@@ -1,7 +1,7 @@
 """Reader for SQuAD 1.1 and 2.0 files, and for lines of {"id", "question", "context"}.
 
-Files may also have a record per question, as Hugging Face's data sets do: JSON lines, an array, or
-an array in "data". Context words and answer positions are the same as in Google's run_squad.py. A
+Files may also have a record per question, as Hugging Face's data sets do: JSON lines, an array, an
+array in "data", or a table. Context words and answer positions are the same as in Google's run_squad.py. A
 file with a different layout raises InputError, for example `train.json:
 data[3].paragraphs[0].qas[2]: has no "question"`.
 """
@@ -13,11 +13,14 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, expect_member
 from bert_cli.base.log import LOG
+from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
+from bert_cli.examples.squad.tables import is_question_table, read_question_table
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.records import read_document
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
+from bert_cli.settings.data import PLAIN, TextForm
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
@@ -27,7 +30,7 @@ _LAYOUT = (
 _MARKS = {"true": True, "1": True, "false": False, "0": False}
 _ANSWER_LAYOUT = 'an answer is {"text": "…", "answer_start": characters before it in the context}'
 # Members of questions, contexts and articles.
-_USED_MEMBERS = {"id", "question", "context", "answers", "is_impossible", "paragraphs", "qas"}
+_USED_MEMBERS = {"id", "question", "context", "answers", "answer", "is_impossible", "paragraphs", "qas"}
 _ANSWERS_LAYOUT = f"{_ANSWER_LAYOUT}; give [] for an impossible question"
 
 
@@ -74,10 +77,10 @@ class QuestionExamples(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer, and the offset of its first character in the context."""
+    """An answer, and the offset of its first character in the context, None if the file lacks it."""
 
     text: str
-    start: int
+    start: int | None
 
 
 def read_id(value: object, location: str, advice: str) -> str | None:
@@ -93,9 +96,15 @@ def read_id(value: object, location: str, advice: str) -> str | None:
     return str(value) if type(value) is int else expect(value, str, location, advice)
 
 
-def _iterate_articles(path: str) -> Iterator[tuple[str, object]]:
+def _iterate_articles(path: str, form: TextForm, members: dict[str, None]) -> Iterator[tuple[str, object]]:
     """Yield the location and JSON value of each article, or of each record with one question."""
-    document = read_document(path, Source(path, None).text)
+    if is_question_table(path):
+        table = read_question_table(path, form)
+        members.update(dict.fromkeys(table.not_used))
+        yield from table.rows
+        return
+    encoding = None if form.encoding == UTF_8 else form.encoding
+    document = read_document(path, Source(path, encoding).text)
     root = document.root
     if isinstance(root, list):
         for i, article in enumerate(root):
@@ -113,15 +122,16 @@ def _is_record(value: object) -> TypeGuard[dict]:
     return isinstance(value, dict) and "context" in value and "qas" not in value
 
 
-def _iterate_entries(path: str, members: dict[str, None]) -> Iterator[tuple[str, Paragraph, dict]]:
+def _iterate_entries(path: str, form: TextForm, members: dict[str, None]) -> Iterator[tuple[str, Paragraph, dict]]:
     """Yield the location, paragraph and JSON object for each question in a file.
 
     Args:
         path: the file.
+        form: values of --encoding, --quoting and --sheet.
         members: collector for member names.
     """
     paragraph = split_context("")
-    for article_location, article in _iterate_articles(path):
+    for article_location, article in _iterate_articles(path, form, members):
         if _is_record(article):
             members.update(dict.fromkeys(article))
             # Records about the same context usually follow one another.
@@ -139,15 +149,15 @@ def _iterate_entries(path: str, members: dict[str, None]) -> Iterator[tuple[str,
         members.update(dict.fromkeys(cast(dict, article)))
 
 
-def read_questions(path: str) -> QuestionFile:
-    """Read a SQuAD file's questions in order.
+def read_questions(path: str, form: TextForm = PLAIN) -> QuestionFile:
+    """Read a SQuAD file's or a table's questions in order.
 
     Questions without id get the id "question-N", using their number in the file, and are counted in
     the log. Raise InputError for a file with a different layout or without questions.
     """
     questions = []
     members: dict[str, None] = {}
-    for location, paragraph, fields in _iterate_entries(path, members):
+    for location, paragraph, fields in _iterate_entries(path, form, members):
         text = expect_member(fields, "question", str, location, _LAYOUT)
         qas_id = read_id(fields.get("id"), f"{location}.id", _LAYOUT)
         questions.append(Question(location, qas_id or "", text, paragraph, fields))
@@ -180,10 +190,10 @@ def check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None:
     locations[qas_id] = location
 
 
-def _read_unique_questions(path: str) -> QuestionFile:
+def _read_unique_questions(path: str, form: TextForm) -> QuestionFile:
     """Read a SQuAD file's questions; raise InputError for a repeated id."""
     locations: dict[str, str] = {}
-    file = read_questions(path)
+    file = read_questions(path, form)
     for question in file.questions:
         check_new_id(question.qas_id, question.location, locations)
     return file
@@ -193,12 +203,12 @@ def _make_example(question: Question) -> SquadExample:
     return SquadExample(question.qas_id, question.text, question.paragraph)
 
 
-def read_examples(path: str) -> QuestionExamples:
+def read_examples(path: str, form: TextForm = PLAIN) -> QuestionExamples:
     """Read the questions to predict in file order, without answers.
 
     Raise InputError for a repeated id.
     """
-    file = _read_unique_questions(path)
+    file = _read_unique_questions(path, form)
     return QuestionExamples([_make_example(question) for question in file.questions], file.facts(len(file.questions)))
 
 
@@ -210,10 +220,13 @@ def find_unused(members: Iterable[str]) -> tuple[str, ...]:
 def read_answers(question: Question) -> list[Answer]:
     """Return a question's answers; raise InputError if "answers" is missing or malformed.
 
-    Hugging Face's data sets have an object with a list of texts and a list of offsets.
+    Hugging Face's data sets have an object with a list of texts and a list of offsets. Other files
+    have the text of the only answer in "answer".
     """
     location = f"{question.location}.answers"
     columns = question.fields.get("answers")
+    if columns is None and isinstance(question.fields.get("answer"), str):
+        return [Answer(question.fields["answer"], None)] if question.fields["answer"].strip() else []
     if isinstance(columns, dict):
         texts = expect_member(columns, "text", list, location, _ANSWERS_LAYOUT)
         starts = expect_member(columns, "answer_start", list, location, _ANSWERS_LAYOUT)
@@ -227,7 +240,9 @@ def read_answers(question: Question) -> list[Answer]:
     return [
         Answer(
             expect_member(entry, "text", str, f"{location}[{index}]", _ANSWER_LAYOUT),
-            expect_member(entry, "answer_start", int, f"{location}[{index}]", _ANSWER_LAYOUT),
+            expect_member(entry, "answer_start", int, f"{location}[{index}]", _ANSWER_LAYOUT)
+            if entry.get("answer_start") is not None
+            else None,
         )
         for index, entry in enumerate(entries)
     ]
@@ -245,23 +260,23 @@ def _read_gold_texts(question: Question) -> tuple[str, ...]:
 
     If there are answers, is_impossible is ignored, as in the official scorer.
     """
-    if question.fields.get("answers") is None and read_mark(question):
+    if question.fields.get("answers") is None and question.fields.get("answer") is None and read_mark(question):
         return ()
     return tuple(answer.text for answer in read_answers(question))
 
 
-def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
+def read_gold_answers(path: str, form: TextForm = PLAIN) -> dict[str, tuple[str, ...]]:
     """Return the correct answers by question id, using () for impossible questions.
 
     Raise InputError if an id is repeated, or if a question has no answers and is not marked as
     impossible.
     """
-    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path).questions}
+    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path, form).questions}
 
 
-def read_scored_examples(path: str) -> tuple[QuestionExamples, dict[str, tuple[str, ...]]]:
+def read_scored_examples(path: str, form: TextForm = PLAIN) -> tuple[QuestionExamples, dict[str, tuple[str, ...]]]:
     """Return the questions to predict, and their correct answers (see read_gold_answers)."""
-    file = _read_unique_questions(path)
+    file = _read_unique_questions(path, form)
     examples = QuestionExamples(
         [_make_example(question) for question in file.questions], file.facts(len(file.questions))
     )

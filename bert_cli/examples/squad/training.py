@@ -1,15 +1,18 @@
 """Reader for training examples in SQuAD files: answers become word positions."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.reading import Answer, Question, QuestionExamples, read_answers, read_mark, read_questions
 from bert_cli.examples.squad.records import Paragraph, SquadExample
 from bert_cli.reading.rows import LeftOut
 from bert_cli.settings.answering import MULTIPLE_ANSWERS
+from bert_cli.settings.data import PLAIN, TextForm
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
 
@@ -46,8 +49,27 @@ def _select_answers(question: Question, multiple_answers: str | None) -> list[An
             "file?); give --multiple_answers=first, or --multiple_answers=all to learn each of "
             "them"
         )
+    answers = [answer if answer.start is not None else _find_answer(question, answer) for answer in answers]
     # Drop duplicates: annotators often mark the same words, which would count twice in training.
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
+
+
+def _find_answer(question: Question, answer: Answer) -> Answer:
+    """Return an answer without offset with the offset of its only occurrence in the context, or -1.
+
+    Raise InputError if there are several occurrences. Whole words are preferred.
+    """
+    text, context = answer.text.strip(), question.paragraph.context
+    for pattern in (rf"(?<!\w){re.escape(text)}(?!\w)", re.escape(text)):
+        starts = [match.start() for match in re.finditer(pattern, context)] if text else []
+        if len(starts) > 1:
+            raise InputError(
+                f"{question.location}: the answer {quote(text)} occurs {len(starts)} times in its context, at the "
+                f"characters {list_some(list(map(str, starts)), 3)}; give answer_start, the number of characters before it"
+            )
+        if starts:
+            return Answer(text, starts[0])
+    return Answer(answer.text, -1)
 
 
 class _Words(NamedTuple):
@@ -67,8 +89,9 @@ def _find_words(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> _Word
         answer: the answer.
         unit: unit of `answer_start`.
     """
-    end = answer.start + unit.measure(answer.text)[-1]
-    ((start, end),) = unit.to_code_points(paragraph.context, [(answer.start, end)])
+    offset = -1 if answer.start is None else answer.start
+    end = offset + unit.measure(answer.text)[-1]
+    ((start, end),) = unit.to_code_points(paragraph.context, [(offset, end)])
     first = bisect_right(paragraph.token_starts, start) - 1
     last = bisect_right(paragraph.token_starts, end - 1) - 1
     text = " ".join(paragraph.doc_tokens[max(first, 0) : last + 1])
@@ -105,11 +128,12 @@ def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[
 
 
 def read_training_examples(
-    path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None
+    path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None, form: TextForm = PLAIN
 ) -> QuestionExamples:
     """Read a SQuAD file's training examples, in file order.
 
-    `answer_start` has the offset unit that finds most answers (see offset_units). An answer that is
+    `answer_start` has the offset unit that finds most answers (see offset_units). Without it, the
+    answer is searched in its context, and must occur once. An answer that is
     not at its `answer_start` is left out. The log counts repeated ids, and questions without
     `is_impossible`.
 
@@ -119,6 +143,7 @@ def read_training_examples(
             `is_impossible` is impossible if it has no answers.
         multiple_answers: rule for questions with several answers: "first", "all" (one example per
             different answer), or None to raise an error.
+        form: values of --encoding, --quoting and --sheet.
 
     Raises:
         InputError: a question has no answer, a question is impossible without
@@ -128,7 +153,7 @@ def read_training_examples(
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")
     examples: list[SquadExample] = []
     num_not_found = num_used = 0
-    file = read_questions(path)
+    file = read_questions(path, form)
     questions = file.questions
     answers_of_questions = [
         (

@@ -70,7 +70,8 @@ def score_file(settings: SquadSettings) -> dict:
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock("one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold, answers = read_gold_answers(settings.data.predict_file), read_predictions(scoring.predictions_file)
+    gold = read_gold_answers(settings.data.predict_file, settings.text_form)
+    answers = read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
@@ -93,10 +94,11 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         splits: dict[str, Split] = {}
         accounts: dict[str, DataFacts] = {}
         gold: dict = {}
+        form = settings.text_form
         if phases.do_train:
             path = settings.data.train_file
             files.check_not_empty(path, "train_file")
-            file = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
+            file = read_training_examples(path, task.version_2_with_negative, task.multiple_answers, form)
             splits["train"] = self._split("train", file, model.tokenizer)
             accounts["train"] = file.facts
             self._warn_about_answers("train", splits["train"].features, splits["train"].features.answer_lengths)
@@ -104,11 +106,11 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
             path = settings.data.predict_file
             files.check_not_empty(path, "predict_file")
             if phases.do_eval:
-                file, gold = read_scored_examples(path)
+                file, gold = read_scored_examples(path, form)
                 # Report data that cannot be scored before training.
                 score(task.version_2_with_negative, gold, {}, None)
             else:
-                file = read_examples(path)
+                file = read_examples(path, form)
             splits["predict"] = self._split("predict", file, model.tokenizer)
             accounts["predict"] = file.facts
             if gold:

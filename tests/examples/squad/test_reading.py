@@ -158,7 +158,7 @@ def test_a_record_without_answers_is_impossible(tmp_path):
         {"text": ["a"]},
         {"text": "a", "answer_start": 0},
         {"text": ["a"], "answer_start": [0, 1]},
-        {"text": ["a"], "answer_start": [None]},
+        {"text": ["a"], "answer_start": [0.5]},
         "a",
     ],
 )

@@ -130,7 +130,7 @@ def test_several_answers(tmp_path):
         ({"id": "q", "question": "?"}, False, "qas[0]: "),
         ({"id": "q", "question": "?", "answers": None}, False, "qas[0].answers: "),
         ({"id": "q", "question": "?", "answers": ["Ann"]}, False, "answers[0]: "),
-        ({"id": "q", "question": "?", "answers": [{"text": "Ann"}]}, False, "answers[0]: "),
+        ({"id": "q", "question": "?", "answers": [{"answer_start": 0}]}, False, "answers[0]: "),
         (question("q", ("Ann", 0.5)), False, "answer_start: "),
         (question("q", ("Ann", True)), False, "answer_start: "),
     ],

@@ -1,0 +1,131 @@
+"""Reader of questions in a table, such as CSV or a workbook, as records of SQuAD.
+
+question,context,answer,answer_start
+Who found the keys?,On Monday Anna found 2 keys.,Anna,10
+
+The columns id, answer_start and is_impossible may be absent. If an answer is empty, the
+question is impossible.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names, quote
+from bert_cli.base.json_files import JsonObject
+from bert_cli.reading.column_names import normalize_name
+from bert_cli.reading.exports.cells import JsonCell
+from bert_cli.reading.formats import JSON, find_format, is_table
+from bert_cli.reading.probe import open_table
+from bert_cli.settings.data import TextForm
+
+# Member -> usual column names.
+_NAMES = {
+    "question": ("question", "query"),
+    "context": ("context", "passage", "paragraph"),
+    "answers": ("answer", "answers", "answer_text"),
+    "answer_start": ("answer_start", "start", "start_char"),
+    "id": ("id", "qid", "qas_id", "question_id"),
+    "is_impossible": ("is_impossible", "impossible"),
+}
+_NEEDED = ("question", "context")
+_ADVICE = (
+    "a table of questions has a header with the columns question, context, answer, and perhaps answer_start and id"
+)
+
+
+class QuestionTable(NamedTuple):
+    """A table's rows as records with their locations, and the names of columns that are not used."""
+
+    rows: list[tuple[str, JsonObject]]
+    not_used: tuple[str, ...]
+
+
+def is_question_table(path: str) -> bool:
+    """Return whether a file is a table by its name, and not JSON."""
+    return is_table(path) and find_format(path) != JSON
+
+
+def read_question_table(path: str, form: TextForm) -> QuestionTable:
+    """Read a table's rows.
+
+    Args:
+        path: the file.
+        form: values of --encoding, --quoting and --sheet.
+
+    Raises:
+        InputError: a column is missing or has two usual names, or answer_start is no number.
+    """
+    table = open_table(path, "train_file", form)
+    rows = table.filled_rows()
+    header = next(rows, None)
+    if header is None:
+        raise InputError(f"{path}: is empty; {_ADVICE}")
+    names = [str(cell).strip() for cell in header.cells]
+    columns = _find_columns(path, names)
+    records = []
+    for row in rows:
+        table.check_width(row, len(names))
+        cells = {member: row.cells[column] for member, column in columns.items()}
+        records.append((f"{path}:{row.line}", _make_record(f"{path}:{row.line}", cells)))
+    not_used = tuple(name for number, name in enumerate(names) if number not in columns.values())
+    return QuestionTable(records, not_used)
+
+
+def _find_columns(path: str, names: list[str]) -> dict[str, int]:
+    usual = [normalize_name(name) for name in names]
+    columns: dict[str, int] = {}
+    for member, candidates in _NAMES.items():
+        numbers = [number for number, name in enumerate(usual) if name in candidates]
+        if len(numbers) > 1:
+            shown = list_names([names[number] for number in numbers])
+            raise InputError(
+                f"{path}:1: several columns may be the {candidates[0]}: {shown}; rename all but one; {_ADVICE}"
+            )
+        columns |= dict.fromkeys([member], numbers[0]) if numbers else {}
+    missing = [member for member in _NEEDED if member not in columns]
+    refuse_if(missing, f"{path}:1: has the columns {list_names(names)}, and not {list_names(missing)}; {_ADVICE}")
+    return columns
+
+
+def _make_record(location: str, cells: dict[str, Any]) -> JsonObject:
+    """Return a row as a record of Hugging Face's SQuAD."""
+    record: JsonObject = {member: cells[member] for member in ("question", "context")}
+    for member in ("id", "is_impossible"):
+        if str(cells.get(member, "")).strip():
+            record[member] = str(cells[member]).strip()
+    if "answers" in cells:
+        record["answers"] = list(_read_answers(location, cells["answers"], cells.get("answer_start", "")))
+    return record
+
+
+def _read_answers(location: str, cell: Any, start: Any) -> Iterator[JsonObject]:
+    """Yield the answers in a cell: a text, a list of texts, or an object with texts and offsets."""
+    starts = start if isinstance(start, tuple) else (start,) if str(start).strip() else ()
+    texts: list[str] | tuple[str, ...] = cell if isinstance(cell, tuple) else (cell,) if cell.strip() else ()
+    if isinstance(cell, JsonCell):
+        value = json.loads(cell)
+        value = value if isinstance(value, dict) else {}
+        texts, starts = value.get("text", ()), value.get("answer_start", ())
+        are_lists = isinstance(texts, list) and isinstance(starts, list)
+        refuse_if(not are_lists, f"{location}: the answer is {quote(cell)}, a text is needed")
+    if starts and len(starts) != len(texts):
+        raise InputError(
+            f"{location}: has {len(texts)} answers and {len(starts)} numbers as answer_start; correct the row"
+        )
+    for number, text in enumerate(texts):
+        answer: JsonObject = {"text": text}
+        if starts:
+            answer["answer_start"] = _read_start(location, str(starts[number]))
+        yield answer
+
+
+def _read_start(location: str, text: str) -> int:
+    whole = text.strip().removesuffix(".0")
+    digits = whole.removeprefix("-")
+    refuse_if(
+        not (digits.isdecimal() and len(digits) < 10),
+        f"{location}: answer_start is {quote(text)}; the number of characters before the answer is needed",
+    )
+    return int(whole)
