@@ -19,6 +19,13 @@ FIGURES = {
     "first": ("first step, s", False),
     "one": ("one text, ms", False),
     "cold": ("first answer of a server, s", False),
+    "capacity": ("8 clients, 10 texts of 50 tokens, requests/s", True),
+    "goodput": ("4 times as many, answered requests/s", True),
+    "goodput_share": ("4 times as many, share of the capacity", True),
+    "overload_p99": ("4 times as many, p99 ms", False),
+    "overload_refused": ("4 times as many, refused", False),
+    "overload_late": ("4 times as many, late", False),
+    "overload_failed": ("4 times as many, failed", False),
     **{
         name: title
         for length in ("12", "50")

@@ -19,6 +19,8 @@ from benchmarks.processes import run
 SECONDS = 8.0  # duration of each load
 CLIENTS = 64
 _START_SECONDS = 120
+# --request_timeout, and texts per request, for `overload`.
+_OVERLOAD_TIMEOUT, _OVERLOAD_TEXTS = 6, 10
 
 
 def free_port() -> int:
@@ -67,7 +69,9 @@ def memory(process: subprocess.Popen) -> float:
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
-def load(port: int, path: str, texts: pathlib.Path, clients: int, seconds: float, model: str = "") -> dict[str, float]:
+def load(
+    port: int, path: str, texts: pathlib.Path, clients: int, seconds: float, model: str = "", flags: Sequence[str] = ()
+) -> dict[str, float]:
     """Return the figures of http_load, which runs in a separate process.
 
     Args:
@@ -77,9 +81,10 @@ def load(port: int, path: str, texts: pathlib.Path, clients: int, seconds: float
         clients: number of connections.
         seconds: duration.
         model: model name for an embeddings API, "" for other requests.
+        flags: more flags of http_load.
     """
     command = [sys.executable, "-m", "benchmarks.http_load", f"--port={port}", f"--path={path}", f"--texts={texts}"]
-    command += [f"--clients={clients}", f"--seconds={seconds}", *([f"--embeddings={model}"] if model else [])]
+    command += [f"--clients={clients}", f"--seconds={seconds}", *([f"--embeddings={model}"] if model else []), *flags]
     return run(command, "http_load").last_object()
 
 
@@ -138,6 +143,32 @@ def ours(trained: pathlib.Path, texts: dict[str, pathlib.Path]) -> dict[str, flo
     figures = measure_server(command, port, "/predict", texts)
     pairs = [str(value) for pair in texts.items() for value in pair]
     return figures | run([sys.executable, "-c", _IN_PROCESS, str(trained), *pairs], "Classifier").last_object()
+
+
+def overload(trained: pathlib.Path, texts: pathlib.Path) -> dict[str, float]:
+    """Return the figures for bert-serve with 4 times as many requests as it can answer.
+
+    Each request has 10 texts. `capacity` is the rate with 8 clients that wait for their answers.
+    `goodput` is the rate of answers with status 200 if requests arrive at 4 times the capacity.
+
+    Args:
+        trained: the model's directory.
+        texts: file with one text per line.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "bert_cli.serve", f"--output_dir={trained}", f"--port={port}"]
+    command += [f"--request_timeout={_OVERLOAD_TIMEOUT}"]
+    flags = [f"--texts_per_request={_OVERLOAD_TEXTS}"]
+    with server(command, port, "/predict", b'{"text": "a text"}'):
+        # The first load also measures the model for the server.
+        capacity = load(port, "/predict", texts, 8, SECONDS, flags=flags)["rate"]
+        figures = load(port, "/predict", texts, 1, 3 * SECONDS, flags=[*flags, f"--arrivals={4 * capacity}"])
+    goodput = figures["rate"]
+    counts = {f"overload_{name}": figures[name] for name in ("refused", "late", "failed")}
+    return {
+        "capacity": capacity, "goodput": goodput, "goodput_share": goodput / capacity,
+        "overload_p99": figures["p99"], **counts,
+    }  # fmt: skip
 
 
 def fastapi(python: str, script: pathlib.Path, model: pathlib.Path, texts: dict[str, pathlib.Path]) -> dict[str, float]:

@@ -333,7 +333,11 @@ def _serve(context: Context) -> Workload:
             "bert-convert",
         )
         programs: dict[str, Program] = {
-            OURS: lambda: serving.ours(trained, texts) | serving.our_vectors(context.model, texts)
+            OURS: lambda: (
+                serving.ours(trained, texts)
+                | serving.our_vectors(context.model, texts)
+                | serving.overload(trained, texts["50"])
+            )
         }
         peers: dict[str, tuple[list[str], Program]] = {
             "FastAPI and transformers": (
