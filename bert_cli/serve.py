@@ -18,20 +18,23 @@ Examples:
 """
 
 import contextlib
+import functools
 import importlib.util
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.log import JSON, LOG
+from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
+from bert_cli.runtime.signals import blocking_signal
 from bert_cli.serving.access import ApiKeys
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.serving.processes import Shared
+    from bert_cli.serving.workers import Supervisor
 
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
@@ -46,6 +49,8 @@ def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings
     return settings
 
 
+# A reload that is requested while the models load happens afterwards.
+@blocking_signal(signal.SIGHUP)
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
@@ -56,7 +61,7 @@ def run(settings: ServeSettings) -> None:
         )
     paths = settings.paths
     keys = ApiKeys(server.api_key_file)
-    checkpoints = [find_checkpoint(path, "output_dir") for path in paths.values()]
+    checkpoints = {path: find_checkpoint(path, "output_dir") for path in paths.values()}
     from bert_cli.serving.processes import shared_metrics, this_process
 
     with shared_metrics() if server.num_workers > 1 else contextlib.nullcontext(this_process) as list_processes:
@@ -67,7 +72,7 @@ def _serve(
     settings: ServeSettings,
     paths: dict[str, str],
     keys: ApiKeys,
-    checkpoints: Sequence[CheckpointPath],
+    checkpoints: dict[str, CheckpointPath],
     list_processes: Callable[[], list[int]],
 ) -> None:
     """Answer requests in this process, or in several processes that share the weights.
@@ -76,13 +81,15 @@ def _serve(
         settings: all flags.
         paths: checkpoint or directory by model name.
         keys: API keys.
-        checkpoints: the checkpoints at these paths.
+        checkpoints: the checkpoints by path.
         list_processes: see Shared.
     """
     server = settings.server
     # Import late: a wrong flag need not wait for these imports.
-    from bert_cli.serving.processes import Shared, SharedCheckpoints, run_workers
+    from bert_cli.serving.metrics import restart_counter
+    from bert_cli.serving.processes import Shared, SharedCheckpoints
     from bert_cli.serving.server import bind
+    from bert_cli.serving.workers import Supervisor, run_workers
 
     listeners = []
     for flag, port in (("port", server.port), ("metrics_port", server.metrics_port)):
@@ -91,14 +98,17 @@ def _serve(
         except OSError as error:
             raise InputError(f"--{flag}={port}: cannot listen on {server.host} ({error.strerror})") from None
     if server.num_workers == 1:
-        _work(settings, paths, keys, Shared(listeners, list_processes))
+        _work(settings, paths, keys, Shared(listeners, list_processes), Supervisor())
         return
     shared = Shared(listeners, list_processes, SharedCheckpoints(checkpoints))
-    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, shared), keys.reload)
+    work = functools.partial(_work, settings, paths, keys, shared)
+    exit_code = run_workers(server.num_workers, work, keys.reload, restart_counter().inc)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
-def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared: "Shared") -> None:
+def _work(
+    settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared: "Shared", supervisor: "Supervisor"
+) -> None:
     """Load the models, then answer requests, in one process.
 
     Args:
@@ -106,6 +116,7 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared:
         paths: checkpoint or directory by model name.
         keys: API keys.
         shared: sockets, weights and metrics.
+        supervisor: the process that started this one.
     """
     from bert_cli.serving.access import RequestLog
     from bert_cli.serving.app import State
@@ -121,20 +132,17 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared:
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
     watcher = Watcher(service, paths, flags, keys, settings.served.watch_seconds if settings.served.watch else None)
-    logs_requests = settings.server.access_log
-    if logs_requests is None:
-        logs_requests = settings.log.log_format == JSON
-    request_log = RequestLog() if logs_requests else None
+    request_log = RequestLog() if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     state = State(service, keys, settings.server.root_path, request_log, metrics_port)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
-    serve(state, shared.listeners, settings.limits, settings.server)
+    serve(state, shared.listeners, settings.limits, settings.server, supervisor)
     watcher.close()
 
 
-main = Command("bert-serve", __doc__, ServeSettings, run, check, "nothing was lost")
+main = Command("bert-serve", __doc__, ServeSettings, run, check, "nothing was lost", ends_on_sigterm=True)
 
 
 if __name__ == "__main__":

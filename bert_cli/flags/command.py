@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -49,6 +50,7 @@ class Command:
             InputError for flags that conflict with each other or with files.
         ends_quickly: whether the process may end without freeing its objects, as nothing happens then.
         interrupted: advice after Ctrl-C, SIGTERM or SIGHUP, or a function from the settings to it.
+        ends_on_sigterm: whether SIGTERM is the usual end, with exit code 0, as for a server.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Command:
     check: Callable[[Any, frozenset[str]], Any] | None = None
     interrupted: str | Callable[[Any], str] = _REPEAT_ADVICE
     ends_quickly: bool = False
+    ends_on_sigterm: bool = False
 
     def __call__(self, arguments: list[str] | None = None) -> int:
         """Do the work, print each error as one line, and return the exit code.
@@ -99,7 +102,8 @@ class Command:
             return self._print_end(f"error: {' '.join(message.split())}", exit_code)
         except Stopped as stopped:
             message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
-            return self._print_end(message, stopped.exit_code)
+            is_usual = self.ends_on_sigterm and stopped.number == signal.SIGTERM
+            return self._print_end(message, 0 if is_usual else stopped.exit_code)
         except KeyboardInterrupt:
             return self._print_end(f"interrupted; {self._advice(started_settings)}", 130)
         except BrokenPipeError:  # the program that reads the output, such as `head`, has exited

@@ -64,6 +64,31 @@ def _end(is_last: bool) -> None:
     gc.freeze()
 
 
+def is_server(program: str, words: list[str]) -> bool:
+    """Return whether our command is bert-serve, see `command_name` for the arguments."""
+    if os.path.splitext(os.path.basename(program))[0] == "bert-serve":
+        return True
+    modules = [module for option, module in itertools.pairwise(words) if option == "-m"]
+    return f"{_PACKAGE}.serve" in modules or (command_name(program, words) in ("bert", _PACKAGE) and "serve" in words)
+
+
+def await_early_signals() -> None:
+    """Let SIGHUP wait until a server is ready, and end with exit code 0 on SIGTERM.
+
+    In a program that is not our server, this does nothing.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if started_command() is None or not is_main or not is_server(sys.argv[0], sys.orig_argv):
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        os._exit(0)
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+
+
 def answer_early_interrupts() -> None:
     """End on Ctrl-C with one line until the command installs its handler.
 

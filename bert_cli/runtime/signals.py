@@ -83,6 +83,16 @@ def _handling(on_first: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def blocking_signal(number: int) -> Iterator[None]:
+    """Let a signal wait in the block; code in the block may unblock it, and handle it then."""
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
+
+
+@contextlib.contextmanager
 def default_signal_handling(seconds: float) -> Iterator[None]:
     """Let the system end the process in the block, on a signal or with SIGALRM after a time.
 

@@ -79,6 +79,7 @@ class Metrics:
             "bert_build_info", "Version of bert_cli.", ("version",), registry=registry, multiprocess_mode="livemax"
         )
         build.labels(__version__).set(1)
+        restart_counter(registry)
         # Set it now: processes.server_processes finds a process by the file of this metric.
         self._waiting.set(0)
         self._children: dict[tuple[str, int, str], Any] = {}
@@ -181,6 +182,19 @@ class Metrics:
         if self._is_shared:
             return generate_latest(registry)
         return generate_latest(self._registry) + generate_latest(registry)
+
+
+def restart_counter(registry: CollectorRegistry | None = None) -> Counter:
+    """Return the counter for server processes that replaced others.
+
+    Args:
+        registry: registry of one process; None for the process that starts the others.
+    """
+    return Counter(
+        "bert_process_restarts",
+        "Server processes that were started because another one had ended.",
+        registry=registry or CollectorRegistry(),
+    )
 
 
 class ProcessCollector:

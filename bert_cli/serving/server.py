@@ -13,9 +13,11 @@ from starlette.middleware.cors import CORSMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bert_cli.base.log import LOG
+from bert_cli.runtime.systemd import notify_systemd
 from bert_cli.serving.access import note_client_left
 from bert_cli.serving.app import Guard, State, make_app
 from bert_cli.serving.responses import error_response
+from bert_cli.serving.workers import Supervisor
 from bert_cli.settings.serving import Limits, Server
 
 # Limit for the request line and headers together.
@@ -109,7 +111,14 @@ def _encode_refusal(message: str) -> bytes:
 class _Server(uvicorn.Server):
     """Server that answers its running requests before it ends with exit code 0."""
 
-    def __init__(self, config: uvicorn.Config, state: State, shutdown_delay: float, drain_seconds: float):
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        state: State,
+        shutdown_delay: float,
+        drain_seconds: float,
+        supervisor: Supervisor,
+    ):
         """Create the server.
 
         Args:
@@ -118,11 +127,13 @@ class _Server(uvicorn.Server):
             shutdown_delay: seconds between the first signal and the drain. /ready is 503 in this
                 time, and requests are answered, because proxies notice the 503 only after a while.
             drain_seconds: time limit for the drain, in which new requests are refused.
+            supervisor: the process that started this one; without it, the server ends.
         """
         super().__init__(config)
         self._state = state
         self._shutdown_delay = shutdown_delay
         self._drain_seconds = drain_seconds
+        self._supervisor = supervisor
         # Times from time.monotonic(), or None before the first signal and before the drain.
         self._drains_at: float | None = None
         self._ends_at: float | None = None
@@ -133,6 +144,7 @@ class _Server(uvicorn.Server):
             self._ends_at = 0.0
             return
         self._state.is_ending = True
+        notify_systemd("STOPPING=1")
         self._drains_at = time.monotonic() + self._shutdown_delay
         if self._shutdown_delay:
             LOG.info("ending: not ready from now on; requests are answered for %d s more", self._shutdown_delay)
@@ -148,6 +160,9 @@ class _Server(uvicorn.Server):
         should_exit = await super().on_tick(counter)
         if self._state.request_log:
             self._state.request_log.write()
+        if not self._state.is_ending and self._supervisor.has_ended():
+            LOG.error("error: the process that started this one has ended")
+            self.handle_exit(signal.SIGTERM, None)
         if self._ends_at is None and self._drains_at is not None and time.monotonic() >= self._drains_at:
             self._start_drain()
         if self._ends_at is None:
@@ -171,7 +186,9 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(state: State, listeners: list[socket.socket], limits: Limits, settings: Server) -> None:
+def serve(
+    state: State, listeners: list[socket.socket], limits: Limits, settings: Server, supervisor: Supervisor
+) -> None:
     """Log the address, and answer requests until SIGTERM or SIGINT.
 
     Args:
@@ -179,6 +196,7 @@ def serve(state: State, listeners: list[socket.socket], limits: Limits, settings
         listeners: listening sockets: for requests, then for --metrics_port if it is given.
         limits: limits for requests.
         settings: flags for the server.
+        supervisor: the process that started this one.
     """
     app: Any = Guard(make_app(state), state, settings.allowed_hosts)
     if settings.allowed_origins:
@@ -206,13 +224,14 @@ def serve(state: State, listeners: list[socket.socket], limits: Limits, settings
     # Silence uvicorn: it logs a line per malformed request, so anybody could fill the disk. The
     # application logs its own errors.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    server = _Server(config, state, settings.shutdown_delay, settings.drain_seconds)
+    server = _Server(config, state, settings.shutdown_delay, settings.drain_seconds, supervisor)
     # Install handlers before uvicorn does: after the next log line, others may send signals.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, server.handle_exit)
     for listener in listeners[1:]:
         LOG.info("metrics at %s/metrics", _address(listener))
     LOG.info("serving %s", _address(listeners[0]))
+    supervisor.note_ready()
     try:
         server.run(sockets=listeners)
     finally:

@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.log import JSON
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.paths import expand_home
 from bert_cli.settings.devices import Devices
@@ -189,6 +190,11 @@ class ServeSettings:
         """Return the models' directories by name."""
         output_dir = self.phases.output_dir
         return ({DEFAULT: output_dir} if output_dir else {}) | dict(self.served.model)
+
+    @property
+    def logs_requests(self) -> bool:
+        """Return whether the log has a line per request."""
+        return self.log.log_format == JSON if self.server.access_log is None else self.server.access_log
 
     def model_flags(self) -> dict[str, ModelFlags]:
         """Return the flags for loading each model; raise InputError for a wrong value or name."""

@@ -58,7 +58,7 @@ def test_shared_weights_give_the_sizes_of_an_electra(tmp_path):
     path = str(tmp_path / "electra_small")
     checkpoint_writer.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
     write_rows(tmp_path / "vocab.txt", WORDS)
-    checkpoint = SharedCheckpoints([find_checkpoint(path)]).find(path)
+    checkpoint = SharedCheckpoints({path: find_checkpoint(path)}).find(path)
     model = load_model(FLAGS, checkpoint, None)
     config = model.config
     assert model.required_checkpoint.opened is checkpoint.opened

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bert_cli.runtime.early_interrupt import answer_early_interrupts, command_name
+from bert_cli.runtime.early_interrupt import answer_early_interrupts, command_name, is_server
 
 SLOW_IMPORT = """
 import os, signal, sys
@@ -34,6 +34,22 @@ os.read(0, 1)
 )
 def test_command_name(program, words, name):
     assert command_name(program, words) == name
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "is_ours"),
+    [
+        ("/usr/bin/bert-serve", [], True),
+        ("-m", ["python", "-m", "bert_cli.serve", "--port=0"], True),
+        ("-m", ["python", "-m", "bert_cli", "serve"], True),
+        ("bert", ["python", "/usr/bin/bert", "serve"], True),
+        ("bert", ["python", "/usr/bin/bert", "tag"], False),
+        ("bert-classify", ["python", "bert-classify", "--text", "serve"], False),
+        ("mine.py", ["python", "mine.py", "serve"], False),
+    ],
+)
+def test_a_server_is_recognized(program, words, is_ours):
+    assert is_server(program, words) == is_ours
 
 
 @pytest.mark.parametrize("program", ["bert-tag", "mine.py"])

@@ -14,6 +14,7 @@ import pytest
 
 from bert_cli.runtime.signals import (
     Stopped,
+    blocking_signal,
     default_signal_handling,
     deferring_signals,
     raising_on_signals,
@@ -204,3 +205,15 @@ def test_handlers_are_restored_after_a_call_that_the_system_may_end():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert signal.getsignal(signal.SIGTERM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_blocked_signal_waits():
+    received = []
+    old_handler = signal.signal(signal.SIGHUP, lambda number, frame: received.append(number))
+    try:
+        with blocking_signal(signal.SIGHUP):
+            send(signal.SIGHUP)
+            assert received == []
+        assert received == [signal.SIGHUP]
+    finally:
+        signal.signal(signal.SIGHUP, old_handler)
