@@ -45,7 +45,8 @@ from bert_cli.settings.texts import ExtractSettings, check_shards, check_table_f
 def check(settings: ExtractSettings, given_names: frozenset[str]) -> ExtractSettings:
     """Return the settings; raise InputError for flags that conflict with files."""
     output_file = settings.files.output_file
-    check_cluster(settings.devices)
+    if files.is_pattern(settings.files.input_file):
+        check_cluster(settings.devices)
     if settings.attention.show_attention:
         # Import late: writing vectors needs neither of these functions.
         from bert_cli.runs.extraction.shown_attention import check_map
@@ -92,7 +93,7 @@ def run(settings: ExtractSettings) -> int:
     with_attention = shows_attention or bool(attention.attentions)
     layer_indices = [layer.place for layer in layers]
     batch_size = settings.devices.batch_size
-    devices = settings.devices.without_workers() if shards else settings.devices
+    devices = settings.devices.without_workers() if shards else settings.devices.without_cluster()
     choice = VectorChoice(recipe.pooling, layer_indices, recipe.max_seq_length, batch_size, with_attention)
     vector_model = open_vector_model(model, devices, choice, settings.model.strict, many=not with_attention)
     if shows_attention:

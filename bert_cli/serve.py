@@ -29,6 +29,7 @@ from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.runtime.signals import blocking_signal
 from bert_cli.serving.access import ApiKeys
+from bert_cli.settings.devices import forget_cluster
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -54,23 +55,22 @@ def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
+    forget_cluster()
     if not server.api_key_file and not is_loopback(server.host):
         LOG.warning(
             "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
             server.host,
         )
-    paths = settings.paths
     keys = ApiKeys(server.api_key_file)
-    checkpoints = {path: find_checkpoint(path, "output_dir") for path in paths.values()}
+    checkpoints = {path: find_checkpoint(path, "output_dir") for path in settings.paths.values()}
     from bert_cli.serving.processes import shared_metrics, this_process
 
     with shared_metrics() if server.num_workers > 1 else contextlib.nullcontext(this_process) as list_processes:
-        _serve(settings, paths, keys, checkpoints, list_processes)
+        _serve(settings, keys, checkpoints, list_processes)
 
 
 def _serve(
     settings: ServeSettings,
-    paths: dict[str, str],
     keys: ApiKeys,
     checkpoints: dict[str, CheckpointPath],
     list_processes: Callable[[], list[int]],
@@ -79,7 +79,6 @@ def _serve(
 
     Args:
         settings: all flags.
-        paths: checkpoint or directory by model name.
         keys: API keys.
         checkpoints: the checkpoints by path.
         list_processes: see Shared.
@@ -98,22 +97,19 @@ def _serve(
         except OSError as error:
             raise InputError(f"--{flag}={port}: cannot listen on {server.host} ({error.strerror})") from None
     if server.num_workers == 1:
-        _work(settings, paths, keys, Shared(listeners, list_processes), Supervisor())
+        _work(settings, keys, Shared(listeners, list_processes), Supervisor())
         return
     shared = Shared(listeners, list_processes, SharedCheckpoints(checkpoints))
-    work = functools.partial(_work, settings, paths, keys, shared)
+    work = functools.partial(_work, settings, keys, shared)
     exit_code = run_workers(server.num_workers, work, keys.reload, restart_counter().inc)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
-def _work(
-    settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, shared: "Shared", supervisor: "Supervisor"
-) -> None:
+def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: "Supervisor") -> None:
     """Load the models, then answer requests, in one process.
 
     Args:
         settings: all flags.
-        paths: checkpoint or directory by model name.
         keys: API keys.
         shared: sockets, weights and metrics.
         supervisor: the process that started this one.
@@ -125,7 +121,7 @@ def _work(
     from bert_cli.serving.service import Service
     from bert_cli.serving.watching import Watcher
 
-    flags = settings.model_flags()
+    paths, flags = settings.paths, settings.model_flags()
     # Find the checkpoints again: a process that replaces another one uses the newest ones.
     models = {name: load_served(name, shared.checkpoints.find(path), flags[name]) for name, path in paths.items()}
     service = Service(models, settings.limits, shared.list_processes)

@@ -34,7 +34,10 @@ def complete(
         InputError: if there is no trained model, if flags name two models, or if an inference
             engine runs in a cluster.
     """
-    check_cluster(settings.devices)
+    values = flag_values(settings)
+    # New texts need no cluster.
+    if any(values.get(phase) for phase in ("do_train", "do_eval", "do_predict")):
+        check_cluster(settings.devices)
     if not settings.phases.do_train:
         settings = choose_model(settings, given_names)
         folder = folder_to_use(settings.model, settings.phases.output_dir)

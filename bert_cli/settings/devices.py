@@ -1,9 +1,11 @@
 """Flags for devices, precision and inference engine, and a table of the engines."""
 
 import dataclasses
+import os
 from typing import Any, NamedTuple, Self
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import warn_once
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.runtime.machine import has_gpu
@@ -155,24 +157,49 @@ class Devices(FlagGroup, heading="Devices"):
         """Return these flags with the engine that answers new texts.
 
         With --engine=auto it is onnxruntime in float32. TensorFlow is used if there is a GPU, if
-        flags or TF_CONFIG ask for its devices or precisions, and for a tensorflow-hub module, which
-        is not a BERT.
+        flags ask for its devices or precisions, and for a tensorflow-hub module, which is not a
+        BERT. TF_CONFIG is ignored, with a warning: training needs a cluster, and new texts do not.
 
         Args:
             is_bert: whether the encoder is a BERT and not an unknown module.
         """
-        asks_for_devices = (
-            self.use_tpu or self.distribution_strategy != "auto" or is_multi_worker(self.distribution_strategy)
-        )
+        alone = self.without_cluster()
+        asks_for_devices = self.use_tpu or self.distribution_strategy != "auto"
         if self.engine != AUTO or self.precision not in (AUTO, FLOAT32) or not is_bert or asks_for_devices or has_gpu():
+            return alone
+        return dataclasses.replace(alone, engine=ANSWERING, precision=FLOAT32)
+
+    def without_cluster(self) -> Self:
+        """Return these flags without a cluster in TF_CONFIG, and warn if it names one.
+
+        --distribution_strategy=multi_worker asks for the cluster, and stays.
+        """
+        if self.distribution_strategy != "auto" or not ignores_cluster():
             return self
-        return dataclasses.replace(self, engine=ANSWERING, precision=FLOAT32)
+        return dataclasses.replace(self, distribution_strategy="mirrored")
 
     def without_workers(self) -> Self:
         """Return these flags without the other processes in TF_CONFIG, which shards do not need."""
         if not is_multi_worker(self.distribution_strategy):
             return self
         return dataclasses.replace(self, distribution_strategy="mirrored")
+
+
+def ignores_cluster() -> bool:
+    """Return whether TF_CONFIG names other processes, or is invalid, and warn that it is ignored."""
+    try:
+        has_others = is_multi_worker("auto")
+    except InputError:
+        has_others = True
+    if has_others:
+        warn_once("warning: the environment variable TF_CONFIG is ignored: this process predicts texts alone")
+    return has_others
+
+
+def forget_cluster() -> None:
+    """Remove a cluster from the environment, so that this process and its children ignore it."""
+    if ignores_cluster():
+        del os.environ["TF_CONFIG"]
 
 
 def check_cluster(devices: Devices) -> None:

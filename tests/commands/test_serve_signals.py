@@ -1,6 +1,7 @@
 """Signals to bert-serve while it loads, messages for systemd, and workers that end."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -64,6 +65,16 @@ def test_sigterm_during_the_imports_ends_with_0(trained_once):
         process.terminate()
         assert process.wait(30) == 0
         assert "Traceback" not in process.stderr.read()
+
+
+def test_a_training_cluster_is_ignored(trained_once):
+    workers = {"cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}, "task": {"type": "worker", "index": 1}}
+    with loading(f"--output_dir={trained_once[0]}", TF_CONFIG=json.dumps(workers)) as process:
+        lines = []
+        while not (lines and lines[-1].startswith("serving http")):
+            lines.append(process.stderr.readline())
+            assert lines[-1], lines
+    assert sum("TF_CONFIG is ignored" in line for line in lines) == 1
 
 
 def workers_of(served) -> list[int]:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bert_cli.base.log import LOG, warn_once
 from bert_cli.settings import devices
 from bert_cli.settings.devices import Devices
 
@@ -34,11 +35,25 @@ def test_other_flags_keep_the_engine(flags):
     assert Devices(**flags).for_answers() == Devices(**flags)
 
 
-def test_tensorflow_with_gpus_several_processes_or_modules(monkeypatch):
-    assert Devices().for_answers(is_bert=False) == Devices()
-    workers = {"cluster": {"worker": ["localhost:1", "localhost:2"]}, "task": {"type": "worker", "index": 0}}
+WORKERS = {"cluster": {"worker": ["localhost:1", "localhost:2"]}, "task": {"type": "worker", "index": 0}}
+
+
+@pytest.mark.parametrize(("text", "is_warned"), [(json.dumps(WORKERS), True), ("{", True), ("{}", False), ("", False)])
+def test_new_texts_need_no_cluster(text, is_warned, monkeypatch, caplog):
+    warn_once.cache_clear()
+    monkeypatch.setenv("TF_CONFIG", text)
     with monkeypatch.context() as patch:
-        patch.setenv("TF_CONFIG", json.dumps(workers))
-        assert Devices().for_answers() == Devices()
+        patch.setattr(LOG, "propagate", True)
+        for _ in range(2):
+            assert Devices().for_answers().engine == "onnxruntime"
+    assert caplog.text.count("TF_CONFIG is ignored") == is_warned
+    alone = Devices(precision="bfloat16").for_answers()
+    assert alone.distribution_strategy == ("mirrored" if is_warned else "auto")
+    asked = Devices(distribution_strategy="multi_worker")
+    assert asked.for_answers() == asked
+
+
+def test_tensorflow_with_gpus_or_modules(monkeypatch):
+    assert Devices().for_answers(is_bert=False) == Devices()
     monkeypatch.setattr(devices, "has_gpu", lambda: True)
     assert Devices().for_answers() == Devices()
