@@ -13,8 +13,17 @@ from starlette.exceptions import HTTPException
 from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.serving.access import ApiKeys, RequestLog, begin_request, current_request_id, with_request_id
-from bert_cli.serving.requests import is_allowed_host, normalize_scope, parse_object, public_prefix, read_body
+from bert_cli.serving.access import (
+    ApiKeys,
+    RequestLog,
+    begin_request,
+    current_request_id,
+    is_allowed_host,
+    normalize_scope,
+    public_prefix,
+    with_request_id,
+)
+from bert_cli.serving.requests import parse_object, read_body
 from bert_cli.serving.responses import (
     RequestError,
     UnreadBodyResponse,
@@ -118,7 +127,17 @@ def make_app(state: State) -> FastAPI:
 def _add_model_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/models/{name}", **route_arguments("model"))
     async def model(name: str) -> Response:
+        if name.endswith(":predict"):
+            raise HTTPException(405, headers={"Allow": "POST"})
         return json_response(service.get_model_status(name))
+
+    @app.post("/v1/models/{name}", include_in_schema=False)
+    async def other_operation(name: str) -> Response:
+        model, colon, operation = name.partition(":")
+        if not colon:
+            raise HTTPException(405, headers={"Allow": "GET"})
+        service.get_model_status(model)
+        raise RequestError(404, f"there is no operation {operation!r:.60}; :predict answers instances")
 
     @app.get("/v1/models/{name}/versions/{version}", **route_arguments("model"))
     async def model_version(name: str, version: str) -> Response:
@@ -163,7 +182,11 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         response = error_response(error.status, error.message, error.retry_after, is_plain)
         return UnreadBodyResponse.from_response(response) if error.has_unread_body else response
     if isinstance(error, HTTPException):
-        return error_response(error.status_code, str(error.detail))
+        response = error_response(error.status_code, str(error.detail))
+        if methods := (error.headers or {}).get("Allow"):
+            # HEAD is answered like GET.
+            response.headers["allow"] = methods.replace("GET", "GET, HEAD")
+        return response
     fields = {"fields": {"request_id": current_request_id()}}
     LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error, extra=fields)
     return error_response(500, "the server failed on this request")

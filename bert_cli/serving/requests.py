@@ -1,15 +1,14 @@
-"""Addresses and bodies of requests, including all checks, and the JSON in responses."""
+"""Bodies of requests, including all checks, and the JSON in responses."""
 
 import asyncio
 import base64
 import json
-import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import Scope
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.packing import cut_entry
@@ -19,52 +18,8 @@ from bert_cli.settings.serving import Limits
 
 # Members of a request to /v1/embeddings; user is OpenAI's, and has no effect.
 _EMBEDDING_MEMBERS = ("model", "input", "encoding_format", "dimensions", "user", "prompt_name")
-# Allow only characters that cannot direct a page's links to another host.
-_PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 # A body of up to this many times --max_body_bytes is read and discarded.
 _DISCARD_FACTOR = 8
-
-
-def normalize_scope(scope: Scope, root_path: str) -> Scope:
-    """Return an ASGI scope with a path and a method that the routes match.
-
-    Trailing slashes are removed. So is the root path, which only some proxies remove. HEAD becomes
-    GET, since uvicorn omits the body. The query string is unchanged.
-
-    Args:
-        scope: ASGI scope of an HTTP request.
-        root_path: path below which a proxy publishes the server, or "".
-    """
-    path = scope["path"]
-    if root_path and f"{path}/".startswith(f"{root_path}/"):
-        path = path[len(root_path) :]
-    path = path.rstrip("/") or "/"
-    method = "GET" if scope["method"] == "HEAD" else scope["method"]
-    if path == scope["path"] and method == scope["method"]:
-        return scope
-    return {**scope, "path": path, "raw_path": path.encode(), "method": method}
-
-
-def public_prefix(headers: Mapping[str, str], root_path: str) -> str:
-    """Return the path prefix that clients use: `root_path`, or else x-forwarded-prefix."""
-    if root_path:
-        return root_path
-    prefix = headers.get("x-forwarded-prefix", "").partition(",")[0].strip().rstrip("/")
-    return prefix if _PREFIX.fullmatch(prefix) else ""
-
-
-def is_allowed_host(host: str, allowed_hosts: Sequence[str]) -> bool:
-    """Return whether a Host header names one of the hosts, with any port.
-
-    Args:
-        host: the header, such as "example.com:8000" or "[::1]:8000".
-        allowed_hosts: host names in lower case; "*.example.com" allows all names below example.com.
-    """
-    name = re.sub(r":\d*$", "", host.strip().lower()).rstrip(".")
-    return any(
-        name.endswith(pattern[1:]) and len(name) >= len(pattern) if pattern.startswith("*.") else name == pattern
-        for pattern in allowed_hosts
-    )
 
 
 async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
@@ -101,16 +56,53 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
         raise RequestError(408, f"the request did not end within {seconds} s") from None
     if size > max_bytes:
         raise RequestError(413, f"the body is too large; {max_bytes:,} bytes are allowed (--max_body_bytes)")
-    return b"".join(chunks)
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    return decode_body(b"".join(chunks), encoding, max_bytes) if encoding else b"".join(chunks)
+
+
+def decode_body(body: bytes, encoding: str, max_bytes: int) -> bytes:
+    """Return a body without its Content-Encoding.
+
+    Args:
+        body: the received bytes.
+        encoding: the header's value in lower case.
+        max_bytes: largest accepted size after unpacking.
+
+    Raises:
+        RequestError: 415 for another encoding than gzip, 400 for damaged bytes, 413 if the body is
+            too large.
+    """
+    if encoding == "identity":
+        return body
+    if encoding not in ("gzip", "x-gzip"):
+        raise RequestError(415, f"Content-Encoding: {encoding!r:.60} is unknown; send gzip, or no encoding")
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        # Stop at the limit: a small body may unpack to gigabytes.
+        data = decoder.decompress(body, max_bytes + 1)
+    except zlib.error:
+        raise RequestError(400, "Content-Encoding: the body is not gzip, or damaged") from None
+    if len(data) > max_bytes:
+        message = f"the unpacked body is too large; {max_bytes:,} bytes are allowed (--max_body_bytes)"
+        raise RequestError(413, message)
+    if not decoder.eof or decoder.unused_data:
+        raise RequestError(400, "Content-Encoding: the gzip body is cut short, or has bytes after its end")
+    return data
 
 
 def parse_object(body: bytes) -> JsonObject:
     """Return the JSON object in a request's body; raise RequestError 400 for anything else."""
     try:
         value = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise RequestError(400, f"the body is not JSON: {reason}"[:200]) from None
+    except RecursionError:
+        raise RequestError(400, "the body is not JSON: nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise RequestError(400, f"the body is not JSON: {error}"[:200]) from None
+    except UnicodeDecodeError as error:
+        raise RequestError(400, f"the body is not UTF-8: byte {error.start + 1} is wrong") from None
+    except ValueError:
+        # Python refuses to convert such a number, and its message advises a change of its limit.
+        raise RequestError(400, "the body has a whole number with too many digits") from None
     if not isinstance(value, dict):
         raise RequestError(400, "the body is not a JSON object")
     return value
@@ -243,8 +235,9 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     if not all(isinstance(text, str) for text in texts):
         advice = "token ids of another model cannot be read (LangChain: check_embedding_ctx_length=False)"
         raise RequestError(400, f"'input': texts are needed; {advice}")
-    if body.get("dimensions") is not None:
-        raise RequestError(400, "'dimensions': this model's vectors have one size; leave it out")
+    dimensions = body.get("dimensions")
+    if dimensions is not None and (not isinstance(dimensions, int) or isinstance(dimensions, bool)):
+        raise RequestError(400, "'dimensions' is not a whole number")
     # Some clients send null instead of leaving a member out.
     if body.get("encoding_format") not in (None, "float", "base64"):
         raise RequestError(400, "'encoding_format': float or base64 is needed")
@@ -261,7 +254,13 @@ def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: S
         embeddings: one per text.
         body: the request; its `encoding_format` is float (default) or base64.
         model: the model that computed the vectors.
+
+    Raises:
+        RequestError: 400 if the request asks for other `dimensions` than the vectors have.
     """
+    width = len(embeddings[0].vector)
+    if body.get("dimensions") not in (None, width):
+        raise RequestError(400, f"'dimensions': the vectors of the model {model.name} have {width}; leave it out")
     is_base64 = body.get("encoding_format") == "base64"
 
     def encode(vector: np.ndarray) -> Any:

@@ -20,6 +20,8 @@ from bert_cli.settings.serving import Limits
 
 # Every model has this version in TensorFlow Serving's API, even after --watch replaces the model.
 _VERSION = "1"
+# Name of the only signature in that API.
+SIGNATURE = "serving_default"
 # Operations of a batch.
 PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"
 _Answer = TypeVar("_Answer")
@@ -100,8 +102,11 @@ class Service:
     async def predict_instances(self, name: str, body: JsonObject) -> JsonObject:
         """Answer POST /v1/models/NAME:predict, like TensorFlow Serving's REST API."""
         model = requests.find_model(self.models, name)
+        requests.refuse_other_members(body, ("instances", "signature_name"))
         if "instances" not in body:
             raise RequestError(400, "'instances' is missing")
+        if body.get("signature_name") not in (None, "", SIGNATURE):
+            raise RequestError(400, f"'signature_name': there is only {SIGNATURE!r}")
         items = requests.parse_items(body["instances"], model, self.limits, "instances")
         return {"predictions": requests.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
@@ -185,5 +190,5 @@ class Service:
         signature: JsonObject = {"inputs": inputs, "outputs": {}, "method_name": "tensorflow/serving/predict"}
         return {
             "model_spec": {"name": model.name, "signature_name": "", "version": _VERSION},
-            "metadata": {"signature_def": {"signature_def": {"serving_default": signature}}},
+            "metadata": {"signature_def": {"signature_def": {SIGNATURE: signature}}},
         }

@@ -3,6 +3,7 @@
 import base64
 import concurrent.futures
 import contextlib
+import gzip
 import http.client
 import json
 import os
@@ -242,7 +243,29 @@ def test_bodies_without_a_length_and_methods(served):
         headers = {"Transfer-Encoding": "chunked"}
         connection.request("POST", "/predict", iter([b"x" * 20_500]), headers, encode_chunked=True)
         assert connection.getresponse().status == 413
-    assert served.ask("GET", "/predict")[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("GET", "/predict", 405, "POST"),
+        ("POST", "/v1/models", 405, "GET, HEAD"),
+        ("PUT", "/metrics", 405, "GET, HEAD"),
+        ("GET", "/v1/models/default:predict", 405, "POST"),
+        ("POST", "/v1/models/default", 405, "GET, HEAD"),
+        ("POST", "/v1/models/default:classify", 404, None),
+        ("POST", "/v1/models/none:classify", 404, None),
+    ],
+)
+def test_other_methods_and_operations(served, method, path, status, allow):
+    received, _, headers = served.ask(method, path, {})
+    assert (received, headers["allow"]) == (status, allow)
+
+
+def test_packed_bodies(served):
+    body = gzip.compress(json.dumps({"text": "a dog"}).encode())
+    assert served.ask("POST", "/predict", body, **{"Content-Encoding": "gzip"})[:2][1]["text"] == "a dog"
+    assert served.ask("POST", "/predict", body, **{"Content-Encoding": "br"})[0] == 415
 
 
 @pytest.mark.parametrize("path", ["/predict/", "/predict//", "/predict/?a=b"])

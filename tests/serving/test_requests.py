@@ -89,6 +89,27 @@ def test_lists():
         parse_items("a", TEXTS, LIMITS, "texts")
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"text": "\xe9"}', "the body is not UTF-8: byte 11 is wrong"),
+        (b'{"text": ' + b"1" * 10_000 + b"}", "the body has a whole number with too many digits"),
+        (b"[" * 100_000, "the body is not JSON: nested too deeply"),
+    ],
+)
+def test_errors_do_not_quote_python(body, message):
+    with pytest.raises(RequestError) as caught:
+        parse_object(body)
+    assert (caught.value.status, caught.value.message) == (400, message)
+
+
+def test_the_size_of_vectors_may_be_given():
+    embeddings = [Embedding(np.zeros(3, np.float32), 3, 0)]
+    assert embedding_answer(embeddings, {"dimensions": 3}, TEXTS)["data"][0]["embedding"] == [0, 0, 0]
+    with pytest.raises(RequestError, match=r"^'dimensions': the vectors of the model texts have 3; leave it out$"):
+        embedding_answer(embeddings, {"dimensions": 2}, TEXTS)
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b'"a"', b"[" * 100_000, b"null"])
 def test_a_body_that_is_not_an_object(body):
     with pytest.raises(RequestError) as caught:
@@ -142,7 +163,7 @@ def test_embeddings_as_numbers_and_as_base64():
         ({"input": []}, "a text or a list"),
         ({"input": [1, 2]}, "check_embedding_ctx_length"),
         ({"input": [[1, 2]]}, "check_embedding_ctx_length"),
-        ({"input": "a", "dimensions": 8}, "dimensions"),
+        ({"input": "a", "dimensions": "2"}, "dimensions"),
         ({"input": "a", "encoding_format": "int8"}, "float or base64"),
         (
             {"input": "a", "encoding_fromat": "base64"},

@@ -1,11 +1,12 @@
 """Request bodies, which have limits."""
 
 import asyncio
+import gzip
 
 import pytest
 from starlette.requests import Request
 
-from bert_cli.serving.requests import read_body
+from bert_cli.serving.requests import decode_body, read_body
 from bert_cli.serving.responses import RequestError
 from tests.snapshots import raises
 
@@ -49,3 +50,29 @@ def test_only_moderate_bodies_are_read_after_the_error(length, is_read):
     with pytest.raises(RequestError) as caught:
         read([], 2, headers=[(b"content-length", str(length).encode())])
     assert caught.value.has_unread_body is is_read
+
+
+PACKED = gzip.compress(b"a" * 90)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status"),
+    [
+        (PACKED, "br", 415),
+        (PACKED, "gzip, gzip", 415),
+        (b"no gzip", "gzip", 400),
+        (PACKED[:-9], "gzip", 400),
+        (PACKED + b"more", "gzip", 400),
+        (gzip.compress(b"a" * 101), "gzip", 413),
+        (gzip.compress(b"a" * 10_000_000), "gzip", 413),
+    ],
+)
+def test_other_encodings(body, encoding, status):
+    with pytest.raises(RequestError) as caught:
+        decode_body(body, encoding, 100)
+    assert caught.value.status == status
+
+
+def test_gzip_is_unpacked():
+    assert decode_body(PACKED, "gzip", 90) == decode_body(b"a" * 90, "identity", 90) == b"a" * 90
+    assert read([PACKED[:10], PACKED[10:]], 100, headers=[(b"content-encoding", b"GZIP")]) == b"a" * 90

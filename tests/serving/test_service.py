@@ -42,6 +42,11 @@ def test_instances():
     assert ask("predict_instances", "lengths", {"instances": ["a"]}) == {"predictions": [{"index": 0, "length": 1}]}
     with pytest.raises(RequestError, match=r"^'instances' is missing$"):
         ask("predict_instances", "lengths", {})
+    signed = {"instances": ["a"], "signature_name": "serving_default"}
+    assert len(ask("predict_instances", "lengths", signed)["predictions"]) == 1
+    for body, name in (({"signature_name": "other"}, "'signature_name'"), ({"text": "a"}, "'text' is unknown")):
+        with pytest.raises(RequestError, match=name):
+            ask("predict_instances", "lengths", {"instances": ["a"]} | body)
     with raises(RequestError, "'other'"):
         ask("predict_instances", "other", {"instances": ["a"]})
 
