@@ -30,7 +30,7 @@ class Batcher:
         compute: Compute,
         max_queue: int,
         request_timeout: float,
-        note_wait: Callable[[str, float], None] | None = None,
+        count_waits: Callable[[str, Sequence[float]], None] | None = None,
     ):
         """Start the thread.
 
@@ -39,11 +39,11 @@ class Batcher:
                 if this raises RequestError or InputError, but not if it raises other exceptions.
             max_queue: number of waiting items; further requests are refused.
             request_timeout: a request's time limit in seconds.
-            note_wait: called with a model's name and the seconds from the arrival of a request to
-                its first batch.
+            count_waits: called with a model's name and the seconds from the arrivals of requests to
+                their first batch.
         """
         self._compute = compute
-        self._note_wait = note_wait
+        self._count_waits = count_waits
         self._schedule = Schedule(max_queue, request_timeout)
         self._changed = threading.Condition()
         self._is_closed = False
@@ -135,10 +135,9 @@ class Batcher:
                     self._schedule.note_end(batch, end_time - last_end)
             last_end = end_time
             self._deliver(done + late)
-            if self._note_wait:
-                for job, start, _ in batch:
-                    if not start:
-                        self._note_wait(job.key.model, start_time - job.arrival)
+            if self._count_waits and batch:
+                waits = [start_time - job.arrival for job, start, _ in batch if not start]
+                self._count_waits(batch[0].job.key.model, waits)
 
     def _compute_batch(self, batch: list[Chunk]) -> list[Job]:
         """Compute a batch and return the finished jobs, with results or an error."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from prometheus_client import (
@@ -160,9 +160,11 @@ class Metrics:
         """Count an explained text that was cut to the model's length."""
         self._cut_texts.labels(model).inc()
 
-    def note_wait(self, model: str, seconds: float) -> None:
-        """Count a request's seconds from its arrival to its first batch."""
-        self._queue_seconds.labels(model).observe(seconds)
+    def count_waits(self, model: str, waits: Sequence[float]) -> None:
+        """Count the seconds from the arrivals of requests to their first batch."""
+        histogram = self._queue_seconds.labels(model)
+        for seconds in waits:
+            histogram.observe(seconds)
 
     def count_reload(self, model: str, is_success: bool) -> None:
         """Count an attempt to load a newer checkpoint."""

@@ -48,12 +48,13 @@ class _Lane:
     def take(self, job: Job, count: int) -> Chunk:
         """Move a job's next items out of the lane."""
         start, end = job.num_taken, job.num_taken + count
-        tokens = sum(job.costs[start:end])
+        tokens = job.tokens_left if count == job.num_left else sum(job.costs[start:end])
         job.num_taken = end
+        job.num_left -= count
         job.tokens_taken += tokens
         job.tokens_left -= tokens
         self._tokens[job.key.model] -= tokens
-        if end == len(job.items):
+        if not job.num_left:
             del self.jobs[job]
         return Chunk(job, start, end)
 
@@ -69,9 +70,14 @@ class _Lane:
 
     def take_batch(self) -> list[Chunk]:
         """Return the items that are due first, all with one key; the lane must have jobs."""
-        key = min(self.jobs, key=self._due_time).key
+        # Most batches have requests with one text, whose order is that of their arrival.
+        are_small = all(job.num_left == 1 and not job.num_taken for job in self.jobs)
+        key = (next(iter(self.jobs)) if are_small else min(self.jobs, key=self._due_time)).key
         max_tokens = min(MAX_BATCH_TOKENS, _MAX_BATCH_SECONDS / self._speeds[key.model].seconds_per_token)
         jobs = [job for job in self.jobs if job.key == key]
+        if are_small:
+            count = _count_until(max_tokens, [job.tokens_left for job in jobs[:MAX_BATCH_ITEMS]])
+            return [self.take(job, 1) for job in jobs[:count]]
         # Numbers make equal times comparable.
         due = [(self._due_time(job), number, 0) for number, job in enumerate(jobs)]
         heapq.heapify(due)
@@ -121,7 +127,7 @@ class Schedule:
         return self.num_waiting > 0
 
     def _both_wait(self) -> bool:
-        return all(lane.jobs for lane in self._lanes.values())
+        return bool(self._lanes[False].jobs and self._lanes[True].jobs)
 
     def _seconds_until(self, own_seconds: float, is_explanation: bool) -> float:
         """Return the estimated seconds until a new job would be complete, after the running batch."""
@@ -202,6 +208,9 @@ class Schedule:
         An estimate at the arrival may have been too low, for example before the first batch.
         """
         late: list[Job] = []
+        # A single request waits for no other.
+        if len(self._lanes[False].jobs) + len(self._lanes[True].jobs) < 2:
+            return late
         now = time.monotonic()
         for is_explanation, lane in self._lanes.items():
             # Look at each job only if some may be late: this takes time when there are thousands.
@@ -224,8 +233,18 @@ class Schedule:
         return late
 
 
+def _count_until(max_tokens: float, costs: Sequence[int]) -> int:
+    """Return how many items fit into a batch, at least one."""
+    total = 0
+    for count, cost in enumerate(costs):
+        total += cost
+        if count and total > max_tokens:
+            return count
+    return len(costs)
+
+
 def _tokens(batch: Sequence[Chunk]) -> int:
-    return sum(sum(job.costs[start:end]) for job, start, end in batch)
+    return sum(sum(job.costs[start:end]) if start or end > 1 else job.costs[0] for job, start, end in batch)
 
 
 def _too_many(num_waiting: int, seconds: float) -> RequestError:

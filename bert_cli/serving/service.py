@@ -46,8 +46,7 @@ class Service:
         self.metrics = Metrics(lambda: self.batcher.waiting, list_processes)
         for name, model in models.items():
             self.metrics.set_model(name, model.step)
-        note_wait = self.metrics.note_wait
-        self.batcher = Batcher(self._compute, limits.max_queue, limits.request_timeout, note_wait)
+        self.batcher = Batcher(self._compute, limits.max_queue, limits.request_timeout, self.metrics.count_waits)
         self._num_explanations = 0
 
     def replace_model(self, name: str, model: ServedModel) -> None:
