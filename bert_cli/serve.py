@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
-from bert_cli.runtime.signals import blocking_signal
+from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
 from bert_cli.serving.access import ApiKeys
 from bert_cli.settings.devices import forget_cluster
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
@@ -122,8 +122,9 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     from bert_cli.serving.watching import Watcher
 
     paths, flags = settings.paths, settings.model_flags()
-    # Find the checkpoints again: a process that replaces another one uses the newest ones.
-    models = {name: load_served(name, shared.checkpoints.find(path), flags[name]) for name, path in paths.items()}
+    with ending_on_sigterm("bert-serve: stopped by SIGTERM; nothing was lost"):
+        # Find the checkpoints again: a process that replaces another one uses the newest ones.
+        models = {name: load_served(name, shared.checkpoints.find(path), flags[name]) for name, path in paths.items()}
     service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)

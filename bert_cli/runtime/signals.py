@@ -93,6 +93,33 @@ def blocking_signal(number: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def ending_on_sigterm(line: str) -> Iterator[None]:
+    """End the process with exit code 0 on SIGTERM in the block, without an exception.
+
+    An exception may come while a C extension is imported, which then reports another error. Only
+    the main thread can handle signals, so nothing changes in other threads.
+
+    Args:
+        line: message for standard error.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # The main thread may be writing to the log, which is not reentrant.
+        with contextlib.suppress(OSError):
+            os.write(2, f"{line}\n".encode())
+        os._exit(0)
+
+    old_handler = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old_handler)
+
+
+@contextlib.contextmanager
 def default_signal_handling(seconds: float) -> Iterator[None]:
     """Let the system end the process in the block, on a signal or with SIGALRM after a time.
 

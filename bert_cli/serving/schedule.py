@@ -70,7 +70,7 @@ class _Lane:
 
     def take_batch(self) -> list[Chunk]:
         """Return the items that are due first, all with one key; the lane must have jobs."""
-        # Most batches have requests with one text, whose order is that of their arrival.
+        # Most batches have requests with one text, which are in order of arrival.
         are_small = all(job.num_left == 1 and not job.num_taken for job in self.jobs)
         key = (next(iter(self.jobs)) if are_small else min(self.jobs, key=self._due_time)).key
         max_tokens = min(MAX_BATCH_TOKENS, _MAX_BATCH_SECONDS / self._speeds[key.model].seconds_per_token)

@@ -12,14 +12,20 @@ import pytest
 from tests.commands.test_serve import Served, metric, serving
 from tests.waiting import wait_until
 
-LONG = "the old dog sees a cat . " * 40
-BATCH = {"texts": [LONG] * 1000}
-NUM_CLIENTS = 12
+LONG = "the old dog sees a cat . " * 6
+BATCH = {"texts": [LONG] * 4000}
+NUM_CLIENTS = 48
 
 
 @pytest.fixture(scope="module")
 def served(trained_once):
-    flags = ("--request_timeout=3", "--max_queue=20000", "--max_explain_words=25", "--max_explanations=50")
+    flags = (
+        "--request_timeout=1",
+        "--max_texts=4000",
+        "--max_queue=1000000",
+        "--max_explain_words=25",
+        "--max_explanations=300",
+    )
     with serving(f"--output_dir={trained_once[0]}", *flags) as server:
         yield server
 
@@ -57,7 +63,7 @@ def test_a_client_that_leaves_leaves_the_queue(served):
 def test_explanations_of_clients_that_leave_are_not_computed(served):
     text = " ".join(LONG.split()[:25])
     with contextlib.ExitStack() as stack:
-        for _ in range(80):
+        for _ in range(400):
             stack.enter_context(asking(served, "/explain", {"text": text}))
         wait_until(lambda: count_of(served, "/explain", 429) >= 10, lambda: served.ask("GET", "/metrics")[1], 10)
         start_time = time.monotonic()
@@ -67,7 +73,7 @@ def test_explanations_of_clients_that_leave_are_not_computed(served):
     start_time = time.monotonic()
     wait_until(lambda: waiting_texts(served) == 0)
     assert time.monotonic() - start_time < 1
-    wait_until(lambda: count_of(served, "/explain", 499) >= 20)
+    wait_until(lambda: count_of(served, "/explain", 499) >= 20, seconds=10)
     assert served.post("/explain", {"text": "a dog"})[0] == 200
 
 
@@ -76,17 +82,20 @@ def test_an_overloaded_server_answers_what_it_can(served):
 
     def ask(_: int) -> tuple[int, float, str | None]:
         start_time = time.monotonic()
-        status, _, headers = served.ask("POST", "/predict", BATCH)
+        status, _, headers = served.ask("POST", "/predict", {"texts": [LONG] * 1000})
         return status, time.monotonic() - start_time, headers["retry-after"]
 
+    # The server has to know its speed.
+    served.post("/predict", {"texts": [LONG] * 100})
+
     with concurrent.futures.ThreadPoolExecutor(NUM_CLIENTS) as pool:
-        answers = list(pool.map(ask, range(3 * NUM_CLIENTS)))
+        answers = list(pool.map(ask, range(NUM_CLIENTS)))
     counts = collections.Counter(status for status, _, _ in answers)
 
-    assert counts[200] >= 3
-    assert counts[429] >= 3
-    assert counts[504] <= 1
-    assert {retry_after for status, _, retry_after in answers if status == 429} <= {"1", "2", "3"}
+    assert counts[200] >= 2
+    assert counts[429] >= 5
+    assert counts[504] <= 2
+    assert {retry_after for status, _, retry_after in answers if status == 429} <= {"1", "2"}
 
 
 def test_explanations_have_limits(served, trained_once):

@@ -17,6 +17,7 @@ from bert_cli.runtime.signals import (
     blocking_signal,
     default_signal_handling,
     deferring_signals,
+    ending_on_sigterm,
     raising_on_signals,
     stop_exception,
 )
@@ -217,3 +218,21 @@ def test_a_blocked_signal_waits():
         assert received == [signal.SIGHUP]
     finally:
         signal.signal(signal.SIGHUP, old_handler)
+
+
+def test_sigterm_ends_with_0_and_a_line():
+    code = """
+import os, signal
+from bert_cli.runtime.signals import ending_on_sigterm
+try:
+    with ending_on_sigterm("stopped"):
+        os.kill(os.getpid(), signal.SIGTERM)
+finally:
+    print("raised")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "stopped\n")
+    before = signal.getsignal(signal.SIGTERM)
+    with ending_on_sigterm("stopped"):
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
