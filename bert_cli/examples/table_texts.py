@@ -1,5 +1,7 @@
 """Reader for the texts in a table, without labels."""
 
+from collections.abc import Sequence
+
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.examples.user_tables import read_user_table
 from bert_cli.reading.columns.facts import log_facts
@@ -23,8 +25,12 @@ def read_table_texts(
     rules = ColumnRules(columns, header, needs_label=False, trained=trained)
     table = read_user_table(open_table(path, "input_file", form), "input", rules)
     log_facts(table.facts)
-    has_ids = table.columns.identifier is not None
-    return [
-        TextLine(number, row.text_a, row.text_b, identifier=row.identifier if has_ids else None)
-        for number, row in enumerate(table.rows)
-    ]
+    ids = None if table.columns.identifier is None else [row.identifier for row in table.rows]
+    return make_text_lines([(row.text_a, row.text_b) for row in table.rows], ids)
+
+
+def make_text_lines(texts: Sequence[tuple[str, str | None]], ids: Sequence[str] | None) -> list[TextLine]:
+    """Return the texts or pairs of a table as numbered lines, with ids if the table has them."""
+    names: Sequence[str | None] = [None] * len(texts) if ids is None else ids
+    rows = enumerate(zip(texts, names, strict=True))
+    return [TextLine(number, text_a, text_b, identifier=name) for number, ((text_a, text_b), name) in rows]

@@ -5,12 +5,13 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.table_texts import make_text_lines
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import NOT_CUT, Cuts, cut_entry, warn_cuts
@@ -25,9 +26,10 @@ from bert_cli.predicting.explanation import text_record
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
-from bert_cli.runs.tasks.classification.data import find_trained_type, read_data
+from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables
 from bert_cli.runs.tasks.classification.explanation import print_explanation
+from bert_cli.runs.tasks.classification.splits import NEW_TEXTS, Inputs, KnownLabels, read_split
 from bert_cli.runs.tasks.classification.task import (
     ClassificationTask,
     find_trained_labels,
@@ -118,14 +120,12 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
         data: dataset with the labels.
         path: the table.
     """
-    table = replace_values(settings, {"do_predict": True, "predict_file": path})
-    columns = trained_columns(model, settings.columns, settings.task.task_name)
-    rows = read_data(table, data.decoder.labels.names or None, data.decoder.problem_type, trained_columns=columns)
-    examples = cast(Sequence[ClassificationExample], rows.splits["test"])
-    return [
-        TextLine(number, example.text_a, example.text_b, identifier=example.guid if rows.has_ids else None)
-        for number, example in enumerate(examples)
-    ]
+    inputs = Inputs(settings, {}, trained_columns(model, settings.columns, settings.task.task_name))
+    labels = KnownLabels(data.decoder.problem_type, data.decoder.labels.names or None)
+    split = read_split(inputs, NEW_TEXTS, path, labels)
+    examples = [example for example in split.examples if isinstance(example, ClassificationExample)]
+    ids = [example.guid for example in examples] if split.has_ids else None
+    return make_text_lines([(example.text_a, example.text_b) for example in examples], ids)
 
 
 def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int | None) -> TextLine:

@@ -37,6 +37,7 @@ from bert_cli.reading.source import Source
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns, format_columns
 
+NEW_TEXTS = "input"  # split of --input_file, which has no labels
 Examples = Sequence[ClassificationExample | ChoiceExample]
 _ALTERNATIVES = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
 
@@ -104,7 +105,7 @@ class Inputs:
         """Return whether a split needs no labels; even with a task, its file may be a user's table."""
         data = self.settings.data
         is_user_test = split == "test" and has_user_test_file(self.task, data.predict_file, data.test_file)
-        return split == "unlabeled" or is_user_test
+        return split in ("unlabeled", NEW_TEXTS) or is_user_test
 
     def skips_unlabeled(self, split: str) -> bool:
         """Return whether rows without a label are left out."""
@@ -147,7 +148,7 @@ class Inputs:
             header = settings.data.predict_header or header
         if split in self.tables:
             header, choices = "yes", ()
-        needs_label = split not in ("test", "unlabeled")
+        needs_label = split not in ("test", "unlabeled", NEW_TEXTS)
         keep = settings.kept_columns.keep_columns if split.startswith("test") else ()
         rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained, keep)
         return read_user_table(table, split, rules)
