@@ -129,7 +129,7 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
     watcher = Watcher(service, paths, flags, keys, settings.served.watch_seconds if settings.served.watch else None)
-    request_log = RequestLog() if settings.logs_requests else None
+    request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     state = State(service, keys, settings.server.root_path, request_log, metrics_port)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())

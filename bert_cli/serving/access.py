@@ -5,7 +5,9 @@ import binascii
 import contextvars
 import dataclasses
 import hmac
+import ipaddress
 import logging
+import os
 import re
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Scope
 
+    from bert_cli.settings.serving import Network
+
 # Allow only characters that cannot direct a page's links to another host.
 _PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
+# A key with the name of its client.
+_NAMED_KEY = re.compile(r"([A-Za-z0-9._-]{1,64}):(.*)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
@@ -32,7 +38,7 @@ class ApiKeys:
     def __init__(self, path: str | None = None):
         """Read the keys; raise InputError if the file cannot be read or has no key."""
         self._path = path
-        self._keys: list[bytes] = []
+        self._keys: list[tuple[bytes, str]] = []  # keys and the names of their clients
         self.reload()
 
     def __len__(self) -> int:
@@ -41,36 +47,43 @@ class ApiKeys:
     def reload(self) -> None:
         """Read the file again; after an InputError the old keys stay valid.
 
-        The file has one key per line. Blank lines are skipped, and so are comments, which begin
-        with "#" at the start of the line or after a space.
+        The file has one key per line, such as KEY or NAME:KEY. Blank lines are skipped, and so are
+        comments, which begin with "#" at the start of the line or after a space.
         """
         if self._path is None:
             return
         files.check_readable(self._path, "api_key_file")
         lines = [_COMMENT.sub("", line).strip() for line in read_text(self._path).split("\n")]
-        keys = [line.encode() for line in lines if line]
+        keys = []
+        for number, line in enumerate(lines, 1):
+            match = _NAMED_KEY.fullmatch(line)
+            name, key = match.groups() if match else ("", line)
+            refuse_if(name and not key, f"{self._path}:{number}: {name}: has no key; NAME:KEY is needed")
+            keys += [(key.encode(), name)] if key else []
         refuse_if(not keys, f"{self._path}: holds no key; one per line is needed")
         self._keys = keys
 
-    def accept(self, authorization: str) -> bool:
-        """Return whether an Authorization header has a valid API key.
+    def find_client(self, authorization: str) -> str | None:
+        """Return the name of the key in an Authorization header, "" for a key without a name.
 
-        The key is a bearer token, or the password of basic authentication, which browsers use.
+        The key is a bearer token, or the password of basic authentication, which browsers use. The
+        result is None for an invalid key, and "" if requests need no key.
         """
         keys = self._keys
         if not keys:
-            return True
+            return ""
         scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() == "basic":
             try:
                 credentials = base64.b64decode(credentials, validate=True).decode().partition(":")[2]
             except (binascii.Error, ValueError):
-                return False
+                return None
         elif scheme.lower() != "bearer":
-            return False
+            return None
         received_key = credentials.strip().encode()
         # Compare with every key, so that the time does not depend on the keys.
-        return sum(hmac.compare_digest(received_key, key) for key in keys) > 0
+        names = [name for key, name in keys if hmac.compare_digest(received_key, key)]
+        return names[0] if names else None
 
 
 def normalize_scope(scope: "Scope", root_path: str) -> "Scope":
@@ -115,6 +128,35 @@ def is_allowed_host(host: str, allowed_hosts: "Sequence[str]") -> bool:
     )
 
 
+def client_address(scope: "Scope", trusted_proxies: "Sequence[Network]") -> str:
+    """Return the address of a request's client, as far as it is known.
+
+    Proxies append to X-Forwarded-For, so the last address that is not a trusted proxy is the
+    client's. A client may have written the addresses before it.
+
+    Args:
+        scope: the HTTP request's ASGI scope.
+        trusted_proxies: addresses of proxies.
+    """
+    address = (scope.get("client") or ("",))[0]
+    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+    for text in reversed(forwarded.split(",") if forwarded and trusted_proxies else ()):
+        try:
+            sender, previous = _read_address(address), _read_address(text.strip())
+        except ValueError:
+            break
+        if not any(sender in network for network in trusted_proxies):
+            break
+        address = str(previous)
+    return address
+
+
+def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; one of IPv4 may come from a socket of IPv6, as ::ffff:10.0.0.1."""
+    address = ipaddress.ip_address(text)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 # Accept only characters that are safe in headers, logs and file names.
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:/+=@-]{1,128}")
 _MAX_PATH_CHARACTERS = 200
@@ -128,6 +170,7 @@ class RequestRecord:
         id: the client's X-Request-ID, or a random id.
         model: name of the answering model, or "".
         num_texts: number of texts in the request.
+        key: name of the API key, or "".
         has_left: whether the client has closed the connection before the response.
         result: a future, which fails when the client leaves, or None.
     """
@@ -135,6 +178,7 @@ class RequestRecord:
     id: str
     model: str = ""
     num_texts: int = 0
+    key: str = ""
     has_left: bool = False
     result: "asyncio.Future[Any] | None" = None
 
@@ -212,8 +256,10 @@ class RequestLog:
     wait for 5 ms, which is longer than a request for a short text takes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trusted_proxies: "Sequence[Network]" = ()) -> None:
+        """Create an empty log; for `trusted_proxies` see `client_address`."""
         self._records: list[logging.LogRecord] = []
+        self._trusted_proxies = trusted_proxies
 
     def add(self, request: RequestRecord, scope: "Scope", status: int, seconds: float) -> None:
         """Add a request after its response.
@@ -234,10 +280,14 @@ class RequestLog:
             "milliseconds": round(seconds * 1000, 3),
             "texts": request.num_texts,
             "model": request.model,
+            "client": client_address(scope, self._trusted_proxies),
+            "key": request.key,
+            "process": os.getpid(),
             "request_id": request.id,
         }
-        template = "%s %s %d %.1f ms, texts: %d, request %s"
-        values = (scope["method"], path, status, seconds * 1000, request.num_texts, request.id)
+        template = "%s %s %d %.1f ms, texts: %d, client %s, request %s"
+        client = f"{fields['client']} ({request.key})" if request.key else fields["client"]
+        values = (scope["method"], path, status, seconds * 1000, request.num_texts, client, request.id)
         # LOG.info would look for the calling line, which no format shows and which takes time.
         self._records.append(
             LOG.makeRecord(LOG.name, logging.INFO, "", 0, template, values, None, extra={"fields": fields})

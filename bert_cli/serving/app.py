@@ -16,6 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.serving.access import (
     ApiKeys,
     RequestLog,
+    RequestRecord,
     begin_request,
     current_request_id,
     is_allowed_host,
@@ -242,7 +243,7 @@ class Guard:
 
         state.running += 1
         try:
-            answer: Any = self._check_access(scope, path)
+            answer: Any = self._check_access(scope, path, record)
             if answer is None:
                 endpoint = self._posts.get(path) if scope["method"] == "POST" else None
                 answer = await _call_endpoint(endpoint, Request(scope, receive)) if endpoint else self._app
@@ -250,8 +251,12 @@ class Guard:
         finally:
             state.running -= 1
             seconds = time.monotonic() - start_time
-            state.service.metrics.count_request(self._path_label(path), status, record.model, seconds)
-            if state.request_log:
+            metrics = state.service.metrics
+            metrics.count_request(self._path_label(path), status, record.model, seconds)
+            if record.key:
+                metrics.count_key(record.key, status, record.num_texts)
+            # Probes come every second, and would hide everything else.
+            if state.request_log and (path not in _PUBLIC_PATHS or status >= 400):
                 state.request_log.add(record, received_scope, status, seconds)
 
     def _path_label(self, path: str) -> str:
@@ -267,14 +272,16 @@ class Guard:
         answer: Any = self._app if is_allowed else refusal
         await answer(scope, receive, send)
 
-    def _check_access(self, scope: Any, path: str) -> Response | None:
+    def _check_access(self, scope: Any, path: str, record: RequestRecord) -> Response | None:
         if path in _PUBLIC_PATHS:
             return None
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
         if self._allowed_hosts and not is_allowed_host(host, self._allowed_hosts):
             return error_response(400, f"the host {host!r:.80} is not served here (--allowed_hosts)")
-        if not self._state.keys.accept(headers.get(b"authorization", b"").decode("latin-1")):
+        key = self._state.keys.find_client(headers.get(b"authorization", b"").decode("latin-1"))
+        record.key = key or ""
+        if key is None:
             refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY")
             # On a page, let the browser ask for the key as a password.
             if path in ("/", "/docs"):

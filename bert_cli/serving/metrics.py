@@ -79,6 +79,10 @@ class Metrics:
             "bert_build_info", "Version of bert_cli.", ("version",), registry=registry, multiprocess_mode="livemax"
         )
         build.labels(__version__).set(1)
+        self._key_requests = Counter(
+            "bert_key_requests", "Requests by name of the API key.", ("key", "status"), registry=registry
+        )
+        self._key_texts = Counter("bert_key_texts", "Texts by name of the API key.", ("key",), registry=registry)
         restart_counter(registry)
         # Set it now: processes.server_processes finds a process by the file of this metric.
         self._waiting.set(0)
@@ -141,6 +145,17 @@ class Metrics:
         children[1].observe(seconds)
         if self._is_shared:
             self._waiting.set(self._count_waiting())
+
+    def count_key(self, key: str, status: int, num_texts: int) -> None:
+        """Count a request with a named API key.
+
+        Args:
+            key: the key's name.
+            status: HTTP status in the response.
+            num_texts: number of texts in the request.
+        """
+        self._key_requests.labels(key, str(status)).inc()
+        self._key_texts.labels(key).inc(num_texts)
 
     def count_batch(self, model: str, num_texts: int, num_cut_texts: int, seconds: float) -> None:
         """Count a batch.

@@ -13,6 +13,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 from bert_cli.settings.model_use import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 DEFAULT = "default"  # name for the model in --output_dir
 
 
@@ -65,6 +66,16 @@ def read_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
+def read_networks(text: str) -> tuple[Network, ...]:
+    """Return the networks in a comma-separated list; raise InputError if one is invalid."""
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise InputError(
+            f"--trusted_proxies={text}: {error}; addresses such as 10.0.0.1 or 10.0.0.0/8 are needed"
+        ) from None
+
+
 def is_loopback(host: str) -> bool:
     """Return whether only programs on this machine can connect to an address."""
     try:
@@ -110,8 +121,14 @@ class Server(FlagGroup, heading="Server"):
     num_workers: int = option(1, "number of server processes; all share the weights in memory", lower=1)
     api_key_file: str | None = option(
         None,
-        "file with API keys, one per line; requests then need 'Authorization: Bearer KEY'",
+        "file with API keys, KEY or NAME:KEY per line; requests then need 'Authorization: Bearer KEY'",
         path=True,
+    )
+    trusted_proxies: tuple[Network, ...] = option(
+        (),
+        "addresses or networks of proxies, separated by commas, such as 10.0.0.0/8; their X-Forwarded-For names the "
+        "client in the log",
+        read=read_networks,
     )
     root_path: str = option(
         "",

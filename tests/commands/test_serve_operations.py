@@ -76,7 +76,7 @@ def serving(*flags):
 @pytest.fixture(scope="module")
 def served(trained_once, tagger_once, tmp_path_factory):
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("# keys\n\nsecret\n")
+    keys.write_text("# keys\n\nsecret\nteam-a:other\n")
     models = (f"--output_dir={trained_once[0]}", f"--model=tags={tagger_once[0]}")
     with serving(*models, f"--api_key_file={keys}", "--max_texts=50") as server:
         yield server
@@ -94,7 +94,6 @@ LOGGED = [
     ("POST", "/predict", {"text": "a dog"}, {}, 401, 0, ""),
     ("POST", "/predict", {"text": "a dog"}, {"Authorization": "Bearer # keys"}, 401, 0, ""),
     ("GET", "/nowhere?secret=1", None, KEY, 404, 0, ""),
-    ("GET", "/health", None, {}, 200, 0, ""),
     ("HEAD", "/", None, KEY, 200, 0, ""),
 ]
 
@@ -113,6 +112,19 @@ def test_each_request_has_an_id_and_a_log_line(served, method, path, body, heade
     assert 0 < record["milliseconds"] < 30_000
     assert "secret" not in str(record)
     assert "a dog" not in str(record)
+
+
+def test_named_keys_are_counted_and_probes_are_not_logged(served):
+    assert served.ask("GET", "/health", **{"X-Request-ID": "probe"})[0] == 200
+    assert (
+        served.post("/predict", {"texts": TEXTS}, Authorization="Bearer other", **{"X-Request-ID": "named"})[0] == 200
+    )
+    record = served.log_of("named")
+    assert (record["key"], record["client"]) == ("team-a", "127.0.0.1")
+    assert not any(other.get("request_id") == "probe" for other in served.records)
+    metrics = served.ask("GET", "/metrics", **KEY)[1]
+    assert 'bert_key_requests_total{key="team-a",status="200"} 1.0' in metrics
+    assert 'bert_key_texts_total{key="team-a"} 3.0' in metrics
 
 
 def test_ids_of_the_server_differ(served):

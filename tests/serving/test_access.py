@@ -3,12 +3,14 @@
 import asyncio
 import json
 import logging
+import os
 import string
 
 import pytest
 
 from bert_cli.serving import access
 from bert_cli.serving.responses import error_response
+from bert_cli.settings.serving import read_networks
 
 
 def scope_with(*headers, path=b"/predict"):
@@ -18,6 +20,7 @@ def scope_with(*headers, path=b"/predict"):
         "path": path.decode("latin-1"),
         "raw_path": path,
         "headers": list(headers),
+        "client": ("10.0.0.1", 5000),
     }
 
 
@@ -71,7 +74,7 @@ def test_line_has_no_line_ends_from_the_path(caplog):
         with caplog.at_level(logging.INFO, "bert_cli"):
             path = b"/predict%0Aerror:%20no\xff" + b"x" * 500
             lines = access.RequestLog()
-            lines.add(access.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
+            lines.add(access.RequestRecord("abc", "tags", 3, "team-a"), scope_with(path=path), 200, 0.01234)
             assert not caplog.records
             lines.write()
             lines.write()
@@ -80,7 +83,27 @@ def test_line_has_no_line_ends_from_the_path(caplog):
     (record,) = caplog.records
     assert record.fields["path"].startswith("/predict%0Aerror:%20no\\xffxxx")
     assert len(record.fields["path"]) == 200
+    assert {name: record.fields[name] for name in ("client", "key", "process")} == {
+        "client": "10.0.0.1", "key": "team-a", "process": os.getpid()
+    }  # fmt: skip
     assert {name: record.fields[name] for name in ("method", "status", "milliseconds", "texts", "model", "request_id")} == {
         "method": "POST", "status": 200, "milliseconds": 12.34, "texts": 3, "model": "tags", "request_id": "abc"
     }  # fmt: skip
-    assert record.getMessage().endswith(" 200 12.3 ms, texts: 3, request abc")
+    assert record.getMessage().endswith(" 200 12.3 ms, texts: 3, client 10.0.0.1 (team-a), request abc")
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "trusted", "address"),
+    [
+        ("", "", "10.0.0.1"),
+        ("1.2.3.4", "", "10.0.0.1"),
+        ("1.2.3.4", "10.0.0.1", "1.2.3.4"),
+        ("9.9.9.9, 1.2.3.4", "10.0.0.1", "1.2.3.4"),
+        ("9.9.9.9, 1.2.3.4, 10.0.0.7", "10.0.0.0/8,::1", "1.2.3.4"),
+        ("fe80::1, 10.0.0.7", "10.0.0.0/8", "fe80::1"),
+        ("<script>", "10.0.0.0/8", "10.0.0.1"),
+    ],
+)
+def test_only_proxies_that_are_trusted_name_the_client(forwarded, trusted, address):
+    scope = scope_with((b"x-forwarded-for", forwarded.encode())) if forwarded else scope_with()
+    assert access.client_address(scope, read_networks(trusted)) == address

@@ -16,7 +16,7 @@ def key_file(tmp_path):
 
 
 def is_accepted(keys, key):
-    return keys.accept(f"Bearer {key}")
+    return keys.find_client(f"Bearer {key}") is not None
 
 
 def test_comments_and_blank_lines_are_not_keys(key_file):
@@ -54,10 +54,22 @@ def test_old_keys_stay_valid_after_a_failed_reload(key_file, content):
 def test_browsers_send_the_key_as_a_password(key_file):
     keys = ApiKeys(str(key_file))
     for credentials, accepted in ((b"anybody:first", True), (b"first:", False), (b"\xff:first", False)):
-        assert keys.accept(f"Basic {base64.b64encode(credentials).decode()}") is accepted
-    assert not keys.accept("Basic first")
-    assert not keys.accept("Digest first")
+        client = keys.find_client(f"Basic {base64.b64encode(credentials).decode()}")
+        assert (client is not None) is accepted
+    assert keys.find_client("Basic first") is None
+    assert keys.find_client("Digest first") is None
 
 
 def test_requests_need_no_key_without_a_file():
-    assert ApiKeys(None).accept("")
+    assert ApiKeys(None).find_client("") == ""
+
+
+def test_keys_have_names(tmp_path):
+    path = tmp_path / "keys"
+    path.write_text("team-a:one\nteam-a:two  # the next key\nplain\nb:with:colon\n")
+    keys = ApiKeys(str(path))
+    names = {key: keys.find_client(f"Bearer {key}") for key in ("one", "two", "plain", "with:colon", "team-a:one", "")}
+    assert names == {"one": "team-a", "two": "team-a", "plain": "", "with:colon": "b", "team-a:one": None, "": None}
+    path.write_text("a\n\nteam-a:\n")
+    with pytest.raises(InputError, match=r"keys:3: team-a: has no key"):
+        keys.reload()
