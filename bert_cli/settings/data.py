@@ -207,8 +207,9 @@ class LabelKind(FlagGroup, heading="Your own files"):
 class KeptColumns(FlagGroup, heading="Your own files"):
     """Columns of the file to predict that the predictions also have."""
 
-    keep_columns: tuple[str, ...] = option(
-        (),
+    # None, not (): flags.txt has no empty list.
+    keep_columns: tuple[str, ...] | None = option(
+        None,
         f"columns that the predictions also have, by name or by number from 0, separated by commas; {ALL_COLUMNS}: "
         "all columns of the file, in its order; a column with the name of another one gets input_ in front",
         needs="do_predict",

@@ -149,7 +149,7 @@ class Inputs:
         if split in self.tables:
             header, choices = "yes", ()
         needs_label = split not in ("test", "unlabeled", NEW_TEXTS)
-        keep = settings.kept_columns.keep_columns if split.startswith("test") else ()
+        keep = settings.kept_columns.keep_columns or () if split.startswith("test") else ()
         rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained, keep)
         return read_user_table(table, split, rules)
 
