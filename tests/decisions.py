@@ -67,7 +67,8 @@ def checksum(rows: Iterable[Any]) -> str:
 def describe_layout(path: str) -> str:
     """Return a table's format."""
     layout = open_table(path, "train_file", PLAIN).layout
-    names = ("delimiter", "quoting", "has_directive", "names", "description")
+    names = ("delimiter",) if layout.delimiter else ()
+    names += ("quoting", "has_directive", "names", "description")
     values = [f"{name} {value!r}" for name in names if (value := getattr(layout, name, None)) is not None]
     return f"{type(layout).__name__}: {', '.join(values)}"
 

@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.column_names import has_usual_names
@@ -36,6 +37,7 @@ class Delimited:
     delimiter: str = TAB
     quoting: str = LITERAL
     has_directive: bool = False
+    names: ClassVar[None] = None  # the first row may have them
 
     def rows(
         self, path: str, lines: Iterable[str], warns: bool = True, multi_line: MultiLineRows | None = None

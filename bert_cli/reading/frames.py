@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class Frame:
 
     names: tuple[str, ...] | None
     rows: Sequence[Row]
+    delimiter: ClassVar[str] = ""
 
 
 def read_workbook(source: Source, sheet: str | None) -> Frame:

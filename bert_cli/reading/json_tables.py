@@ -8,6 +8,7 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
@@ -35,6 +36,7 @@ class JsonTable:
     names: tuple[str, ...] | None
     items: tuple[JsonRecord, ...] | None = None
     description: str = ""
+    delimiter: ClassVar[str] = ""
 
     def rows(self, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
         """Yield the names as row 0, then records, and the line numbers of blank lines."""

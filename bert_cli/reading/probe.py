@@ -54,19 +54,19 @@ class TableFile:
     @property
     def has_names(self) -> bool:
         """Return whether the format always has column names, so --header is not used."""
-        return not isinstance(self.layout, Delimited) and self.layout.names is not None
+        return self.layout.names is not None
 
     @property
     def is_text_list(self) -> bool:
         """Return whether a table with one column is a list of texts, because it is a .txt file."""
-        return isinstance(self.layout, Delimited) and find_format(self.path) == TEXTS
+        return bool(self.layout.delimiter) and find_format(self.path) == TEXTS
 
     def with_paths(self, flag_columns: Sequence[str]) -> "TableFile":
         """Return the table with a column for each flag value that is a path, see `follow_path`.
 
         Only paths that a record has become columns.
         """
-        names = () if isinstance(self.layout, Delimited) else self.layout.names or ()
+        names = self.layout.names or ()
         paths = [path for path in flag_columns if path not in names and split_path(path, names)]
         table = replace(self, paths=tuple(dict.fromkeys(paths)))
         if not paths:
@@ -135,14 +135,14 @@ class TableFile:
         if count == width:
             return
         problem, advice = "", "complete the row"
-        num_line_ends = max(cell.count("\n") for cell in row.cells) if isinstance(self.layout, Delimited) else 0
+        num_line_ends = max(cell.count("\n") for cell in row.cells) if self.layout.delimiter else 0
         if num_line_ends:
             problem = f": a quote opens a cell of {num_line_ends + 1} lines"
             advice = "if the quote belongs to the text, double it and put the text into quotes"
         elif self._do_csv_quotes_fit(row.line, width):
             advice = ADVICE
         elif count > width:
-            delimiter = self.layout.delimiter if isinstance(self.layout, Delimited) else TAB
+            delimiter = self.layout.delimiter or TAB
             has_quotes = delimiter != TAB
             problem = f": {quote(row.cells[width])} is after a {DELIMITER_NAMES.get(delimiter, delimiter)} too many"
             advice = "put the text into quotes" if has_quotes else "replace it by a space"
@@ -151,7 +151,7 @@ class TableFile:
     def advise_separator(self, rows: Sequence[Row]) -> str:
         """Return advice for a table that needs several columns, but has one cell per row."""
         name = find_separator_name(rows)
-        if not isinstance(self.layout, Delimited):
+        if not self.layout.delimiter:
             return "give each record a text and a label"
         if find_format(self.path) == CSV:
             return f"{name}s separate them, but not as many in every row" if name else "put a comma between them"
@@ -161,11 +161,7 @@ class TableFile:
 
     def _do_csv_quotes_fit(self, line: int, width: int) -> bool:
         """Return whether CSV quoting gives all rows up to `line` this number of cells."""
-        if (
-            not (self.source and isinstance(self.layout, Delimited))
-            or self.layout.delimiter != TAB
-            or find_format(self.path) == CSV
-        ):
+        if self.source is None or self.layout.delimiter != TAB or find_format(self.path) == CSV:
             return False
         return do_csv_quotes_fit(self.source.lines(), line, lambda count: count == width)
 
