@@ -10,6 +10,7 @@ import numbers
 import os
 import re
 import shutil
+import stat
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from typing import ParamSpec, TypeVar
@@ -45,6 +46,18 @@ def refuse_if(is_wrong: object, message: str) -> None:
     """Raise InputError with this message if `is_wrong` is true."""
     if is_wrong:
         raise InputError(message)
+
+
+def refuse_endless(path: str) -> None:
+    """Raise InputError for a device or a named pipe, such as in a third-party model's directory.
+
+    Reading /dev/zero never ends, and a named pipe waits for a writer. Pipes of the shell have one.
+    """
+    mode = os.stat(path).st_mode
+    is_device = (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and path not in (os.devnull, "/dev/stdin")
+    is_named_pipe = stat.S_ISFIFO(mode) and not path.startswith(("/dev/", "/proc/"))
+    kind = "a device" if is_device else "a named pipe"
+    refuse_if(is_device or is_named_pipe, f"{path}: is {kind}, a file is needed")
 
 
 def check_text(text: object, name: str = "text") -> None:

@@ -1,7 +1,6 @@
 """Finding, reading and removing local and remote files.
 
-TensorFlow, which opens paths such as `gs://…`, is imported only if a remote path is used: a missing
-file is reported immediately. Errors with remote paths are InputErrors.
+TensorFlow is imported only if a remote path such as `gs://…` is used. Errors there are InputErrors.
 """
 
 import atexit
@@ -16,12 +15,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError, refuse_endless, refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.base.remote import gfile, is_remote, open_remote, report_errors
 
 _Result = TypeVar("_Result")
-# First line and longest size of a Git LFS pointer, from git-lfs' spec.md.
+# First line and longest size of a Git LFS pointer.
 _POINTER_START, _MAX_POINTER_BYTES = b"version https://git-lfs.github.com/spec/", 1024
 
 
@@ -248,6 +247,7 @@ def _read_bytes(path: str) -> bytes:
         with gfile(path).GFile(path, "rb") as file:
             return file.read()
     try:
+        refuse_endless(path)
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:

@@ -132,3 +132,19 @@ def test_a_directory_that_cannot_be_written_is_named_with_its_flag(tmp_path, mon
     (tmp_path / "file").touch()
     with raises(InputError, f"{tmp_path / 'file'}: "):
         files.check_can_write(str(tmp_path / "file"), flag)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_devices_and_named_pipes_are_refused(tmp_path):
+    """They would be read forever, for example as the vocabulary of a third-party model."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name, reason in (("pipe", "is a named pipe"), ("zero", "is a device")):
+        with pytest.raises(InputError, match=f"{name}: {reason}, a file is needed"):
+            files.read_bytes(str(tmp_path / name))
+    reader, writer = os.pipe()
+    os.write(writer, b"content")
+    os.close(writer)
+    assert files.read_bytes(f"/dev/fd/{reader}") == b"content"
+    os.close(reader)
+    assert files.read_bytes(os.devnull) == b""

@@ -1,6 +1,7 @@
 """Flags for models in bert-serve: length, labels, casing and vectors."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -109,3 +110,13 @@ def test_prompts_of_sentence_transformers(tmp_path):
     model = serve(sentence_cases.folder_of("named_prompt", tmp_path / "model"), prompt_name="passage")
     vectors = [embedding.vector for embedding in model.embed([Item(text) for text in sentence_cases.TEXTS])]
     np.testing.assert_allclose(vectors, sentence_cases.expected_vectors("named_prompt"), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "bert_config.json"])
+def test_a_model_with_a_named_pipe_is_refused(name, trained_once, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(trained_once[0], folder)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=f"{name}: is a named pipe, a file is needed"):
+        serve(folder)

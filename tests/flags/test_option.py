@@ -112,10 +112,10 @@ def declarations() -> list[str]:
 def test_a_flag_is_declared_once():
     names = declarations()
     assert len(set(names)) > 100
-    # Some names have different meanings in two commands, such as --model and --num_workers in
-    # bert-serve, or other words in --help, such as the texts of bert-tokenize, which have no [MASK].
+    # Some names have different meanings in two commands, such as --model, --num_workers and --explain
+    # in bert-serve, or other words in --help, such as the texts of bert-tokenize, which have no [MASK].
     # bert-serve words ten flags anew, for all models that it serves.
-    assert len(names) - len(set(names)) <= 29
+    assert len(names) - len(set(names)) <= 30
 
 
 def test_groups_hold_more_than_one_flag():
