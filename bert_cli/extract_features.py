@@ -32,8 +32,9 @@ from bert_cli.inference.rows import start_loading
 from bert_cli.model.config import ModuleConfig
 from bert_cli.opening.checkpoints import builtin_message, to_use
 from bert_cli.opening.loader import load_model
+from bert_cli.opening.trained import default_length
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
-from bert_cli.predicting.vector_recipe import choose_recipe
+from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, choose_recipe
 from bert_cli.predicting.vectors import VectorChoice, open_vector_model
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.extraction.lines import plan, write_features
@@ -78,7 +79,8 @@ def run(settings: ExtractSettings) -> int:
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
-    recipe = choose_recipe(plan.vector_flags(settings), model.folder, model.config, default_pooling=NONE)
+    length = default_length(0, model) or DEFAULT_LENGTH
+    recipe = choose_recipe(plan.vector_flags(settings), model.folder, model.config, NONE, length)
     layers = parse_layers(recipe.layers, model.config.num_hidden_layers)
     vector_format = plan.choose_format(extraction, recipe, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)

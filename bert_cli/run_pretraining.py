@@ -43,7 +43,8 @@ from bert_cli.settings.pretraining import PretrainSettings
 
 def check(settings: PretrainSettings, given_names: frozenset[str]) -> PretrainSettings:
     """Return the settings, completed from a training run's flags.txt; refuse too short sequences."""
-    settings = complete(settings, given_names)
+    # Instances have the length of their TFRecords, or that which a training packs texts into.
+    settings = complete(settings, given_names, has_own_length=False)
     if not settings.phases.do_train and "eval_share" not in given_names:
         settings = _with_trained_share(settings)
     check_max_seq_length(settings.encoding.max_seq_length, pairs=not settings.task.no_nsp)

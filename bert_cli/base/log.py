@@ -41,6 +41,12 @@ def warn_once(text: str) -> None:
     LOG.warning("%s", text)
 
 
+@functools.cache
+def inform_once(text: str) -> None:
+    """Log a line once per process."""
+    LOG.info("%s", text)
+
+
 def warn_or_fail(message: str, strict: bool) -> None:
     """Log a warning, or raise InputError with --strict."""
     if strict:

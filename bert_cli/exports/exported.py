@@ -34,7 +34,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
-from bert_cli.opening.trained import has_text_pairs
+from bert_cli.opening.trained import default_length, has_text_pairs
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.columns.facts import log_facts
@@ -106,11 +106,10 @@ def find_exported(settings: ExportSettings) -> Exported:
         raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     # Use the length from training for a classifier. A module may be trained further on any length.
-    default = _DEFAULT_LENGTH if export.format == "hub" else int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH))
-    if export.names == "hugging_face" and "max_seq_length" not in saved_flags:
-        # transformers cuts the texts of such a model at its last position.
-        default = model.config.max_position_embeddings
-    length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
+    length = settings.data.max_seq_length
+    if not length and export.format == "hub":
+        length = min(_DEFAULT_LENGTH, model.config.max_position_embeddings)
+    length = length or default_length(int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH)), model)
     # Reserve three special tokens for a module: its preprocessor also packs pairs.
     check_max_seq_length(length, takes_pairs or export.format == "hub")
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)

@@ -11,24 +11,34 @@ from bert_cli.flags.option import every_flag, flag_values, replace_values
 from bert_cli.flags.parser import format_flag_value
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered
-from bert_cli.opening.checkpoints import folder_to_use
+from bert_cli.model.config_files import read_module_config
+from bert_cli.opening.checkpoints import folder_to_use, to_use
 from bert_cli.opening.model_choice import choose_model
+from bert_cli.opening.network import find_bert, open_tensorflow
+from bert_cli.opening.paths import find_paths
+from bert_cli.opening.trained import own_length
 from bert_cli.settings.devices import check_cluster
+from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.settings.training import with_frozen_encoder
 
 
 def complete(
-    settings: Any, given_names: Collection[str], replaced: Mapping[str, Sequence[str]] = MappingProxyType({})
+    settings: Any,
+    given_names: Collection[str],
+    replaced: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    has_own_length: bool = True,
 ) -> Any:
     """Return the settings of a command that can train, with remembered and derived values.
 
-    If it does not train, values come from the training run's flags.txt.
+    If it does not train, values come from the training run's flags.txt. A model of another program
+    has its own max_seq_length.
 
     Args:
         settings: flag values on the command line.
         given_names: flags on the command line, which are not replaced.
         replaced: by flag, the flags that the training run does not set if this flag is given with
             another value than there.
+        has_own_length: whether the model may decide the length, and not only the data.
 
     Raises:
         InputError: if there is no trained model, if flags name two models, or if an inference
@@ -44,7 +54,27 @@ def complete(
         changed = _changed_names(settings, folder, replaced.keys() & given_names)
         skipped = {*given_names, *(name for flag in changed for name in replaced[flag])}
         settings = replace_values(settings, read_remembered(type(settings), folder, skipped))
+        if has_own_length and "max_seq_length" not in given_names and not read_flags(os.path.join(folder, FLAGS)):
+            default, hub = settings.encoding.max_seq_length, settings.hub
+            length = _find_own_length(settings.model, hub, settings.phases.output_dir, default)
+            settings = replace_values(settings, {"max_seq_length": length})
     return with_frozen_encoder(settings)
+
+
+def _find_own_length(flags: ModelFiles, hub: Hub, output_dir: str, command_default: int) -> int:
+    """Return the maximum sequence length for the checkpoint that flags name, see `own_length`.
+
+    Args:
+        flags, hub, output_dir: see `to_use`.
+        command_default: default of the command's flag.
+    """
+    checkpoint = open_tensorflow(to_use(flags, hub, output_dir))
+    config_file = find_paths(None, flags.bert_config_file, checkpoint, needs_vocab=False).config_file
+    # Modules for tensorflow-hub and ELECTRA's checkpoints without this file have no trained head.
+    if checkpoint is None or config_file is None:
+        return command_default
+    config = read_module_config(config_file) or find_bert(config_file, checkpoint, vocab_size=1)
+    return own_length(command_default, checkpoint, config.max_position_embeddings) if config else command_default
 
 
 def _changed_names(settings: Any, folder: str, names: Collection[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
+from bert_cli.base.log import inform_once
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG
 from bert_cli.flags.option import build
 from bert_cli.flags.run_flags import read_flags
@@ -87,19 +88,35 @@ def load_with_settings(
 def default_length(command_default: int, model: AnyModel) -> int:
     """Return the maximum sequence length for a model without the flag.
 
-    A model of another program has a length in its files. Batches have no padding, so a larger
-    length takes time only if texts are long.
-
     Args:
         command_default: default of the command's flag.
         model: the model.
     """
-    positions = model.config.max_position_embeddings
+    return own_length(command_default, model.required_checkpoint, model.config.max_position_embeddings)
+
+
+def own_length(command_default: int, checkpoint: CheckpointPath, num_positions: int) -> int:
+    """Return the maximum sequence length for a checkpoint without the flag, and log it once.
+
+    A model of another program has a length in its files. Batches have no padding, so a larger
+    length takes time only if texts are long.
+
+    Args:
+        command_default: default of the command's flag; 0 for vectors.
+        checkpoint: the checkpoint.
+        num_positions: number of positions in its model.
+    """
     # Windows of bert-squad cut no text, and other programs also use this length for them.
-    if model.saved_flags or command_default == WINDOW_LENGTH:
-        return min(command_default, positions)
-    path = model.required_checkpoint.companion(TOKENIZER_CONFIG)
-    return min(positions, read_model_length(path) or positions) if path else positions
+    if read_flags(os.path.join(checkpoint.folder, FLAGS)) or command_default == WINDOW_LENGTH:
+        return min(command_default, num_positions)
+    path = checkpoint.companion(TOKENIZER_CONFIG)
+    stored_length = read_model_length(path) if path else None
+    length = min(num_positions, stored_length or num_positions)
+    source = path if length == stored_length else "all positions of the model"
+    # The modules of sentence-transformers may have another length for vectors, see choose_recipe.
+    if command_default:
+        inform_once(f"{checkpoint.name}: sequences have up to {length} tokens ({source})")
+    return length
 
 
 def has_text_pairs(saved: Mapping[str, str]) -> bool:

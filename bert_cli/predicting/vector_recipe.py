@@ -11,7 +11,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, inform_once
 from bert_cli.base.pooling import MEAN, MODES, NONE, POOLER, modes_of
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
@@ -194,6 +194,8 @@ def choose_recipe(
     own_length = (modules.max_seq_length or max_positions) if modules else default_length
     length = min(flags.max_seq_length or own_length, max_positions)
     check_max_seq_length(length, pairs=flags.long_text)
+    if not (flags.max_seq_length or modules):
+        inform_once(f"{folder}: vectors are of up to {length} tokens of a text, as --max_seq_length is not given")
     has_prompt = pooling != NONE or flags.prompt_name
     if flags.prompt_name:
         _check_prompt(flags.prompt_name, modules)

@@ -34,7 +34,7 @@ LANGUAGES = (
 # Properties of --max_seq_length for vectors.
 OWN_LENGTH: dict[str, Any] = {
     "help": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated; 0: the length in the "
-    "files of sentence-transformers, or 128",
+    "model's files, or all its positions; after a training of bert_cli 128",
     "lower": 0,
 }
 

@@ -116,7 +116,11 @@ class Encoding(FlagGroup, heading="Data"):
         **name_list_properties("labels", 1),
     )
     max_seq_length: int = deciding_option(
-        128, "maximum sequence length in tokens; longer texts are truncated", lower=1, remembered=True
+        128,
+        "maximum sequence length in tokens; longer texts are truncated; predictions of another program's model use the "
+        "model's own length",
+        lower=1,
+        remembered=True,
     )
     long_text: str = deciding_option(
         TRUNCATE,

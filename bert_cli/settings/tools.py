@@ -127,7 +127,10 @@ class ExportData(FlagGroup, heading="Data"):
         **name_list_properties("labels", 1),
     )
     max_seq_length: int | None = deciding_option(
-        None, "maximum sequence length in tokens; default: as in the training, or 128", lower=1, remembered=True
+        None,
+        "maximum sequence length in tokens; default: as in the training, or the model's own",
+        lower=1,
+        remembered=True,
     )
 
 
