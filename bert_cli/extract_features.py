@@ -28,7 +28,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.pooling import NONE
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
-from bert_cli.inference.rows import start_loading
+from bert_cli.inference.rows import load_trained, start_loading
 from bert_cli.model.config import ModuleConfig
 from bert_cli.opening.checkpoints import builtin_message, to_use
 from bert_cli.opening.loader import load_model
@@ -101,12 +101,12 @@ def run(settings: ExtractSettings) -> int:
     if shows_attention:
         from bert_cli.runs.extraction.shown_attention import show_attention
 
-        vector_model.engine.load(model.required_checkpoint)
+        load_trained(vector_model.engine, model.required_checkpoint)
         show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0
     write = functools.partial(write_features, vector_model, settings, model, recipe, vector_format)
     if shards:
-        vector_model.engine.load(model.required_checkpoint)
+        load_trained(vector_model.engine, model.required_checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
     facts = plan.resume_facts(settings, model, recipe, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0

@@ -18,6 +18,7 @@ from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
+from bert_cli.base.log import LOG
 from bert_cli.base.pooling import NONE, read_pooling
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
@@ -34,6 +35,9 @@ from bert_cli.settings.answering import Extraction
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import ExtractSettings
+
+# Argument of `load` that chooses the vectors -> its default.
+_CHOICES = {"pooling": None, "layers": None, "normalize": None, "prompt_name": None, "long_text": False}
 
 
 class FeatureExtractor(SavableModel, CuttingModel):
@@ -194,10 +198,18 @@ class FeatureExtractor(SavableModel, CuttingModel):
     def _chosen_modules(self) -> SentenceModules | None:
         recipe = self._vectors.recipe
         arguments = self.source.arguments
-        is_chosen = any(arguments.get(name) is not None for name in ("pooling", "normalize", "prompt_name"))
-        if not (is_chosen or recipe.is_followed):
+        chosen = {name: arguments[name] for name, default in _CHOICES.items() if arguments[name] is not default}
+        if not (chosen or recipe.is_followed):
             return None
-        return recipe.to_modules(self._vectors.model.config.hidden_size)
+        modules = recipe.to_modules(self._vectors.model.config.hidden_size)
+        if modules is None and chosen:
+            choices = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+            LOG.warning(
+                "warning: no modules of sentence-transformers compute vectors with %s, so the directory has no modules "
+                "for them; pass these arguments to the next load, too",
+                choices,
+            )
+        return modules
 
     def _tokens(self, pairs: list[Pair]) -> list[TokenFeatures]:
         """Return the vectors of the texts' tokens, text by text."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.lines import decode, read_text
-from bert_cli.base.log import warn_once
+from bert_cli.base.log import warn_once_or_fail
 
 # A value that JSON can hold. Objects of ours are JsonObject: mypy then checks each value.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -88,9 +88,7 @@ def name_unknown_keys(path: str, values: JsonObject, known_keys: Collection[str]
         strict: whether an unknown key is an error.
     """
     if unknown_keys := sorted(set(values).difference(known_keys)):
-        message = f"{path}: not known here, not used: {list_names(unknown_keys)}"
-        refuse_if(strict, f"{message} (an error with --strict)")
-        warn_once(f"warning: {message}")
+        warn_once_or_fail(f"{path}: not known here, not used: {list_names(unknown_keys)}", strict)
 
 
 def member_object(values: Mapping[str, Json], name: str) -> Mapping[str, Json]:

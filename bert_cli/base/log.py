@@ -54,6 +54,13 @@ def warn_or_fail(message: str, strict: bool) -> None:
     LOG.warning("warning: %s", message)
 
 
+def warn_once_or_fail(message: str, strict: bool) -> None:
+    """Log a warning once per process, or raise InputError with --strict."""
+    if strict:
+        warn_or_fail(message, strict)
+    warn_once(f"warning: {message}")
+
+
 class LogStream:
     """The stream that was sys.stderr at the start, with errors ignored so that logging never fails.
 

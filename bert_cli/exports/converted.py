@@ -82,7 +82,7 @@ def convert(
     checkpoint_heads = find_heads(reader.shapes, model, changes.head)
     head_type = choose_head_type(changes.head, checkpoint_heads, model, target)
     heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
-    loaded = load(reader, config, heads, of_tokens=is_of_tokens(head_type))
+    loaded = load(reader, config, heads, is_of_tokens(head_type), model.required_checkpoint.is_strict)
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
     if is_of_choices(head_type) and shape and shape[0] != 1:
         raise InputError(

@@ -47,11 +47,14 @@ class Loaded:
         return any(name.startswith(POOLER) for name in self.tensors)
 
 
-def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...]) -> Loaded:
-    """Load the weights; raise InputError if one is missing, unless its name begins with `optional`."""
+def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], strict: bool) -> Loaded:
+    """Load the weights; raise InputError if one is missing, unless its name begins with `optional`.
+
+    With `strict`, weights of unknown meaning are an error, too.
+    """
     variables = named_weights(model)
     report = load_weights(variables, reader)
-    report.check_whole(NO_BERT, optional)
+    report.check_whole(NO_BERT, optional, strict)
     return Loaded(model, {name: variables[name].numpy() for name in report.loaded}, report)
 
 
@@ -63,7 +66,7 @@ def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
     return AverageReader(path, average_last) if average_last > 1 else open_checkpoint(path)
 
 
-def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:
+def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool, strict: bool = False) -> Loaded:
     """Load an encoder with several heads.
 
     Args:
@@ -71,6 +74,7 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
         config: its config.
         heads: heads to load.
         of_tokens: whether the classifier is a tagger.
+        strict: whether a weight of unknown meaning is an error.
 
     Raises:
         InputError: if a weight other than the pooler is missing.
@@ -84,7 +88,7 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
         )
     model = BertWithHeads(config, heads, reader.shapes, of_tokens)
     # The pooler is optional: Hugging Face's classes that do not use it drop it.
-    return _load(model, reader, POOLER)
+    return _load(model, reader, POOLER, strict)
 
 
 def random_inputs(vocab_size: int, max_positions: int, num_types: int, seed: int) -> dict[str, np.ndarray]:
@@ -150,6 +154,7 @@ def load_head_model(
     spec: HeadSpec,
     problem_type: ProblemType = SINGLE_LABEL,
     optional: str | tuple[str, ...] = (),
+    strict: bool = False,
 ) -> Loaded:
     """Load an encoder with one head.
 
@@ -159,6 +164,7 @@ def load_head_model(
         spec: the head.
         problem_type: problem type of a text classifier.
         optional: prefixes of weights that may be missing.
+        strict: whether a weight of unknown meaning is an error.
 
     Raises:
         InputError: if another weight is missing.
@@ -172,7 +178,7 @@ def load_head_model(
         )
     else:
         model = BertTagger(config, spec.num_outputs, spec.layers) if spec.has_labels else BertSpanModel(config)
-    return _load(model, reader, optional)
+    return _load(model, reader, optional, strict)
 
 
 def expected_outputs(

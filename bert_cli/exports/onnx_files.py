@@ -60,7 +60,8 @@ def write(
     # Read them now, because a module that cannot be computed should be reported immediately.
     modules = find_modules(source.folder, "auto") if spec.head_type == ENCODER else None
     # Require the pooler only for a text classifier: Hugging Face's other models do not have it.
-    original = load_head_model(reader, config, spec, problem_type, () if spec.is_text_classifier else POOLER)
+    optional, strict = () if spec.is_text_classifier else POOLER, source.required_checkpoint.is_strict
+    original = load_head_model(reader, config, spec, problem_type, optional, strict)
     labels = _check_labels(exported, spec, reader.description)
     metadata = _metadata(exported, spec, labels)
     # Compare on random ids: an encoder has no data. Use two token types even if the model has only

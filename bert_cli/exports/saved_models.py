@@ -106,7 +106,8 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
         raise InputError(
             f"{reader.description}: output_weights has the shape {list(shape)}, {need} {list(expected_shape)}; check --labels"
         )
-    return load_head_model(reader, model.config, spec, problem_type).model
+    strict = model.required_checkpoint.is_strict
+    return load_head_model(reader, model.config, spec, problem_type, strict=strict).model
 
 
 def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> list[str]:
@@ -126,7 +127,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     check_settings(settings)
     reader = open_checkpoint(model.required_checkpoint)
     if is_encoder:
-        loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
+        loaded = load_head_model(reader, config, HeadSpec(ENCODER), strict=model.required_checkpoint.is_strict).model
     else:
         loaded = _load_classifier(reader, exported)
     LOG.info(

@@ -114,10 +114,15 @@ class OnnxEngine:
 
     def start_loading(self, checkpoint: CheckpointPath) -> None:
         """Load trained weights in a thread; `compilation.wait` raises its errors."""
-        reading = Background(lambda: self._read(checkpoint)[0])
+        reading = Background(lambda: self._read_and_log(checkpoint))
         # Open the backend here, because an error should be reported immediately.
         make = self._open_backend()
         self.compilation = Background(lambda: self._compile(reading.wait(), make))
+
+    def _read_and_log(self, checkpoint: CheckpointPath) -> dict[str, np.ndarray]:
+        tensors, report, _ = self._read(checkpoint)
+        report.log()
+        return tensors
 
     def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Build the graph with these weights, Google's name -> float32, and compile it."""
@@ -127,7 +132,7 @@ class OnnxEngine:
         """Return the network's weights in float32, a report, and the global_step or 0."""
         reader = open_checkpoint(checkpoint)
         values, report = read_weights(self._network.shapes(self._config), reader)
-        report.check_whole(self._network.missing_advice, self._network.optional)
+        report.check_whole(self._network.missing_advice, self._network.optional, checkpoint.is_strict)
         tensors = {name: np.asarray(value, np.float32) for name, value in values.items()}
         if isinstance(self._network, MaskedWords) and report.missing:
             # Without a part of the next-sentence head, leave out all of it.

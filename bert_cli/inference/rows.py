@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bert_cli.base.log import LOG
 from bert_cli.features.ragged import Features, RaggedFeatures, row_lengths, sequence_starts, take_ranges
 from bert_cli.features.row_batches import length_groups
 from bert_cli.inference.engine import LOGITS, Arrays, Engine, Network
@@ -72,8 +71,7 @@ def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
         InputError: if a variable is missing that is not optional.
     """
     report, step = engine.load(checkpoint)
-    for line in report.lines():
-        LOG.info(line)
+    report.log()
     return step
 
 
@@ -84,7 +82,7 @@ def start_loading(engine: Engine, checkpoint: CheckpointPath) -> None:
     if isinstance(engine, OnnxEngine):
         engine.start_loading(checkpoint)
     else:
-        engine.load(checkpoint)
+        load_trained(engine, checkpoint)
 
 
 def run_sequences(

@@ -157,7 +157,7 @@ class TensorFlowEngine:
             return LoadReport(checkpoint.name, [], [], []), 0
         reader = open_checkpoint(checkpoint)
         report = self.load_weights(reader)
-        report.check_whole(self._network.missing_advice, self._network.optional)
+        report.check_whole(self._network.missing_advice, self._network.optional, checkpoint.is_strict)
         self.freeze_for_inference()
         return report, saved_step(reader)
 

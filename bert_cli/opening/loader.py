@@ -47,6 +47,8 @@ def load_model(
         InputError: if files are missing or damaged, or do not fit together.
     """
     checkpoint = open_tensorflow(checkpoint)
+    if checkpoint and flags.strict:
+        checkpoint = dataclasses.replace(checkpoint, is_strict=True)
     config_file = flags.bert_config_file
     # Hugging Face's class reads only config.json, so a converted directory must agree with it. A
     # bert_config.json next to it may come from an earlier conversion.

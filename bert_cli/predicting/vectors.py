@@ -11,7 +11,7 @@ from bert_cli.base.head_types import parse_layers
 from bert_cli.base.pooling import NONE, POOLER
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts
-from bert_cli.inference.rows import open_engine
+from bert_cli.inference.rows import load_trained, open_engine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck
@@ -272,5 +272,5 @@ def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorReci
     places = [layer.place for layer in parse_layers(recipe.layers, config.num_hidden_layers)]
     choice = VectorChoice(recipe.pooling, places, recipe.max_seq_length, settings.devices.batch_size)
     vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
-    vector_model.engine.load(model.required_checkpoint)
+    load_trained(vector_model.engine, model.required_checkpoint)
     return TextVectors(vector_model, model, recipe)

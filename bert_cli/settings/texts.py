@@ -33,7 +33,15 @@ class Attention(FlagGroup, heading="Attention"):
         excludes="long_text",
         because="attention is of whole lines",
     )
-    show_attention: str = option("", "print the strongest attention links of this text, and do nothing else")
+    show_attention: str = option(
+        "",
+        "print the strongest attention links of this text, and do nothing else",
+        excludes=(
+            "input_file", "output_file", "layers", "pooling", "combine", "normalize", "words", "long_text",
+            "output_format", "resume", "shard", "attentions",
+        ),
+        because="it prints the attention of one text, and computes no vectors",
+    )  # fmt: skip
     attention_of: str = option(
         "", "print a table of the words that this word of --show_attention attends to most", needs="show_attention"
     )
@@ -55,7 +63,7 @@ class ExtractSettings:
     """Flags of bert-extract-features."""
 
     essential: ClassVar[tuple[str, ...]] = (
-        "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
+        "input_file", "output_file", "shard", "output_format", "resume", "layers", "pooling",
         "normalize", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
         "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
     )  # fmt: skip

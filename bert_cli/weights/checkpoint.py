@@ -10,6 +10,7 @@ import numpy as np
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import MASKED_LM, head_of
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.model.config import WORD_EMBEDDINGS
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -170,12 +171,13 @@ class LoadReport:
     unused: list[str]
     stored_only: list[str] = dataclasses.field(default_factory=list)
 
-    def check_whole(self, reason: str, optional: str | tuple[str, ...] = ()) -> None:
+    def check_whole(self, reason: str, optional: str | tuple[str, ...] = (), strict: bool = False) -> None:
         """Raise InputError if a variable is missing, or a weight that a BERT does not have matters.
 
         Args:
             reason: text at the end of the message.
             optional: prefix or prefixes of names that may be missing.
+            strict: whether a weight of unknown meaning is an error, and not a warning.
         """
         # Only a model that is used needs its head; training may change it.
         refuse_of_head(self.source, self.loaded, self.stored_only)
@@ -183,7 +185,16 @@ class LoadReport:
         if missing:
             advice = pooler_advice(missing, self.stored_only)
             raise InputError(f"{self.source}: lacks {list_some(missing, 3)}: {reason}{advice}")
-        report_unused(self.source, self.stored_only)
+        self.check_known(strict)
+
+    def check_known(self, strict: bool) -> None:
+        """Log weights that a BERT does not have, or raise InputError with `strict`."""
+        report_unused(self.source, self.stored_only, strict)
+
+    def log(self) -> None:
+        """Log how many variables were loaded, and which are missing or unused."""
+        for line in self.lines():
+            LOG.info(line)
 
     def lines(self) -> list[str]:
         """Return the log lines."""

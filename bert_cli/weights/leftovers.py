@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, list_some
 from bert_cli.base.head_types import FINE_TUNED, POOLER, head_of
-from bert_cli.base.log import warn_once
+from bert_cli.base.log import warn_once_or_fail
 
 _ENCODER = "bert/"
 # Regular expression for names -> the reason that no output depends on these weights.
@@ -118,12 +118,16 @@ def pooler_advice(missing: Collection[str], unused: Collection[str]) -> str:
     return f"; it has {list_some(candidates, 2)}, which may be a pooler of another form" if candidates else ""
 
 
-def report_unused(source: str, unused: Collection[str]) -> None:
+def report_unused(source: str, unused: Collection[str], strict: bool = False) -> None:
     """Log once which weights are not used, unless they are known to have no effect.
 
     Args:
         source: the checkpoint's description.
         unused: stored names of weights that a BERT does not have.
+        strict: whether such weights are an error.
+
+    Raises:
+        InputError: with `strict`.
     """
     names = [name for name in unused if not any(re.fullmatch(pattern, name) for pattern in DROPPED)]
     groups = [(group.title, _matching(names, group.pattern)) for group in (*OF_ENCODER, *OF_HEAD)]
@@ -133,7 +137,7 @@ def report_unused(source: str, unused: Collection[str]) -> None:
     groups.append(("a pooler of another form", [name for name in names if _POOLER_NAMES.fullmatch(name)]))
     for title, group_names in groups:
         if left := [name for name in group_names if name in names]:
-            warn_once(f"warning: {source}: not used: {title} ({list_some(left, 2)})")
+            warn_once_or_fail(f"{source}: not used: {title} ({list_some(left, 2)})", strict)
             names = [name for name in names if name not in left]
     if names:
-        warn_once(f"warning: {source}: not known here, not used: {list_some(sorted(names), 5)}")
+        warn_once_or_fail(f"{source}: not known here, not used: {list_some(sorted(names), 5)}", strict)

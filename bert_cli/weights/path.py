@@ -22,7 +22,7 @@ from bert_cli.base.names import (
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
 from bert_cli.weights.formats.adapter_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, find_base
-from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder
+from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder, name_unread_files
 from bert_cli.weights.formats.foreign_files import OTHER_ENDINGS, describe_file
 from bert_cli.weights.training_folder import newest_undamaged
 from bert_cli.weights.variables import GENERATOR, Reader
@@ -36,8 +36,7 @@ _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
 _HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 _BLOCK = 1 << 20  # bytes that a digest reads at a time
-# Directories in a SavedModel for its own files, and for files that users add.
-_ASSETS = ("assets", "assets.extra")
+_ASSETS = ("assets", "assets.extra")  # in a SavedModel, for its own files and for files that users add
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +53,7 @@ class CheckpointPath:
         weights_name: the file with the weights that a flag names in a Hugging Face directory; "" for
             the preferred one.
         adapter_folder: directory with an adapter of peft for this model, or "".
+        is_strict: whether doubts about the weights are errors, see base.log.warn_or_fail.
         opened: reader that open_checkpoint returns, if the checkpoint has been opened before.
     """
 
@@ -63,6 +63,7 @@ class CheckpointPath:
     network: str = ""
     weights_name: str = ""
     adapter_folder: str = ""
+    is_strict: bool = dataclasses.field(default=False, compare=False)
     opened: Reader | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
@@ -267,8 +268,8 @@ def hugging_face_weights(folder: str) -> str | None:
 
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
-    weights = hugging_face_weights(folder)
-    if weights:
+    if weights := hugging_face_weights(folder):
+        name_unread_files(folder)
         # Accept bert_config.json, too: the built-in model has it.
         if not any(files.exists(os.path.join(folder, name)) for name in (HUGGING_FACE_CONFIG, CONFIG)):
             name = os.path.basename(weights)

@@ -57,6 +57,8 @@ def extract(checkpoint, tmp_path, capfd):
         output = tmp_path / flags.pop("name", "out.jsonl")
         flags = {"input_file": tmp_path / "texts.txt", "output_file": output, "init_checkpoint": checkpoint[0]} | flags
         flags = {"precision": "float32", "max_seq_length": 16, "layers": "-1", "engine": "onnxruntime"} | flags
+        if "show_attention" in flags:
+            flags |= dict.fromkeys(("input_file", "output_file", "layers"))
         arguments_list = [f"--{name}={value}" for name, value in flags.items() if value is not None]
         capfd.readouterr()
         code = main([*arguments_list, *arguments])

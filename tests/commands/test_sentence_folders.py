@@ -150,3 +150,20 @@ def test_sentence_transformers_reads_the_written_directories(tmp_path):
         jobs.append({"folder": str(target), "texts": TEXTS, "prompt_name": prompt_of(name)})
     for name, vectors in zip(CASES, ask("sentence_folders.py", jobs), strict=True):
         assert_same(vectors, name)
+
+
+@pytest.mark.parametrize("arguments", [{"layers": "0"}, {"long_text": True}, {"pooling": "pooler"}])
+def test_choices_that_no_module_computes_are_said(arguments, tmp_path, caplog):
+    extractor = FeatureExtractor.load(str(folder_of("mean", tmp_path / "m")), **arguments)
+    extractor.save(tmp_path / "saved")
+    check_message(caplog.text, next(iter(arguments)))
+    caplog.clear()
+    FeatureExtractor.load(str(tmp_path / "m")).save(tmp_path / "plain")
+    assert "no modules" not in caplog.text
+
+
+def test_the_log_counts_the_loaded_variables(tmp_path, capfd):
+    (tmp_path / "in.txt").write_text("the dog\n", encoding="utf-8")
+    flags = [f"--init_checkpoint={folder_of('mean', tmp_path / 'm')}", f"--input_file={tmp_path / 'in.txt'}"]
+    assert extract_features.main([*flags, f"--output_file={tmp_path / 'out.jsonl'}"]) == 0
+    assert capfd.readouterr().err.count(" variables loaded, 0 missing, ") == 1

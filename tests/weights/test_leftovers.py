@@ -14,6 +14,7 @@ from bert_cli.weights.leftovers import (
     report_unused,
 )
 from bert_cli.weights.variables import Reader
+from tests.snapshots import raises
 
 LAYER = "bert.encoder.layer.0."
 HEAD = ["output_weights", "output_bias"]
@@ -111,3 +112,10 @@ def test_loading_checks_the_weights():
             report.check_whole("reason")
     with pytest.raises(InputError, match=r"lacks bert/pooler/dense/bias: reason; it has pooler\.bias, which may be"):
         LoadReport("m", [], ["bert/pooler/dense/bias"], [], ["pooler.bias"]).check_whole("reason")
+
+
+@pytest.mark.parametrize("name", ["gate.weight", "crf.transitions", "sequence_pooler.weight"])
+def test_the_rest_is_an_error_with_strict(name):
+    report_unused("m", ["loss_fct.weight"], strict=True)
+    with raises(InputError, name):
+        report_unused("m", [name], strict=True)

@@ -35,6 +35,7 @@ def load_initial(
         engine.deferred.initialize_except([])
     elif checkpoint:
         report = engine.load_weights(_with_head_rows(engine, model, open_checkpoint(checkpoint), labels))
+        report.check_known(checkpoint.is_strict)
         message = builtin_message(checkpoint, encoder.config)
         for line in [message] if message else report.lines():
             LOG.info(line)

@@ -5,9 +5,12 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import FETCH, read_json
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG, MODULES
 
 _KERAS_HUB = "keras_hub"
+# File next to a model -> its meaning, for models that are used without it.
+_UNREAD = {"model_head.pkl": "the classifier of SetFit is a pickle, which could run code; the encoder alone is used"}
 SAVED_MODEL = "saved_model.pb"
 
 
@@ -48,6 +51,13 @@ def _find_snapshot(folder: str, snapshots: str) -> str:
         return os.path.join(snapshots, names[0])
     problem = f"holds {len(names)} snapshots, and refs/main names none of them" if names else "holds no snapshot"
     raise InputError(f"{snapshots}: {problem}; give the directory of one, such as {snapshots}/HASH")
+
+
+def name_unread_files(folder: str) -> None:
+    """Log once which files next to a model's weights change its answers and are not read."""
+    for name, meaning in _UNREAD.items():
+        if files.exists(os.path.join(folder, name)):
+            warn_once(f"warning: {os.path.join(folder, name)}: not read: {meaning}")
 
 
 def describe_other_model(folder: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.weights.formats.foreign_files import describe_file
 from bert_cli.weights.path import find_checkpoint
+from tests.snapshots import check_message
 
 
 def archive(path, *names):
@@ -68,3 +69,12 @@ def test_directories_name_the_file(name, title, tmp_path):
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(InputError, match=f"{tmp_path}: {name} {title}"):
         find_checkpoint(str(tmp_path))
+
+
+def test_a_head_that_is_not_read_is_named(tmp_path, caplog):
+    """SetFit stores its classifier as a pickle, next to an encoder that is read."""
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "model_head.pkl").write_bytes(pickle.dumps(1))
+    find_checkpoint(str(tmp_path))
+    check_message(caplog.text, "model_head.pkl: not read: the classifier of SetFit")
