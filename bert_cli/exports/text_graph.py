@@ -27,6 +27,7 @@ from bert_cli.text.character_table import (
     make_entries,
     unique_pages,
 )
+from bert_cli.text.characters import GOOGLE_CHARACTERS
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
@@ -54,7 +55,9 @@ class CharacterTable:
             settings: the other tokenizer settings.
         """
         unknown_characters = frozenset(character for character in characters if unicodedata.category(character) == "Cn")
-        rules = TokenizerSettings(settings.strip_accents, settings.tokenize_chinese_chars)
+        rules = TokenizerSettings(
+            settings.strip_accents, settings.tokenize_chinese_chars, character_rules=settings.character_rules
+        )
         entries = make_entries(do_lower_case, rules, unknown_characters)
         if settings.added_tokens:
             entries = entries.copy()
@@ -120,6 +123,7 @@ class GraphTokenizer(tf.Module):
         super().__init__()
         check_settings(settings)
         self.do_lower_case = do_lower_case
+        self._has_final_sigma = do_lower_case and settings.character_rules == GOOGLE_CHARACTERS
         self._longest_word = settings.max_word_characters
         self._characters = CharacterTable(do_lower_case, set().union(*vocabulary.ids), settings)
         self._strips_accents = settings.removes_accents(do_lower_case)
@@ -157,7 +161,7 @@ class GraphTokenizer(tf.Module):
             original_codes, lower, cases = (
                 tf.boolean_mask(values, is_kept) for values in (codes.flat_values, lower, cases)
             )
-            if self.do_lower_case:
+            if self._has_final_sigma:
                 lower = tf.where(_final_sigmas(original_codes, cases, rows), _FINAL_SIGMA, lower)
             lowered_codes = tf.RaggedTensor.from_value_rowids(lower, rows, codes.nrows(), validate=False)
             lowered = tf.strings.unicode_encode(lowered_codes, "UTF-8")

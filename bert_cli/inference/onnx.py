@@ -114,15 +114,17 @@ class OnnxEngine:
 
     def start_loading(self, checkpoint: CheckpointPath) -> None:
         """Load trained weights in a thread; `compilation.wait` raises its errors."""
-        reading = Background(lambda: self._read_and_log(checkpoint))
+        reading = Background(lambda: self._read(checkpoint))
         # Open the backend here, because an error should be reported immediately.
         make = self._open_backend()
-        self.compilation = Background(lambda: self._compile(reading.wait(), make))
 
-    def _read_and_log(self, checkpoint: CheckpointPath) -> dict[str, np.ndarray]:
-        tensors, report, _ = self._read(checkpoint)
-        report.log()
-        return tensors
+        def compile_read() -> Runner:
+            # Log here, and not while the backend is opened, whose error is the last line.
+            tensors, report, _ = reading.wait()
+            report.log()
+            return self._compile(tensors, make)
+
+        self.compilation = Background(compile_read)
 
     def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Build the graph with these weights, Google's name -> float32, and compile it."""

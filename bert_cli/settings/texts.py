@@ -63,7 +63,7 @@ class ExtractSettings:
     """Flags of bert-extract-features."""
 
     essential: ClassVar[tuple[str, ...]] = (
-        "input_file", "output_file", "shard", "output_format", "resume", "layers", "pooling",
+        "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
         "normalize", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
         "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
     )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bert_cli.text.characters import GOOGLE_CHARACTERS
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.tokenizer_settings import TokenizerSettings
 
@@ -61,15 +62,16 @@ def make_entries(do_lower_case: bool, rules: TokenizerSettings, unknown_characte
     first_settings = dataclasses.replace(rules, strip_accents=False)
     first_tokenizer = BasicTokenizer(False, cache_size=0, settings=first_settings)
     final_tokenizer = BasicTokenizer(do_lower_case, cache_size=0, settings=rules)
+    private_use = 0 if rules.character_rules == GOOGLE_CHARACTERS else DELETED << 21 | DELETED << 23
     entries = np.full((sys.maxunicode + 1,), 1 << 27, np.int32)
     for start in range(0, sys.maxunicode + 1, PAGE):
         known, unknown = [], []
         for code in range(start, start + PAGE):
             character = chr(code)
             category = unicodedata.category(character)
-            # Skip private use: these 137,468 characters are all equal.
+            # Do not classify private use: these 137,468 characters are all equal.
             if category == "Co":
-                entries[code] = 0
+                entries[code] = private_use
             elif category == "Cn" and character not in unknown_characters:
                 if code < _UNUSED_PLANES:
                     unknown.append(character)

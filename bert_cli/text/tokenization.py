@@ -10,30 +10,19 @@ No step looks across white space, so a chunk's result never depends on its neigh
 fast: results for chunks and words are cached, and most text repeats a few of them.
 """
 
-import functools
 import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
 from bert_cli.text.added_tokens import AddedTokenSplitter
+from bert_cli.text.characters import ASCII_CONTROLS, ASCII_WORDS, rules_of
 from bert_cli.text.tokenizer_settings import GOOGLE, LONGEST_WORD, AddedToken, TokenizerSettings
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
 # White space for str.split(), but deleted by Google's code before the split: "a\x0bb" is "ab".
 _DELETED_WHITE_SPACE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 _DELETE_WHITE_SPACE = re.compile(f"[{_DELETED_WHITE_SPACE}]+")
-
-# For chunks, which have no \t \n \r or space: other ASCII controls are deleted, and punctuation
-# marks are separate words.
-_ASCII_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
-_ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
-
-# The ideograph blocks in Google's code. Kana and hangul are not included: they are written with
-# spaces or stay whole words.
-_CJK = re.compile(
-    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
-)
 
 # Entries in a cache before it is emptied. Chunks and words of English text then use 30 MB together.
 CACHE_SIZE = 1 << 17
@@ -77,37 +66,6 @@ def chunks(text: str) -> list[str]:
     return text.split()
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _clean(character: str) -> str:
-    """Return the character, "" for a control or format, or a CJK ideograph between spaces.
-
-    Private-use characters, surrogates and unassigned code points stay, as in Google's
-    code since March 2019.
-    """
-    return f" {character} " if _CJK.match(character) else _remove_control(character)
-
-
-def _remove_control(character: str) -> str:
-    """Return the character, or "" for controls and formats."""
-    if character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf"):
-        return ""
-    return character
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _separate_punctuation(character: str) -> str:
-    """Return the character, between spaces if it is punctuation, such as $ and ^, but not €."""
-    if _ASCII_WORDS.fullmatch(character):
-        return character if character.isalnum() else f" {character} "
-    return f" {character} " if unicodedata.category(character).startswith("P") else character
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _strip_accent(character: str) -> str:
-    """Return "" for a combining accent, else the result of `_separate_punctuation`, after NFD."""
-    return "" if unicodedata.category(character) == "Mn" else _separate_punctuation(character)
-
-
 class BasicTokenizer:
     """Tokenizer that splits text into words and single punctuation characters.
 
@@ -126,30 +84,34 @@ class BasicTokenizer:
         self.do_lower_case = do_lower_case
         self.strips_accents = settings.removes_accents(do_lower_case)
         self.never_split = frozenset(settings.never_split)
-        self._clean = _clean if settings.tokenize_chinese_chars else _remove_control
+        self._rules = rules_of(settings.character_rules)
+        self._splits_ideographs = settings.tokenize_chinese_chars
         self._words = _Cache(self.split_chunk, cache_size)
 
     def tokenize(self, text: str) -> list[str]:
         """Return the words in a text in order."""
         return list(itertools.chain.from_iterable(map(self._words.__getitem__, chunks(text))))
 
+    @property
+    def _cleaner(self) -> Callable[[str], str]:
+        return self._rules.clean if self._splits_ideographs else self._rules.remove_control
+
     def split_chunk(self, chunk: str) -> tuple[str, ...]:
         """Return the words in a text without white space, without using the cache."""
         if not self.never_split:
             return self._split(chunk)
         words: list[str] = []
-        for word in "".join(map(self._clean, chunk)).split():
+        for word in "".join(map(self._cleaner, chunk)).split():
             words += [word] if word in self.never_split else self._split(word)
         return tuple(words)
 
     def normalize(self, text: str) -> str:
         """Return the text as it is before the split into words; all white space becomes spaces."""
-        text = "".join(map(self._clean, re.sub(r"\s", " ", _DELETE_WHITE_SPACE.sub("", text))))
-        text = text.lower() if self.do_lower_case else text
+        text = "".join(map(self._cleaner, re.sub(r"\s", " ", _DELETE_WHITE_SPACE.sub("", text))))
+        text = self._rules.lower(text) if self.do_lower_case else text
         if not self.strips_accents:
             return text
-        decomposed = unicodedata.normalize("NFD", text)
-        return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+        return "".join(itertools.filterfalse(self._rules.is_mark, unicodedata.normalize("NFD", text)))
 
     def _split(self, chunk: str) -> tuple[str, ...]:
         if chunk.isascii():
@@ -157,16 +119,16 @@ class BasicTokenizer:
                 chunk = chunk.lower()
             if chunk.isalnum():
                 return (chunk,)
-            return tuple(_ASCII_WORDS.findall(_ASCII_CONTROLS.sub("", chunk)))
-        text = "".join(map(self._clean, chunk))
+            return tuple(ASCII_WORDS.findall(ASCII_CONTROLS.sub("", chunk)))
+        text = "".join(map(self._cleaner, chunk))
         # Lower-case first: this can produce an accent (U+0130). Nothing is composed again, so
         # Hangul stays jamo. Lower-case whole words: neighbors determine whether a sigma is final.
         if self.do_lower_case:
-            text = text.lower()
+            text = self._rules.lower(text)
         if not self.strips_accents:
-            return tuple("".join(map(_separate_punctuation, text)).split())
+            return tuple("".join(map(self._rules.separate_punctuation, text)).split())
         text = unicodedata.normalize("NFD", text)
-        return tuple("".join(map(_strip_accent, text)).split())
+        return tuple("".join(map(self._rules.strip_accent, text)).split())
 
 
 class WordpieceTokenizer:

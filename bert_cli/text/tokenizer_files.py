@@ -9,6 +9,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import FETCH, JsonObject, expect, json_type, read_json_object
 from bert_cli.base.names import TOKENIZER_FILES
+from bert_cli.text.characters import GOOGLE_CHARACTERS, LIBRARY_CHARACTERS
 from bert_cli.text.hugging_face_files import (
     TokenizerJson,
     TokenizerPaths,
@@ -18,6 +19,7 @@ from bert_cli.text.hugging_face_files import (
     with_added_tokens,
 )
 from bert_cli.text.tokenizer_settings import (
+    CHARACTERS,
     CHINESE,
     GOOGLE,
     LONGEST_WORD,
@@ -137,6 +139,7 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
         max_word_characters=stored.max_word_characters if stored else _read_longest_word(config, paths.config),
         added_tokens=tuple(added),
         outside_wordpiece=tuple(sorted(outside_wordpiece)),
+        character_rules=LIBRARY_CHARACTERS if stored else _read_characters(config, paths.config),
     )
     return StoredTokenizer(vocabulary, casing, settings, conflicts | choices.conflicts)
 
@@ -155,6 +158,7 @@ def read_settings(values: Mapping[str, Any], place: str) -> TokenizerSettings:
         max_word_characters=_read_longest_word(config, place),
         added_tokens=tuple(token for _, token in read_added_tokens_decoder(config, place)),
         outside_wordpiece=_read_outside_wordpiece(config, place),
+        character_rules=_read_characters(config, place),
     )
 
 
@@ -232,6 +236,13 @@ def _read_never_split(config: JsonObject, path: str | None) -> tuple[str, ...]:
 def _read_outside_wordpiece(config: JsonObject, path: str | None) -> tuple[int, ...]:
     ids = expect(config.get(OUTSIDE_WORDPIECE, []), list, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE)
     return tuple(expect(index, int, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE) for index in ids)
+
+
+def _read_characters(config: JsonObject, path: str | None) -> str:
+    rules = (GOOGLE_CHARACTERS, LIBRARY_CHARACTERS)
+    name = config.get(CHARACTERS, GOOGLE_CHARACTERS)
+    refuse_if(name not in rules, f"{path}: {CHARACTERS} is {name}, not one of {', '.join(rules)}; {_ADVICE}")
+    return str(name)
 
 
 def _tokens_by_id(ids: dict[str, int]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from bert_cli.base.formats import list_names
+from bert_cli.text.characters import GOOGLE_CHARACTERS
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
 
 LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default in `tokenizers` is 100.
@@ -13,7 +14,7 @@ LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default in `tokeni
 # Special tokens by their keys in tokenizer files.
 ROLES = {"unk_token": UNK, "sep_token": SEP, "pad_token": PAD, "cls_token": CLS, "mask_token": MASK}
 
-# Keys of tokenizer_config.json. transformers ignores the last two.
+# Keys of tokenizer_config.json. transformers ignores the last three.
 LOWER_CASE = "do_lower_case"
 STRIP_ACCENTS = "strip_accents"
 CHINESE = "tokenize_chinese_chars"
@@ -21,6 +22,7 @@ NEVER_SPLIT = "never_split"
 ADDED_TOKENS = "added_tokens_decoder"
 MAX_WORD = "max_input_chars_per_word"
 OUTSIDE_WORDPIECE = "outside_wordpiece"
+CHARACTERS = "character_rules"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,7 @@ class TokenizerSettings:
         max_word_characters: a longer word is [UNK].
         added_tokens: tokens that are searched for in the text, in the order of ids.
         outside_wordpiece: ids of added tokens that cannot be pieces of other words.
+        character_rules: GOOGLE_CHARACTERS or LIBRARY_CHARACTERS, see `text.characters`.
     """
 
     strip_accents: bool | None = None
@@ -73,6 +76,7 @@ class TokenizerSettings:
     max_word_characters: int = LONGEST_WORD
     added_tokens: tuple[AddedToken, ...] = ()
     outside_wordpiece: tuple[int, ...] = ()
+    character_rules: str = GOOGLE_CHARACTERS
 
     def removes_accents(self, do_lower_case: bool) -> bool:
         """Return whether accents are removed if `do_lower_case` is used."""
@@ -95,6 +99,8 @@ class TokenizerSettings:
             }
         if self.outside_wordpiece:
             values[OUTSIDE_WORDPIECE] = list(self.outside_wordpiece)
+        if self.character_rules != GOOGLE_CHARACTERS:
+            values[CHARACTERS] = self.character_rules
         return values
 
     def facts(self) -> dict[str, Any]:
@@ -108,14 +114,17 @@ class TokenizerSettings:
 
     @property
     def has_google_rules(self) -> bool:
-        """Return whether these are Google's rules, even if added tokens list the special tokens.
+        """Return whether these are Google's rules, apart from those for characters.
+
+        Added tokens may list the special tokens.
 
         A Hugging Face directory lists them; Google's scripts do not search for them.
         """
         listed_tokens = [
             special_token(token.content, token.id) for token in self.added_tokens if token.content in SPECIAL
         ]
-        return self == TokenizerSettings(added_tokens=tuple(listed_tokens))
+        rules = TokenizerSettings(added_tokens=tuple(listed_tokens), character_rules=self.character_rules)
+        return self == rules
 
     def describe(self, do_lower_case: bool) -> list[str]:
         """Return unusual settings for the log."""

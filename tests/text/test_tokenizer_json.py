@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bert_cli.text.characters import LIBRARY_CHARACTERS
 from bert_cli.text.tokenizer_files import TokenizerPaths, read_tokenizer
 from bert_cli.text.tokenizer_json import (
     special_tokens_map,
@@ -24,6 +25,7 @@ SETTINGS = TokenizerSettings(
     max_word_characters=100,
     added_tokens=(*STANDARD, USER, AddedToken("[E1]", 8, lstrip=True, normalized=False, special=True)),
     outside_wordpiece=(7, 8),
+    character_rules=LIBRARY_CHARACTERS,
 )
 
 
@@ -43,7 +45,7 @@ def read_back(folder, files, vocab="tokenizer.json"):
 def test_written_files_are_read_back(vocabulary, tmp_path, lower):
     stored = read_back(tmp_path, {"tokenizer.json": tokenizer_json(vocabulary, lower)})
     assert (stored.vocabulary.tokens, stored.casing[1]) == (TOKENS, lower)
-    assert stored.settings == TokenizerSettings(added_tokens=STANDARD)
+    assert stored.settings == TokenizerSettings(added_tokens=STANDARD, character_rules=LIBRARY_CHARACTERS)
     assert stored.settings.has_google_rules
 
 
