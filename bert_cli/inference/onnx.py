@@ -119,7 +119,7 @@ class OnnxEngine:
         make = self._open_backend()
 
         def compile_read() -> Runner:
-            # Log here, and not while the backend is opened, whose error is the last line.
+            # Log after the backend is opened: its error must be the last line.
             tensors, report, _ = reading.wait()
             report.log()
             return self._compile(tensors, make)

@@ -263,8 +263,7 @@ def module_folder(folder: str) -> str | None:
 
 def hugging_face_weights(folder: str) -> str | None:
     """Return the path to the weights in a Hugging Face directory, or None without a supported file."""
-    paths = (os.path.join(folder, name) for name in _HUGGING_FACE_FILES)
-    return next((path for path in paths if files.exists(path)), None)
+    return next(filter(files.exists, (os.path.join(folder, name) for name in _HUGGING_FACE_FILES)), None)
 
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
