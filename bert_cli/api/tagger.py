@@ -10,16 +10,17 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
+from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
 from bert_cli.api.inputs.tables import is_path
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
+from bert_cli.api.inputs.texts import Texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
-from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
-from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
+from bert_cli.base.errors import name_arguments_in_errors, refuse_if
+from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.token_files.notation import TagNotation, make_notation_flags
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
@@ -71,7 +72,10 @@ class Tagger(TrainableModel):
         """Train as bert-tag does, and load the trained model.
 
         Args:
-            train: training data: a path as for --train_file, or a list of sentences (words, tags).
+            train: training data: a path as for --train_file; a list of sentences, each (words,
+                tags), a list of (word, tag), or a dict such as {"tokens": …, "ner_tags": …}; or a
+                table with a word or a sentence per row. For tags that are numbers, the option
+                labels has their names.
             dev: data to evaluate, in the same forms; None for no evaluation.
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the tagger.
@@ -86,7 +90,11 @@ class Tagger(TrainableModel):
                 and train[n] for a sentence in a list.
         """
         arguments = (("train", train), ("dev", dev))
-        tables = {name: _sentences(name, data) for name, data in arguments if data is not None and not is_path(data)}
+        tables = {
+            name: read_sentences(name, data, options)
+            for name, data in arguments
+            if data is not None and not is_path(data)
+        }
         phases = {f"{name}_file": data if is_path(data) else None for name, data in arguments}
         refuse_if(
             dev is not None and options.get("cross_validation"),
@@ -149,54 +157,34 @@ class Tagger(TrainableModel):
         return with_source(cls(open_tagger(select_groups(TaggerSettings, settings), model)), checkpoint, flags)
 
     @name_arguments_in_errors()
-    def tag(self, texts: Iterable[str]) -> TaggedTexts:
+    def tag(self, texts: Iterable[str | Sequence[str]]) -> TaggedTexts:
         """Tag n texts, and return a TaggedText for each, in their order.
 
         A text without words has no tags. Entity offsets count characters of the text.
 
         Args:
             texts: texts in any sequence, or a table with a column of texts, such as a
-                pandas.DataFrame.
+                pandas.DataFrame. A list of words is tagged word by word; its text has spaces
+                between the words.
         """
-        read = read_texts(texts, SINGLE_TEXTS)
+        read, words = read_texts_or_words(texts)
         notation = TagNotation.of_flags(make_notation_flags(self._tagger.settings.task))
         results = []
-        for text, (example, prediction) in zip(read.singles, self._tag(read, "tagging"), strict=True):
+        for text, (example, prediction) in zip(read.singles, self._tag(read, words, "tagging"), strict=True):
             tags = notation.encode(prediction.tags)
             entities = [dict(entity) for entity in example_entities(example, prediction)["entities"]]
             results.append(TaggedText(text, tuple(example.words), tags, entities))
         return TaggedTexts(read, results)
 
     @name_arguments_in_errors()
-    def records(self, texts: Iterable[str]) -> list[TextEntities]:
+    def records(self, texts: Iterable[str | Sequence[str]]) -> list[TextEntities]:
         """Return a dict with `text` and `entities` per text, as in the JSON lines for --input_file."""
-        tagged = self._tag(read_texts(texts, SINGLE_TEXTS), None)
+        tagged = self._tag(*read_texts_or_words(texts), None)
         return [example_entities(example, prediction) for example, prediction in tagged]
 
-    def _tag(self, texts: Texts, title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+    def _tag(
+        self, texts: Texts, words: Sequence[tuple[str, ...]] | None, title: str | None
+    ) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         # Keep texts without words, so that results are in the order of the texts.
-        examples = self._tagger.split(texts.singles)
+        examples = self._tagger.split(texts.singles) if words is None else list(map(make_words_example, words))
         return zip(examples, self._tagger.tag(examples, title), strict=True)
-
-
-def _sentences(name: str, data: Iterable[tuple[Iterable[str], Iterable[str]]]) -> TaggingFile:
-    """Return sentences in memory as a TaggingFile, numbered from 0."""
-    examples = []
-    sentences = list_items(name, data, "a list of sentences (words, tags)", is_of_pairs=True)
-    for number, sentence in enumerate(sentences):
-        columns = [tuple(column) for column in sentence] if isinstance(sentence, tuple | list) else []
-        if (
-            len(columns) != 2
-            or any(isinstance(column, str) for column in sentence)
-            or len(columns[0]) != len(columns[1])
-        ):
-            raise InputError(f"{name}:{number}: (words, tags) with as many of both is needed, found {sentence!r:.80}")
-        wrong_item = next(
-            (column for column in (*columns[0], *columns[1]) if not isinstance(column, str) or not column), None
-        )
-        if wrong_item is not None:
-            raise InputError(f"{name}:{number}: words and tags are texts, found {wrong_item!r:.80}")
-        examples.append(TaggingExample(columns[0], columns[1], number))
-    if not any(example.words for example in examples):
-        raise InputError(f"{name}: holds no words; a list of sentences, each (words, tags), is needed")
-    return TaggingFile(name, (), tuple(examples), WORDS)

@@ -142,6 +142,9 @@ def test_tags(tagger, tmp_path):
     assert len(tagged[2].tags) == 60
     assert (tagged[1].words, tagged[1].tags, tagged[1].entities) == ((), (), [])
     assert [result.text for result in tagged] == texts
+    words = Tagger.load(tagger, decoding="viterbi", precision="float32").tag([texts[0].split(), [], texts[2].split()])
+    assert [result.tags for result in words] == [result.tags for result in tagged]
+    assert words[0] == tagged[0]
     frame = tagged.to_frame()
     assert frame.loc[0, ["type", "text", "start", "end"]].tolist() == ["PER", "old farmer", 4, 14]
     assert len(frame) == sum(map(len, tagged.entities))
