@@ -55,7 +55,7 @@ def refuse_endless(path: str) -> None:
     """
     mode = os.stat(path).st_mode
     is_device = (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and path not in (os.devnull, "/dev/stdin")
-    is_named_pipe = stat.S_ISFIFO(mode) and not path.startswith(("/dev/", "/proc/"))
+    is_named_pipe = stat.S_ISFIFO(mode) and not path.startswith(("/dev/fd/", "/dev/stdin", "/proc/"))
     kind = "a device" if is_device else "a named pipe"
     refuse_if(is_device or is_named_pipe, f"{path}: is {kind}, a file is needed")
 

@@ -41,8 +41,6 @@ def test_pairs_empty_lists_and_other_labels(trained):
     nothing = classifier.predict([])
     assert (len(nothing), nothing.best, nothing.probabilities.shape) == (0, [], (0, 2))
     assert len(nothing.to_frame()) == 0
-    with raises(InputError, "texts: "):
-        classifier.predict("a dog")
     for wrong in (3, None, ("a", "b", "c"), (None, "a")):
         with raises(InputError, "texts[1]: "):
             classifier.predict(["a", wrong])

@@ -71,6 +71,8 @@ def test_each_fold_learns_from_the_teacher(student_flags, classify, tmp_path):
 )
 def test_refused(student_flags, classify, tmp_path, flags, fragment):
     if "--task_name=sts-b" in flags:
+        write_rows(tmp_path / "pairs.txt", ["a cat ||| a dog"])
+        flags = [*flags, f"--unlabeled_file={tmp_path / 'pairs.txt'}"]
         names = "index\tgenre\tfile\tyear\told\ts1\ts2\ta\tb\tscore"
         write_rows(tmp_path / "train.tsv", [names, *[["0", *["-"] * 6, "a cat", "a dog", "1.5"]] * 4])
         flags = [*flags, f"--data_dir={tmp_path}"]

@@ -116,7 +116,7 @@ BAD_FLAGS = {
     "no epoch": (["--do_train", "--num_train_epochs=0"], ["--num_train_epochs"]),
     "a label twice": (["--do_train", "--labels=0,1,0"], ["--labels=0,1,0"]),
     "one label": (["--do_train", "--labels=0"], ["--labels=0"]),
-    "labels of other data": (["--do_train", "--labels=yes,no"], ["train.tsv:1: "]),
+    "labels of other data": (["--do_train", "--labels=1,2"], ["train.tsv:"]),
     "too long": (["--do_train", "--max_seq_length=65"], ["--max_seq_length=65", "64 positions", "bert_config.json"]),
     "too short": (["--do_train", "--max_seq_length=2"], ["--max_seq_length: "]),
     "variable not set": (["--do_train", "--init_checkpoint="], ["--init_checkpoint="]),
@@ -125,7 +125,7 @@ BAD_FLAGS = {
     "no data": (["--do_train", "--data_dir=not/there"], ["not/there/train.tsv: ", "--data_dir"]),
     "no vocabulary": (["--do_train", "--vocab_file=not/there"], ["not/there: ", "--vocab_file"]),
     "no config": (["--do_train", "--bert_config_file=not/there"], ["not/there: ", "--bert_config_file"]),
-    "no checkpoint": (["--do_train", "--init_checkpoint=a/b.ckpt"], ["a/b.ckpt: no checkpoint", "--init_checkpoint"]),
+    "no checkpoint": (["--do_train", "--init_checkpoint=a/b.ckpt"], ["a/b.ckpt: no such directory", "--init_checkpoint"]),
     "nothing trained": (
         ["--do_predict"],
         ["holds no trained model", "--output_dir", "--do_train", "--init_checkpoint"],

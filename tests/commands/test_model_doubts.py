@@ -123,7 +123,9 @@ def test_mostly_unknown_words_are_refused_with_the_builtin_model(name, capfd, tm
         answers = [{"text": "кошку", "answer_start": RUSSIAN.index("кошку")}]
         question = {"id": "1", "question": "кого видит собака?", "answers": answers}
         data = {"data": [{"title": "t", "paragraphs": [{"context": RUSSIAN, "qas": [question]}]}]}
+        train = tmp_path / "train.json"
         train.write_text(json.dumps(data), encoding="utf-8")
+        flags = [f"--train_file={train}"]
     call = {"classify": run_classifier.main, "tag": run_tagging.main, "squad": run_squad.main}[name]
     outcome = helpers.call(capfd, f"bert-{name}", call, *flags, "--do_train", f"--output_dir={tmp_path / 'out'}")
     outcome.assert_refused("train: ", "%) are [UNK]", "docs/models.md", "--allow_unknown")
