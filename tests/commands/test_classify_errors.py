@@ -125,7 +125,10 @@ BAD_FLAGS = {
     "no data": (["--do_train", "--data_dir=not/there"], ["not/there/train.tsv: ", "--data_dir"]),
     "no vocabulary": (["--do_train", "--vocab_file=not/there"], ["not/there: ", "--vocab_file"]),
     "no config": (["--do_train", "--bert_config_file=not/there"], ["not/there: ", "--bert_config_file"]),
-    "no checkpoint": (["--do_train", "--init_checkpoint=a/b.ckpt"], ["a/b.ckpt: no such directory", "--init_checkpoint"]),
+    "no checkpoint": (
+        ["--do_train", "--init_checkpoint=a/b.ckpt"],
+        ["a/b.ckpt: no such directory", "--init_checkpoint"],
+    ),
     "nothing trained": (
         ["--do_predict"],
         ["holds no trained model", "--output_dir", "--do_train", "--init_checkpoint"],
