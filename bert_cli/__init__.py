@@ -45,3 +45,8 @@ def __getattr__(name: str) -> type:
     if name in _API:
         return getattr(importlib.import_module(_API[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the names that completion offers: the API, and no helper of this file."""
+    return sorted(__all__)

@@ -1,7 +1,7 @@
 """Texts as arguments: sequences of texts or of pairs of texts, and tables with text columns."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,7 +57,7 @@ class Texts:
     pairs: list[Pair]
     names: tuple[str, str] = ("text", "text_b")
     source: Any = None
-    rows: range | None = None
+    rows: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -72,10 +72,10 @@ class Texts:
         """Return whether a text has a second one."""
         return any(text_b is not None for _, text_b in self.pairs)
 
-    def take(self, rows: slice) -> "Texts":
-        """Return a part of the texts."""
+    def take(self, rows: Sequence[int]) -> "Texts":
+        """Return the texts in these rows, which are 0 to n − 1."""
         indices = range(len(self)) if self.rows is None else self.rows
-        return dataclasses.replace(self, pairs=self.pairs[rows], rows=indices[rows])
+        return dataclasses.replace(self, pairs=[self.pairs[row] for row in rows], rows=[indices[row] for row in rows])
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a new DataFrame with the columns and the index of the caller's table.

@@ -2,9 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+from bert_cli.api.results.sequence import Column, ItemResults, item_html, shorten_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Candidate(NamedTuple):
@@ -14,7 +17,7 @@ class Candidate(NamedTuple):
     probability: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class FilledText:
     """Candidates for each [MASK] in a text.
 
@@ -33,6 +36,25 @@ class FilledText:
     def tokens(self) -> tuple[str, ...]:
         """Return the best token for each [MASK]."""
         return tuple(candidates[0].token for candidates in self.masks)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row per candidate: mask (from 1), token and probability."""
+        import pandas as pd
+
+        rows = [(number, *candidate) for number, candidates in enumerate(self.masks, 1) for candidate in candidates]
+        return pd.DataFrame(rows, columns=["mask", "token", "probability"])
+
+    def __repr__(self) -> str:
+        lines = [f"FilledText: {shorten_text(self.text)}"]
+        for number, candidates in enumerate(self.masks, 1):
+            shown = ", ".join(f"{token} {probability:.3f}" for token, probability in candidates)
+            lines.append(f"  [MASK] {number}: {shown}")
+        if self.next_sentence_probability is not None:
+            lines.append(f"  the second text follows: {self.next_sentence_probability:.3f}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return item_html(self.text, self.to_frame())
 
 
 def make_filled_text(record: Mapping[str, Any]) -> FilledText:

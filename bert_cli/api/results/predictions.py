@@ -2,18 +2,21 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bert_cli.api.inputs.texts import Texts
-from bert_cli.api.results.sequence import Column, Results, shorten_text
+from bert_cli.api.results.sequence import Column, Results, item_html, shorten_text
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.parts import Predictions as Outputs
 from bert_cli.problem_types.problem_type import ProblemType
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Prediction:
     """Prediction for a text or a pair of texts.
 
@@ -34,6 +37,28 @@ class Prediction:
     probability: float | None
     probabilities: dict[Any, float]
     value: float | None
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row per label, best first, or with a regression's number."""
+        import pandas as pd
+
+        if self.value is not None:
+            return pd.DataFrame({"value": [self.value]})
+        frame = pd.DataFrame({"label": list(self.probabilities), "probability": list(self.probabilities.values())})
+        return frame.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+
+    def __repr__(self) -> str:
+        return f"Prediction: {self.summary().strip()}"
+
+    def summary(self) -> str:
+        """Return the prediction and a shortened text on one line."""
+        if self.value is not None:
+            return f"{self.value:8.3f}  {shorten_text(self.text)}"
+        score = "" if self.probability is None else f" {self.probability:.3f}"
+        return f"{', '.join(map(str, self.labels)) or 'none'}{score}  {shorten_text(self.text)}"
+
+    def _repr_html_(self) -> str:
+        return item_html(self.summary(), self.to_frame())
 
 
 class Predictions(Results[Prediction]):
@@ -77,10 +102,37 @@ class Predictions(Results[Prediction]):
             return Prediction(text, text_b, None, best, None, probabilities, None)
         return Prediction(text, text_b, best, (best,), probabilities[best], probabilities, None)
 
-    def _take(self, rows: slice) -> "Predictions":
-        logits, values = (None if array is None else array[rows] for array in (self.logits, self.values))
-        texts = self.texts.take(rows)
-        return Predictions(texts, self.labels, self.best[rows], self.probabilities[rows], logits, values)
+    def _take(self, rows: Sequence[int]) -> "Predictions":
+        indices = np.asarray(rows, np.intp)
+        logits, values = (None if array is None else array[indices] for array in (self.logits, self.values))
+        best = [self.best[row] for row in rows] if self.values is None else []
+        return Predictions(self.texts.take(rows), self.labels, best, self.probabilities[indices], logits, values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the predicted labels or numbers, [n], for NumPy, pandas and scikit-learn."""
+        if self.values is not None:
+            array = self.values
+        elif any(isinstance(best, tuple) for best in self.best):
+            array = np.empty(len(self), object)
+            array[:] = self.best
+        else:
+            array = np.asarray(self.best, type(self.labels[0]) if self.labels else None)
+        return np.array(array, dtype) if copy or dtype is not None else array
+
+    def __eq__(self, other: object) -> Any:
+        """Compare with other predictions as a whole, and with an array or a column row by row."""
+        if isinstance(other, Results) or not hasattr(other, "__array__"):
+            return super().__eq__(other)
+        return np.asarray(self) == np.asarray(other)
+
+    def __ne__(self, other: object) -> Any:
+        """Return the opposite of ==."""
+        equal = self == other
+        return ~equal if isinstance(equal, np.ndarray) else not equal
+
+    __hash__ = None  # as in Results
+    # pandas leaves `column == predictions` to this class, as its own columns cannot compare it.
+    __pandas_priority__ = 5000
 
     def columns(self) -> dict[str, Column]:
         """Return label(s), probabilities or values as columns, named as in predictions.tsv."""
@@ -92,10 +144,7 @@ class Predictions(Results[Prediction]):
         return {"label": self.best, "probability": self.probabilities.max(axis=1, initial=0), **columns}
 
     def _summary(self, item: Prediction) -> str:
-        if item.value is not None:
-            return f"{item.value:8.3f}  {shorten_text(item.text)}"
-        score = "" if item.probability is None else f" {item.probability:.3f}"
-        return f"{', '.join(map(str, item.labels)) or 'none'}{score}  {shorten_text(item.text)}"
+        return item.summary()
 
 
 def make_predictions(

@@ -1,6 +1,7 @@
 """Base class for results: a sequence with one item per text."""
 
 import abc
+import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
@@ -18,7 +19,9 @@ _TEXT_WIDTH = 60  # characters of a text in a repr
 
 
 class Results(Sequence[Item], Generic[Item]):
-    """Results for n texts, in their order; a slice has the same class.
+    """Results for n texts, in their order.
+
+    A slice, a mask or an array with row numbers gives results, too.
 
     Attributes:
         texts: the texts or pairs.
@@ -33,12 +36,20 @@ class Results(Sequence[Item], Generic[Item]):
     @overload
     def __getitem__(self, index: int) -> Item: ...
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Item | Self:
+    def __getitem__(self, index: slice | np.ndarray | Sequence[Any]) -> Self: ...
+    def __getitem__(self, index: Any) -> Item | Self:
+        rows = range(len(self))
         if isinstance(index, slice):
-            return self._take(index)
+            return self._take(rows[index])
         # Raise IndexError for a row that does not exist, and count negative rows from the end.
-        return self._item(range(len(self))[index])
+        if hasattr(index, "__index__") and not np.ndim(index):
+            return self._item(rows[index])
+        chosen = np.asarray(index)
+        if chosen.dtype == bool:
+            if chosen.shape != (len(self),):
+                raise IndexError(f"a mask for {len(self)} texts is needed, found the shape {chosen.shape}")
+            chosen = np.flatnonzero(chosen)
+        return self._take([rows[row] for row in chosen])
 
     def __iter__(self) -> Iterator[Item]:
         return map(self._item, range(len(self)))
@@ -53,8 +64,8 @@ class Results(Sequence[Item], Generic[Item]):
         """Return a row's item; rows are 0 to n − 1."""
 
     @abc.abstractmethod
-    def _take(self, rows: slice) -> Self:
-        """Return the results for a slice's rows."""
+    def _take(self, rows: Sequence[int]) -> Self:
+        """Return the results in these rows, which are 0 to n − 1."""
 
     @abc.abstractmethod
     def columns(self) -> dict[str, Column]:
@@ -101,11 +112,17 @@ class ItemResults(Results[Item]):
     def _item(self, row: int) -> Item:
         return self._items[row]
 
-    def _take(self, rows: slice) -> Self:
-        return type(self)(self.texts.take(rows), self._items[rows])
+    def _take(self, rows: Sequence[int]) -> Self:
+        return type(self)(self.texts.take(rows), [self._items[row] for row in rows])
 
 
 def shorten_text(text: str) -> str:
     """Return a text on one line, cut for a repr."""
     line = " ".join(text.split())
     return line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 1] + "…"
+
+
+def item_html(title: str, frame: "pd.DataFrame") -> str:
+    """Return one result as HTML for a notebook: a line, and a table of its first rows."""
+    table = frame[:_SHOWN_ROWS].to_html(float_format="{:.3f}".format, border=0, index=False)
+    return f"<div>{html.escape(title)}</div>{table}"

@@ -1,6 +1,7 @@
 """Tags and entities that a tagger returns."""
 
 import dataclasses
+import html
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
@@ -9,7 +10,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclasses.dataclass(frozen=True)
+_ENTITY = ("type", "text", "start", "end", "score")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class TaggedText:
     """Tags and entities for a text.
 
@@ -24,6 +28,35 @@ class TaggedText:
     words: tuple[str, ...]
     tags: tuple[str, ...]
     entities: list[dict[str, Any]]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row per entity: type, text, start, end and score."""
+        import pandas as pd
+
+        return pd.DataFrame(self.entities, columns=list(_ENTITY))
+
+    def __repr__(self) -> str:
+        return f"TaggedText: {self.summary()}"
+
+    def summary(self) -> str:
+        """Return a shortened text and its entities on one line."""
+        entities = ", ".join(f"{entity['type']}: {entity['text']}" for entity in self.entities)
+        return f"{shorten_text(self.text)}  [{entities}]"
+
+    def _repr_html_(self) -> str:
+        # Use inline styles, because a style sheet would also change the notebook.
+        types = sorted({entity["type"] for entity in self.entities})
+        parts, end = [], 0
+        for entity in sorted(self.entities, key=lambda entity: entity["start"]):
+            hue = 360 * types.index(entity["type"]) // len(types)
+            parts.append(html.escape(self.text[end : entity["start"]]))
+            parts.append(
+                f'<span style="background: hsla({hue}, 70%, 50%, 0.25); padding: 1px 3px; border-radius: 4px" '
+                f'title="{entity["score"]:.3f}">{html.escape(self.text[entity["start"] : entity["end"]])} '
+                f"<small><b>{html.escape(entity['type'])}</b></small></span>"
+            )
+            end = entity["end"]
+        return f'<div style="line-height: 2">{"".join(parts)}{html.escape(self.text[end:])}</div>'
 
 
 class TaggedTexts(ItemResults[TaggedText]):
@@ -53,9 +86,7 @@ class TaggedTexts(ItemResults[TaggedText]):
         index = self.texts.to_frame().index
         rows = [row for row, entities in enumerate(self.entities) for _ in entities]
         entities = [entity for text_entities in self.entities for entity in text_entities]
-        names = ["type", "text", "start", "end", "score"]
-        return pd.DataFrame(entities, columns=names, index=index[rows])
+        return pd.DataFrame(entities, columns=list(_ENTITY), index=index[rows])
 
     def _summary(self, item: TaggedText) -> str:
-        entities = ", ".join(f"{entity['type']}: {entity['text']}" for entity in item.entities)
-        return f"{shorten_text(item.text)}  [{entities}]"
+        return item.summary()

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import accuracy_score
 
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.api.results.predictions import Prediction, make_predictions
@@ -90,3 +91,37 @@ def test_texts_in_a_notebook_are_escaped():
     assert "&lt;b&gt;well" in html
     assert "<b>" not in html
     assert repr(predictions).splitlines()[:2] == ["Predictions for 3 texts", "  good 0.750  fine"]
+
+
+def test_they_work_where_arrays_do():
+    predictions = predictions_of(FRAME)
+    assert np.asarray(predictions).tolist() == ["good", "bad", "good"]
+    assert accuracy_score(FRAME["label"], predictions) == pytest.approx(1 / 3)
+    for labels in (FRAME["label"], FRAME["label"].to_numpy(), FRAME["label"].astype("category")):
+        assert (predictions == labels).tolist() == (labels == predictions).tolist() == [True, False, False]
+        assert (predictions != labels).tolist() == [False, True, True]
+    # Other predictions and lists are compared as a whole.
+    assert (predictions == predictions_of(FRAME), predictions == list(predictions)) == (True, True)
+    assert FRAME.assign(predicted=predictions)["predicted"].tolist() == predictions.best
+    wrong = predictions[predictions != FRAME["label"]]
+    assert wrong.to_frame().index.tolist() == [8, 9]
+    np.testing.assert_array_equal(wrong.probabilities, PROBABILITIES[1:])
+    numbered = predictions_of(FRAME, labels=(3, 7))
+    assert np.asarray(numbered).dtype == np.int64
+    assert np.asarray(numbered, float).tolist() == [7.0, 3.0, 7.0]
+    several = np.asarray(predictions_of(FRAME["text"], MULTI_LABEL))
+    assert several.tolist() == [("good",), ("bad",), ("bad", "good")]
+    numbers = predictions_of(FRAME["text"], REGRESSION)
+    np.testing.assert_array_equal(np.asarray(numbers), PROBABILITIES[:, 1])
+    assert numbers[[2, 0]].values.tolist() == [0.625, 0.75]
+    assert np.asarray(predictions[:0]).shape == (0,)
+
+
+def test_one_prediction_has_a_picture_and_a_table():
+    prediction = predictions_of(FRAME)[2]
+    assert repr(prediction) == "Prediction: good 0.625  <b>well</b>"
+    assert prediction.to_frame().values.tolist() == [["good", 0.625], ["bad", 0.5]]
+    assert "&lt;b&gt;well" in prediction._repr_html_()
+    number = predictions_of(FRAME["text"], REGRESSION)[0]
+    assert repr(number) == "Prediction: 0.750  fine"
+    assert number.to_frame().values.tolist() == [[0.75]]

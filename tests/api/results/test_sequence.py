@@ -79,3 +79,43 @@ def test_token_vectors():
     assert frame["token"].tolist() == ["a", "b", "c"]
     assert frame.loc[("y", 0)].tolist() == ["c", 1, 1]
     assert TokenVectors(read_texts([]), []).to_frame().shape == (0, 1)
+
+
+def test_rows_are_chosen_as_in_an_array():
+    texts = read_texts(pd.Series(["a", "b", "c"], index=[7, 8, 9]))
+    results = FilledTexts(texts, [make_filled_text({"text": text, "masks": []}) for text in "abc"])
+    for index, expected in (
+        ([True, False, True], "ac"),
+        (np.array([False, True, False]), "b"),
+        (pd.Series([True, False, True], index=[9, 8, 7]), "ac"),
+        (np.array([2, 0, -1]), "cac"),
+        ([], ""),
+        (slice(None, None, -1), "cba"),
+    ):
+        chosen = results[index]
+        assert type(chosen) is FilledTexts
+        assert "".join(item.text for item in chosen) == expected
+        assert chosen.to_frame()["text"].tolist() == list(expected) if expected else len(chosen) == 0
+    assert results[np.int64(1)].text == "b"
+    assert results[1:][[True, False]].to_frame().index.tolist() == [8]
+    for wrong in ([True], np.ones(4, bool), [3]):
+        with pytest.raises(IndexError):
+            results[wrong]
+
+
+def test_one_result_has_a_picture_and_a_table():
+    filled = make_filled_text({"text": "a <[MASK]>", "masks": [[{"token": "<b>", "probability": 0.75}]]})
+    assert filled.to_frame().values.tolist() == [[1, "<b>", 0.75]]
+    assert repr(filled) == "FilledText: a <[MASK]>\n  [MASK] 1: <b> 0.750"
+    assert "&lt;b&gt;" in filled._repr_html_()
+    assert "<[MASK]>" not in filled._repr_html_()
+    entities = [
+        {"type": "LOC", "text": "c>d", "start": 6, "end": 9, "score": 0.25},
+        {"type": "PER", "text": "<a", "start": 0, "end": 2, "score": 0.5},
+    ]
+    tagged = TaggedText("<a in c>d !", ("<a", "in", "c>d", "!"), ("B-PER", "O", "B-LOC", "O"), entities)
+    assert tagged.to_frame()["type"].tolist() == ["LOC", "PER"]
+    assert repr(tagged) == "TaggedText: <a in c>d !  [LOC: c>d, PER: <a]"
+    picture = tagged._repr_html_()
+    assert picture.index("&lt;a") < picture.index(" in ") < picture.index("c&gt;d") < picture.index(" !")
+    assert TaggedText("no <b>", ("no", "<b>"), ("O", "O"), [])._repr_html_().endswith("no &lt;b&gt;</div>")
