@@ -3,6 +3,7 @@
 Texts are arguments of the command, in quotes, or lines of --input_file; ` ||| ` separates the texts of a pair. The
 vocabulary is the one of --init_checkpoint, --vocab_file or the built-in model. An unknown word becomes [UNK], and the
 table shows the word. With --format=jsonl each text is an object with the keys tokens, input_ids and segment_ids.
+--offsets adds the tokens' places.
 
 Examples:
 
@@ -25,6 +26,7 @@ from bert_cli.opening.tokenizer import load_tokenizer
 from bert_cli.reading.formats import refuse_table
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.groups import Files, Log, ModelFiles, TextFiles
+from bert_cli.text.offsets import token_offsets
 from bert_cli.text.vocabulary import UNK
 
 
@@ -38,6 +40,7 @@ class TokenOutput(FlagGroup, heading="Output"):
     """Output format for tokens."""
 
     format: str = option("table", "output format: a table, or JSON lines", choices=("table", "jsonl"))
+    offsets: bool = option(False, "add each token's start and end in its text, in characters")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,18 +66,24 @@ class TokenizeSettings:
     log: Log = group(Log)
 
 
-def format_table(record: JsonObject, unknown_words: list[str]) -> list[str]:
+def format_table(
+    record: JsonObject, unknown_words: list[str], offsets: list[list[int] | None] | None = None
+) -> list[str]:
     """Return a table for a terminal, line by line.
 
     Args:
         record: tokens, input_ids and segment_ids.
         unknown_words: words that became [UNK], in order.
+        offsets: each token's place, see token_offsets; None for a table without places.
     """
     words = iter(unknown_words)
-    lines = ["    id  segment  token"]
-    for token, token_id, segment in zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True):
+    lines = [f"    id  segment  {'' if offsets is None else ' start     end  '}token"]
+    rows = zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True)
+    for number, (token, token_id, segment) in enumerate(rows):
         mark = f"  <- {next(words, '')}" if token == UNK else ""
-        lines.append(f"{token_id:6}  {segment:7}  {token}{mark}")
+        start, end = (offsets and offsets[number]) or ("", "")
+        place = "" if offsets is None else f"{start:>6}  {end:>6}  "
+        lines.append(f"{token_id:6}  {segment:7}  {place}{token}{mark}")
     return lines
 
 
@@ -89,10 +98,13 @@ def run(settings: TokenizeSettings) -> list[dict]:
     records = []
     for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
         texts = split_pair(text)
-        records.append(record := encode_text(tokenizer, *texts))
+        record = encode_text(tokenizer, *texts)
+        offsets = token_offsets(tokenizer, *texts) if settings.shown.offsets else None
         unknown = [word for text_or_none in texts if text_or_none for word in unknown_words(tokenizer, text_or_none)]
+        lines = format_table(record, unknown, offsets)
+        records.append(record := record if offsets is None else {**record, "offsets": offsets})
         is_json = settings.shown.format == "jsonl"
-        print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(format_table(record, unknown)))
+        print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(lines))
     return records
 
 

@@ -11,8 +11,8 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from bert_cli.api.inputs.frames import trained_columns
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
+from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors

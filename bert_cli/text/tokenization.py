@@ -21,8 +21,8 @@ from bert_cli.text.tokenizer_settings import GOOGLE, LONGEST_WORD, AddedToken, T
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
 # White space for str.split(), but deleted by Google's code before the split: "a\x0bb" is "ab".
-_DELETED_WHITE_SPACE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
-_DELETE_WHITE_SPACE = re.compile(f"[{_DELETED_WHITE_SPACE}]+")
+DELETED_WHITE_SPACE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
+_DELETE_WHITE_SPACE = re.compile(f"[{DELETED_WHITE_SPACE}]+")
 
 # Entries in a cache before it is emptied. Chunks and words of English text then use 30 MB together.
 CACHE_SIZE = 1 << 17
@@ -60,7 +60,7 @@ def chunks(text: str) -> list[str]:
 
     White space is \\t \\n \\r, space, category Zs, U+2028 and U+2029.
     """
-    for character in _DELETED_WHITE_SPACE:
+    for character in DELETED_WHITE_SPACE:
         if character in text:
             return _DELETE_WHITE_SPACE.sub("", text).split()
     return text.split()

@@ -192,16 +192,17 @@ class LoadReport:
         report_unused(self.source, self.stored_only, strict)
 
     def log(self) -> None:
-        """Log how many variables were loaded, and which are missing or unused."""
-        for line in self.lines():
+        """Log how many variables were loaded for predictions, and which are missing or unused."""
+        # After check_whole, only variables are missing that the outputs do not depend on.
+        for line in self.lines("missing, and not needed here"):
             LOG.info(line)
 
-    def lines(self) -> list[str]:
-        """Return the log lines."""
+    def lines(self, missing: str = "missing (start from random values)") -> list[str]:
+        """Return the log lines, with `missing` before the names of missing variables."""
         lines = [
             f"{self.source}: {len(self.loaded)} variables loaded, {len(self.missing)} missing, {len(self.unused)} unused"
         ]
-        for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
+        for title, names in ((missing, self.missing), ("unused", self.unused)):
             if names:
                 # Shorten the list: BERT-Large has about 400 variables.
                 lines.append(f"  {title}: {list_some(names)}")

@@ -38,6 +38,20 @@ def test_lines_of_a_file_as_tables(model, tmp_path, capsys):
     assert lines[10].endswith("[UNK]  <- !")
 
 
+def test_offsets_are_places_in_each_text(model, capsys):
+    flags = (f"{TEXT} ||| {OTHER}", f"--vocab_file={model / 'vocab.txt'}", "--offsets")
+    assert main([*flags, "--format=jsonl"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    places = [place and TEXT[slice(*place)] for place in record["offsets"][:11]]
+    assert places == [None, "The", "old", "dog", ",", "Q", "u", "a", "ღ", "!", None]
+    assert record["offsets"][11:] == [[0, 1], [2, 5], None]
+    assert main([*flags]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["id", "segment", "start", "end", "token"]
+    assert lines[2].split()[2:] == ["0", "3", "the"]
+    assert lines[1].split()[2:] == ["[CLS]"]
+
+
 def test_the_vocabulary_of_a_model_and_its_casing(trained, capsys):
     assert main(["The dog", f"--init_checkpoint={trained}", "--do_lower_case=false", "--format=jsonl"]) == 0
     assert json.loads(capsys.readouterr().out)["tokens"] == ["[CLS]", "[UNK]", "dog", "[SEP]"]
@@ -63,6 +77,6 @@ def test_from_python(model, trained, capsys):
     assert not Tokenizer.load(trained, do_lower_case=False).do_lower_case
     for call in (tokenizer.tokenize, tokenizer.encode):
         with raises(InputError, "text: "):
-            call(["a"])
+            call(3)
     with raises(InputError, "text_b: "):
         tokenizer.encode("a", 3)

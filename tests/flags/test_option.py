@@ -131,7 +131,6 @@ def test_groups_hold_more_than_one_flag():
         "Seed",
         "TextFiles",
         "Texts",
-        "TokenOutput",
         "TaggerModel",
     }
 

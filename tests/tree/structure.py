@@ -92,7 +92,7 @@ runs: metrics flags settings text features weights training.optimizers training 
 exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
     weights heads opening
 api.inputs: problem_types settings reading examples examples.token_files opening
-api.results: problem_types flags outputs outputs.vectors report api.inputs
+api.results: problem_types flags text outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text reading examples examples.squad examples.token_files
     features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
@@ -128,8 +128,8 @@ MAX_REACH = {
     "keras.Encoder": 54,
     "text.tokenization": 14,
     "vocab.txt": 18,
-    "api.Tokenizer": 39,
-    "bert-tokenize": 61,
+    "api.Tokenizer": 44,
+    "bert-tokenize": 62,
     "bert-serve": 175,
 }
 

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.reading.column_names import PAIRS, TEXT_NAMES, normalize_name
-from bert_cli.settings.data import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bert_cli.opening.bundle import AnyModel
 
 
 class TextColumns(NamedTuple):
@@ -35,17 +32,6 @@ class TextColumns(NamedTuple):
 
 
 UNKNOWN_COLUMNS = TextColumns()
-
-
-def trained_columns(model: "AnyModel") -> TextColumns:
-    """Return the text and label columns in a model's training data, if they had names."""
-    columns = read_columns(model.saved_flags)
-    if columns.text_column is None:
-        columns = read_columns(model.guesses)
-    # A number is a column in a file without a header.
-    texts = (columns.text_column, columns.text_b_column)
-    text, text_b = (None if name is None or name.isdecimal() else name for name in texts)
-    return TextColumns(text, text_b, tuple(name for name in columns.label_columns if not name.isdecimal()))
 
 
 @dataclasses.dataclass(frozen=True)

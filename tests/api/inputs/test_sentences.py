@@ -21,7 +21,7 @@ NUMBERS = [{"tokens": words, "ner_tags": [NAMES.index(tag) for tag in tags], "id
 
 
 class Feature:
-    """A feature of a datasets.Dataset: a list of numbers with names."""
+    """A feature of a datasets.Dataset with names."""
 
     def __init__(self, names):
         self.feature = type("ClassLabel", (), {"names": names})
