@@ -21,7 +21,8 @@ from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Prediction, Predictions, make_predictions
 from bert_cli.api.saving import with_source
-from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
+from bert_cli.base.errors import InputError, check_count, check_text, name_arguments_in_errors, refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
 from bert_cli.opening import trained
@@ -189,35 +190,44 @@ class Classifier(TrainableClassifier, CuttingModel):
         return score(self._classifier, self._settings, columns, data, labels, batch_size, positive_label)
 
     @overload
-    def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> Explanation: ...
+    def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET, label: Any = None) -> Explanation: ...
     @overload
-    def explain(self, text: Any, text_b: None = None, budget: int = BUDGET) -> Explanations: ...
+    def explain(self, text: Any, text_b: None = None, budget: int = BUDGET, label: Any = None) -> Explanations: ...
     @name_arguments_in_errors()
-    def explain(self, text: Any, text_b: str | None = None, budget: int = BUDGET) -> Explanation | Explanations:
+    def explain(
+        self, text: Any, text_b: str | None = None, budget: int = BUDGET, label: Any = None
+    ) -> Explanation | Explanations:
         """Return how much each word contributed to the prediction.
 
         Args:
             text: a text; or texts or pairs in any sequence, or a table, as for `predict`.
             text_b: the second text of a pair.
             budget: approximate number of masked copies to compute per text.
+            label: label to explain, such as one that was not predicted; None for the most probable
+                one.
 
         Returns:
             An Explanation, or a sequence of them if `text` is not a string. A notebook shows the
             words in colors.
         """
+        check_count(budget, "budget")
+        if label is not None and label not in self.labels:
+            known = list_names([str(name) for name in self.labels]) or "none, as it predicts a number"
+            raise InputError(f"label={label!r}: the model's labels are {known}")
         if not isinstance(text, str):
             refuse_if(text_b is not None, "text_b: put pairs (text, text_b) into the list")
             read = self._read(text)
-            return Explanations(read, [self._explain(*pair, budget) for pair in read.pairs])
+            return Explanations(read, [self._explain(*pair, budget, label) for pair in read.pairs])
         if text_b is not None:
             check_text(text_b, "text_b")
         self._classifier.check_pair(text_b, "text_b")
-        return self._explain(text, text_b, budget)
+        return self._explain(text, text_b, budget, label)
 
-    def _explain(self, text: str, text_b: str | None, budget: int) -> Explanation:
+    def _explain(self, text: str, text_b: str | None, budget: int, label: Any) -> Explanation:
         tokens = self._classifier.tokenize_for_explanation(text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
-        record = self._classifier.explain(text, text_b, tokens, budget)
+        index = None if label is None else self.labels.index(label)
+        record = self._classifier.explain(text, text_b, tokens, budget, index)
         return make_explanation(record, dict(zip(self._classifier.labels, self.labels, strict=True)))
 
     def _read(self, texts: object) -> Texts:

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.api.model_path import find_model
@@ -27,9 +27,13 @@ from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.paths import run_folders
+from bert_cli.outputs.history import read_history
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import ForkedLock
 from bert_cli.settings.training import with_frozen_encoder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TRAINING = ForkedLock()
 
@@ -161,6 +165,29 @@ class TrainableModel(SavableModel):
         print(self)
         print(parameters_line(counts))
         return counts
+
+    @property
+    def history(self) -> "pd.DataFrame":
+        """Return the training's progress: the lines of history.jsonl, with the step as index.
+
+        The columns are loss, learning_rate, examples_per_second, seconds, and metrics. A line of
+        training has no metrics, and an evaluation's line has no rate. `history["loss"].dropna().plot()` draws the curve.
+
+        Raises:
+            InputError: if no training of bert_cli made the model, or this is a copy.
+        """
+        # Import late: a program that only predicts needs no tables.
+        import pandas as pd
+
+        folder = self.output_dir or run_folders(self.source.checkpoint)[-1]
+        # The loss of an evaluation is in eval_loss; `loss` there is Google's mean of the batches' means.
+        entries = [
+            {name: value for name, value in entry.items() if name != "metrics"}
+            | {name: value for name, value in entry.get("metrics", {}).items() if name != "loss"}
+            for entry in read_history(folder)
+        ]
+        refuse_if(not entries, f"{folder}: has no history.jsonl; only a training's own directory has it")
+        return pd.DataFrame(entries).set_index("step")
 
     @name_arguments_in_errors()
     def report_page(self) -> Page:

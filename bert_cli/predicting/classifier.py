@@ -20,7 +20,6 @@ from bert_cli.predicting.explanation import (
     BUDGET,
     ExplanationPlan,
     WordTokens,
-    explain,
     explanation_record,
     plan_explanation,
     score_copies,
@@ -189,15 +188,19 @@ class TextClassifier:
         """Return a text's or pair's tokens, as one sequence even if the model uses windows."""
         return word_tokens(text, text_b, self.tokenizer, self.predictor.max_seq_length)
 
-    def explain(self, text: str, text_b: str | None, tokens: WordTokens, budget: int = BUDGET) -> dict[str, Any]:
+    def explain(
+        self, text: str, text_b: str | None, tokens: WordTokens, budget: int = BUDGET, label: int | None = None
+    ) -> dict[str, Any]:
         """Return the texts with their prediction and each word's share in it.
 
         Args:
             text, text_b: the text, or both texts of a pair.
             tokens: the result of `tokenize_for_explanation`.
             budget: approximate number of masked copies to compute.
+            label: index of the label to explain; None for the most probable one.
         """
-        record = explain(self.predictor, self.decoder, self.tokenizer, tokens, BATCH_SIZE, budget)
+        plan = self.plan_explanation(tokens, budget)
+        record = explanation_record(plan, self.decoder, self.score_copies(plan.copies), label)
         return text_record(text, text_b) | record
 
     def plan_explanation(self, tokens: WordTokens, budget: int = BUDGET) -> ExplanationPlan:

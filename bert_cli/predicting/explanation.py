@@ -133,12 +133,15 @@ def score_copies(predictor: Predictor, decoder: Decoder, copies: RaggedFeatures,
     return decoder.infer(predictor, ClassificationFeatures(copies, label_ids, ids), batch_size, None)
 
 
-def explanation_record(plan: ExplanationPlan, decoder: Decoder, predictions: Predictions) -> dict[str, Any]:
+def explanation_record(
+    plan: ExplanationPlan, decoder: Decoder, predictions: Predictions, label: int | None = None
+) -> dict[str, Any]:
     """Return the prediction for a text, and each word's share in the score.
 
     The result has these keys:
 
-    label, probability                      prediction for single-label classification
+    label, probability                      prediction for single-label classification, with
+                                            explained_label if another label was asked for
     labels, explained_label, probability    prediction for multi-label classification
     value                                   prediction for regression
     score, masked_score                     score of the text, without and with all words masked
@@ -151,9 +154,10 @@ def explanation_record(plan: ExplanationPlan, decoder: Decoder, predictions: Pre
         plan: the text's masked copies.
         decoder: decoder for the model's predictions.
         predictions: the result of score_copies for these copies.
+        label: index of the label to explain; None for the most probable one.
     """
     tokens = plan.tokens
-    prediction, values = decoder.problem_type.decoder.explained_score(predictions, decoder.labels)
+    prediction, values = decoder.problem_type.decoder.explained_score(predictions, decoder.labels, label)
     shares = word_shares(tokens, plan.orders, values)
     words: list[dict[str, Any]] = [
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})

@@ -169,21 +169,28 @@ class SingleLabelDecoder(ExclusiveDecoder):
         """Return each row's most probable label, the first one in a tie."""
         return _label_names(predictions["probabilities"].argmax(axis=1), labels)
 
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return the prediction, and its log-odds against the other labels.
+    def explained_score(
+        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+    ) -> tuple[dict[str, object], np.ndarray]:
+        """Return the prediction, and the explained label's log-odds against the other labels.
 
         With two labels this is the difference between their logits.
+
+        Args:
+            predictions, labels, label: see OutputDecoder.explained_score.
         """
-        label = int(predictions["probabilities"][0].argmax())
+        best = int(predictions["probabilities"][0].argmax())
+        explained = {} if label is None else {"explained_label": labels.names[label]}
+        label = best if label is None else label
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         probability = probabilities[:, label]
         # Sum instead of 1 - probability, which has lost its digits next to 1.
         rest = np.delete(probabilities, label, axis=1).sum(axis=1)
         prediction = {
-            "label": labels.names[label],
-            "probability": significant(predictions["probabilities"][0, label]),
+            "label": labels.names[best],
+            "probability": significant(predictions["probabilities"][0, best]),
         }
-        return prediction, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
+        return prediction | explained, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 
 
 class SingleLabelColumns(ExclusiveColumns):

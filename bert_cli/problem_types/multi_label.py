@@ -126,9 +126,15 @@ class MultiLabelDecoder(OutputDecoder):
         """Return each row's labels at or above their thresholds, in the order of `labels`."""
         return [_select_names(labels, row) for row in _over(predictions, labels)]
 
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return the predicted labels, and the most probable label's log-odds (its logit)."""
-        label = int(predictions["probabilities"][0].argmax())
+    def explained_score(
+        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+    ) -> tuple[dict[str, object], np.ndarray]:
+        """Return the predicted labels, and the explained label's log-odds (its logit).
+
+        Args:
+            predictions, labels, label: see OutputDecoder.explained_score.
+        """
+        label = int(predictions["probabilities"][0].argmax()) if label is None else label
         probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
         probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1
         prediction = {

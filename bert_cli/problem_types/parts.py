@@ -148,8 +148,16 @@ class OutputDecoder(abc.ABC):
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
         """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
 
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows]."""
+    def explained_score(
+        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+    ) -> tuple[dict[str, object], np.ndarray]:
+        """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows].
+
+        Args:
+            predictions: predictions of a text and its masked copies.
+            labels: label names and thresholds.
+            label: index of the label to explain; None for the most probable one.
+        """
         raise unsupported("explanations")
 
     def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:

@@ -166,8 +166,14 @@ class NumberDecoder(OutputDecoder):
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()
 
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return the predicted number itself as the score."""
+    def explained_score(
+        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+    ) -> tuple[dict[str, object], np.ndarray]:
+        """Return the predicted number itself as the score.
+
+        Args:
+            predictions, labels, label: see OutputDecoder.explained_score.
+        """
         return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
 

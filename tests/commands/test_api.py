@@ -310,3 +310,33 @@ def test_classes_are_importable_without_tensorflow():
     code = "import sys, bert_cli; bert_cli.Tagger, bert_cli.QuestionAnswerer, bert_cli.FeatureExtractor"
     code += "; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_history_of_a_training_is_a_table(trained_once, tmp_path):
+    folder = trained_once[0]
+    history = Classifier.load(folder).history
+    lines = [json.loads(line) for line in (folder / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert history.index.tolist() == [line["step"] for line in lines]
+    assert history["loss"].dropna().tolist() == [line["loss"] for line in lines if "loss" in line]
+    evaluated = [line["metrics"] for line in lines if "metrics" in line]
+    assert history["eval_loss"].dropna().tolist() == [metrics["eval_loss"] for metrics in evaluated]
+    Classifier.load(folder).save(tmp_path / "copy")
+    with raises(InputError, "history.jsonl"):
+        Classifier.load(tmp_path / "copy").history  # noqa: B018
+
+
+def test_another_label_is_explained(trained_once):
+    classifier = Classifier.load(trained_once[0])
+    text = "the old farmer sees a dog"
+    predicted = classifier.explain(text, budget=20)
+    best = predicted.prediction["label"]
+    (other,) = set(classifier.labels) - {best}
+    assert classifier.explain(text, budget=20, label=best).shares == predicted.shares
+    explanation = classifier.explain(text, budget=20, label=other)
+    # With two labels, what speaks for one speaks against the other.
+    np.testing.assert_allclose(explanation.shares, np.negative(predicted.shares), atol=1e-6)
+    assert explanation.prediction == {**predicted.prediction, "explained_label": other}
+    assert classifier.explain([text], budget=20, label=other)[0] == explanation
+    for label in ("none", 0):
+        with raises(InputError, f"label={label!r}: "):
+            classifier.explain(text, label=label)
