@@ -181,7 +181,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         features, tokens = encode_text(line, self._vectors.model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]
         self.on_cut(features.cuts, length)
-        return Attention(text, text_b, self.facts()["model"], tuple(tokens), weights)
+        return Attention(text, text_b, self._facts()["model"], tuple(tokens), weights)
 
     @functools.cached_property
     def _attention_model(self) -> VectorModel:

@@ -137,16 +137,16 @@ class SavableModel(MadeByMethods):
     source: ModelSource
     is_temporary: bool = False
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
         # Do not show the temporary directory, which is deleted together with the model.
         return {"model": _TEMPORARY if self.is_temporary else self.source.checkpoint.name}
 
     def __repr__(self) -> str:
-        return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self.facts().items())])
+        return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self._facts().items())])
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self.facts().items())
+        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts().items())
         return f"<b>{type(self).__name__}</b><table>{rows}</table>"
 
     @name_arguments_in_errors()

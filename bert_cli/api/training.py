@@ -147,11 +147,11 @@ class TrainableModel(SavableModel):
     output_dir: str | None = None
     _session: Predictor
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
         engine_facts = self._session.engine.facts()
         labels = [str(label) for label in getattr(self, "labels", ())]
-        facts = super().facts() | ({"labels": list_names(labels)} if labels else {})
+        facts = super()._facts() | ({"labels": list_names(labels)} if labels else {})
         parameters = f"{engine_facts['parameters']['total']:,}"
         versions = ", ".join(f"{name} {version}" for name, version in engine_facts["versions"].items())
         return facts | {"parameters": parameters, "device": str(engine_facts["devices"]), "computed by": versions}

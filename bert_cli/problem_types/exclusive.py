@@ -172,13 +172,8 @@ class SingleLabelDecoder(ExclusiveDecoder):
     def explained_score(
         self, predictions: Predictions, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
-        """Return the prediction, and the explained label's log-odds against the other labels.
-
-        With two labels this is the difference between their logits.
-
-        Args:
-            predictions, labels, label: see OutputDecoder.explained_score.
-        """
+        # The score is the log-odds of the explained label against the others. With two labels this is
+        # the difference between their logits.
         best = int(predictions["probabilities"][0].argmax())
         explained = {} if label is None else {"explained_label": labels.names[label]}
         label = best if label is None else label

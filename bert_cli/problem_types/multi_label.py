@@ -129,11 +129,7 @@ class MultiLabelDecoder(OutputDecoder):
     def explained_score(
         self, predictions: Predictions, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
-        """Return the predicted labels, and the explained label's log-odds (its logit).
-
-        Args:
-            predictions, labels, label: see OutputDecoder.explained_score.
-        """
+        # The score is the log-odds of the explained label, its logit.
         label = int(predictions["probabilities"][0].argmax()) if label is None else label
         probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
         probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1

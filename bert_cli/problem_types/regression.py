@@ -169,11 +169,6 @@ class NumberDecoder(OutputDecoder):
     def explained_score(
         self, predictions: Predictions, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
-        """Return the predicted number itself as the score.
-
-        Args:
-            predictions, labels, label: see OutputDecoder.explained_score.
-        """
         return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
 

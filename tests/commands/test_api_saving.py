@@ -63,7 +63,7 @@ def test_a_question_answerer_can_be_pickled(answering):
 def test_temporary_files_are_deleted_with_the_model(classifier):
     restored = pickle.loads(pickle.dumps(classifier))
     assert repr(restored).splitlines()[1] == "  model: temporary; save(directory) keeps it"
-    assert classifier.facts()["model"] != restored.facts()["model"]
+    assert repr(classifier).splitlines()[1] != repr(restored).splitlines()[1]
     folder = pathlib.Path(restored.source.checkpoint.folder)
     assert folder.is_dir()
     del restored

@@ -93,7 +93,7 @@ exports: problem_types flags model onnx settings text reading.columns examples f
     weights heads opening
 api.inputs: problem_types settings reading examples examples.token_files opening
 api.results: problem_types flags text outputs outputs.vectors report api.inputs
-api: problem_types flags model settings text reading examples examples.squad examples.token_files
+api: problem_types flags model settings text reading examples examples.squad examples.token_files outputs
     features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results
