@@ -19,6 +19,7 @@ from bert_cli.flags.option import Flag, every_flag
 from bert_cli.model.config_keys import NO_EFFECT, OBEYED, REQUIRED
 from bert_cli.reading.formats import FORMATS
 from bert_cli.weights.leftovers import DROPPED, OF_ENCODER, OF_HEAD
+from tests import option_types
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -272,4 +273,5 @@ if __name__ == "__main__":
     DOCS.mkdir(exist_ok=True)
     for name, text in pages().items():
         (DOCS / name).write_text(text, "utf-8")
-    print(f"wrote {len(pages())} pages into {DOCS}")
+    option_types.write()
+    print(f"wrote {len(pages())} pages into {DOCS}, and {option_types.PATH}")

@@ -12,7 +12,7 @@ from bert_cli.__main__ import main as bert
 from bert_cli.flags.help import WIDTH, full_help_text, help_text, split_examples
 from bert_cli.flags.option import build, essential_flags, every_flag
 from bert_cli.flags.parser import parse
-from tests import docs_pages
+from tests import docs_pages, option_types
 from tests.clone import COPIED, copy_repository, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -152,6 +152,10 @@ def test_the_examples_run_as_printed(command, tmp_path):
         file_names = {"model.ckpt-N" if path.name.startswith("model.ckpt-") else path.name for path in paths}
         always, sometimes = documented_files(command)
         assert always <= file_names <= always | sometimes
+
+
+def test_the_types_of_options_are_current():
+    assert option_types.PATH.read_text("utf-8") == option_types.content(), "run make docs"
 
 
 def test_docs_pages_are_current():

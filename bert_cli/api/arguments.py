@@ -11,7 +11,7 @@ from bert_cli.flags.option import Flag, every_flag
 from bert_cli.flags.parser import format_value, parse
 
 # Flags that are arguments of methods or only make sense on a command line.
-_NOT_ARGUMENTS = frozenset(
+NOT_ARGUMENTS = frozenset(
     ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
     + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
     + ("quiet", "verbose", "verbose_logging", "log_format", "log_level", "dry_run", "glue_submission", "output_format")
@@ -30,7 +30,7 @@ def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: 
         InputError: if a name is unknown, or the command would refuse a value.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
-    allowed = [name for name in flags if name not in _NOT_ARGUMENTS and name not in excluded]
+    allowed = [name for name in flags if name not in NOT_ARGUMENTS and name not in excluded]
     unknown_names = [name for name in options if name not in allowed]
     if unknown_names:
         message = unknown_flags_message(unknown_names, allowed, ending="")

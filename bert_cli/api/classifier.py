@@ -7,6 +7,7 @@ returns ["0"] or ["1"]: for each text, a label from labels.txt. `fit` and `train
 classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
+import os
 from collections.abc import Iterable
 from typing import Any, overload
 
@@ -44,7 +45,7 @@ class Classifier(TrainableClassifier, CuttingModel):
 
     Attributes:
         labels: L labels, in the order of `probabilities`; () for a regression. After `fit` they have
-            the type of its labels: int, bool or str.
+            its labels' type: int, bool or str.
         problem_type: single_label, multi_label or regression.
         max_seq_length: maximum length in tokens; longer texts are cut.
         takes_pairs: False if the model was trained on single texts, so that a pair is an error.
@@ -69,7 +70,7 @@ class Classifier(TrainableClassifier, CuttingModel):
     @name_arguments_in_errors()
     def load(
         cls,
-        path: str,
+        path: str | os.PathLike,
         labels: Iterable[Any] | None = None,
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,

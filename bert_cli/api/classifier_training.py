@@ -4,11 +4,12 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 
 from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.options import ClassifyOptions, FitOptions
 from bert_cli.api.inputs.tables import (
     COLUMN_ADVICE,
     Data,
@@ -98,7 +99,16 @@ class TrainableClassifier(TrainableModel):
 
     @overload
     @classmethod
-    def train(cls, train: Data = None, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    def train(
+        cls,
+        train: Data = None,
+        *,
+        cross_validation: int,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Unpack[ClassifyOptions],
+    ) -> CrossValidation: ...
     @overload
     @classmethod
     def train(
@@ -108,7 +118,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
-        **options: Any,
+        **options: Unpack[ClassifyOptions],
     ) -> Self: ...
     @classmethod
     @name_arguments_in_errors(train_file="train", dev_file="dev")
@@ -148,7 +158,18 @@ class TrainableClassifier(TrainableModel):
 
     @overload
     @classmethod
-    def fit(cls, texts: Any, labels: Iterable, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    def fit(
+        cls,
+        texts: Any,
+        labels: Iterable,
+        *,
+        cross_validation: int,
+        sample_weight: Iterable[float] | None = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Unpack[FitOptions],
+    ) -> CrossValidation: ...
     @overload
     @classmethod
     def fit(
@@ -161,7 +182,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
-        **options: Any,
+        **options: Unpack[FitOptions],
     ) -> Self: ...
     @classmethod
     @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="dev_texts", skip_unlabeled="skip_unlabeled=True")

@@ -9,7 +9,9 @@ returns a float32 array with one row per text.
 import dataclasses
 import functools
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.inputs.trained_columns import trained_columns
@@ -38,9 +40,11 @@ from bert_cli.settings.texts import ExtractSettings
 
 # Argument of `load` that chooses the vectors -> its default.
 _CHOICES = {"pooling": None, "layers": None, "normalize": None, "prompt_name": None, "long_text": False}
+# What `extract` returns. With pooling="none" these are TokenVectors.
+Result = TypeVar("Result", bound=Vectors | TokenVectors)
 
 
-class FeatureExtractor(SavableModel, CuttingModel):
+class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
     """Encoder that turns texts into vectors, made by `load` from any checkpoint.
 
     Attributes:
@@ -53,11 +57,46 @@ class FeatureExtractor(SavableModel, CuttingModel):
         self._columns = trained_columns(vectors.model)
         self.width = vectors.width
 
+    @overload
+    @classmethod
+    def load(  # type: ignore[overload-overlap]
+        cls,
+        path: str | os.PathLike | None = ...,
+        *,
+        pooling: Literal["none"],
+        layers: str | int | Sequence[int | str] | None = ...,
+        normalize: bool | None = ...,
+        max_seq_length: int | None = ...,
+        long_text: bool = ...,
+        do_lower_case: bool | None = ...,
+        precision: str = ...,
+        engine: str = ...,
+        hub_module: str | None = ...,
+        hub_preprocess: str | None = ...,
+        prompt_name: str | None = ...,
+    ) -> "FeatureExtractor[TokenVectors]": ...
+    @overload
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike | None = ...,
+        pooling: str | None = ...,
+        layers: str | int | Sequence[int | str] | None = ...,
+        normalize: bool | None = ...,
+        max_seq_length: int | None = ...,
+        long_text: bool = ...,
+        do_lower_case: bool | None = ...,
+        precision: str = ...,
+        engine: str = ...,
+        hub_module: str | None = ...,
+        hub_preprocess: str | None = ...,
+        prompt_name: str | None = ...,
+    ) -> "FeatureExtractor[Vectors]": ...
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
     def load(
         cls,
-        path: str | None = None,
+        path: str | os.PathLike | None = None,
         pooling: str | None = Extraction.pooling,
         layers: str | int | Sequence[int | str] | None = Extraction.layers,
         normalize: bool | None = Extraction.normalize,
@@ -69,7 +108,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         hub_module: str | None = None,
         hub_preprocess: str | None = None,
         prompt_name: str | None = Extraction.prompt_name,
-    ) -> "FeatureExtractor":
+    ) -> "FeatureExtractor[Any]":
         """Load a checkpoint with vocabulary and config next to it.
 
         Args:
@@ -132,7 +171,7 @@ class FeatureExtractor(SavableModel, CuttingModel):
         return with_source(cls(vectors, settings.devices), checkpoint, flags)
 
     @name_arguments_in_errors()
-    def extract(self, texts: Iterable[str | tuple[str, str]]) -> Vectors | TokenVectors:
+    def extract(self, texts: Iterable[str | tuple[str, str]]) -> Result:
         """Return the vectors of n texts or pairs of texts, in their order.
 
         Besides the result, only one chunk of texts is in memory.
@@ -149,10 +188,10 @@ class FeatureExtractor(SavableModel, CuttingModel):
         read = read_texts(texts, columns=self._columns)
         pairs = read.pairs
         if self._vectors.vector_model.choice.pooling == NONE:
-            return TokenVectors(read, self._tokens(pairs))
+            return cast(Result, TokenVectors(read, self._tokens(pairs)))
         vectors, cuts = self._vectors.extract(pairs)
         self._report(cuts)
-        return make_vectors(vectors, read)
+        return cast(Result, make_vectors(vectors, read))
 
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:

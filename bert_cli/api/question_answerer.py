@@ -11,9 +11,10 @@ import dataclasses
 import functools
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from bert_cli.api.inputs.frames import TextColumns
+from bert_cli.api.inputs.options import SquadOptions
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
@@ -52,7 +53,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
-        **options: Any,
+        **options: Unpack[SquadOptions],
     ) -> "QuestionAnswerer":
         """Train as bert-squad does, and load the trained model.
 
@@ -77,7 +78,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
     @name_arguments_in_errors()
     def load(
         cls,
-        path: str,
+        path: str | os.PathLike,
         n_best_size: int | None = None,
         max_answer_length: int | None = None,
         max_seq_length: int | None = None,

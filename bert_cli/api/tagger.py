@@ -8,8 +8,9 @@ returns a list of {"type", "text", "start", "end", "score"}. `train` trains a ne
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
+from bert_cli.api.inputs.options import TagOptions
 from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import Texts
@@ -46,7 +47,16 @@ class Tagger(TrainableModel):
 
     @overload
     @classmethod
-    def train(cls, train: Any, *, cross_validation: int, **options: Any) -> CrossValidation: ...
+    def train(
+        cls,
+        train: Any,
+        *,
+        cross_validation: int,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Unpack[TagOptions],
+    ) -> CrossValidation: ...
     @overload
     @classmethod
     def train(
@@ -56,7 +66,7 @@ class Tagger(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
-        **options: Any,
+        **options: Unpack[TagOptions],
     ) -> "Tagger": ...
     @classmethod
     @name_arguments_in_errors(train_file="train", dev_file="dev")
@@ -115,7 +125,7 @@ class Tagger(TrainableModel):
     @name_arguments_in_errors()
     def load(
         cls,
-        path: str,
+        path: str | os.PathLike,
         decoding: str | None = None,
         max_seq_length: int | None = None,
         doc_stride: int | None = None,

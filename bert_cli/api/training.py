@@ -135,14 +135,14 @@ class TrainableModel(SavableModel):
     """Base class for models that can be trained.
 
     Attributes:
-        report: content of run_report.json after training, with metrics in report["eval"]; None after
+        report: content of run_report.json after training, with metrics in report["eval"]; {} after
             `load`.
         data_facts: for each split, the account of its input file: columns by role, columns that are
             not used, rows, and rows that are left out; {} after `load`.
         output_dir: the training run's directory, None after `load`.
     """
 
-    report: dict[str, Any] | None = None
+    report: Mapping[str, Any] = MappingProxyType({})
     data_facts: Mapping[str, Any] = MappingProxyType({})
     output_dir: str | None = None
     _session: Predictor
