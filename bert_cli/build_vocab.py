@@ -49,6 +49,7 @@ from bert_cli.runs.preparation.vocabulary import (
     read_vocabulary_to_extend,
 )
 from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, BuildVocabSettings
+from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import BasicTokenizer
 
 _CACHE_SIZE = 1 << 16  # text chunks cached per process
@@ -83,7 +84,8 @@ def run(settings: BuildVocabSettings) -> dict:
         LOG.info("Wrote %s: %d tokens", output_file, old_vocabulary.size)
         return {"vocab_size": old_vocabulary.size}
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
-    counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding, size.extend)
+    form = CorpusForm.of(settings.columns, settings.data, settings.text_files)
+    counts = count_words(inputs, tokenizer, settings.workers.num_workers, form, size.extend)
     reading_seconds = time.monotonic() - start_seconds
     if old_vocabulary:
         tokens = extend_vocabulary(counts, old_vocabulary, size, output_file)

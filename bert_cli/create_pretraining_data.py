@@ -39,6 +39,7 @@ from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_wit
 from bert_cli.runs.preparation.corpus import MAX_LOGGED_FILES, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.pretraining import CreateDataSettings
+from bert_cli.settings.texts import CorpusForm
 
 _LOGGED_EXAMPLES = 2  # examples to log without --verbose
 
@@ -62,12 +63,13 @@ def run(settings: CreateDataSettings) -> dict:
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
     job = prepare_job(settings)
     num_examples = EXAMPLES if LOG.isEnabledFor(logging.DEBUG) else _LOGGED_EXAMPLES
+    form = CorpusForm.of(settings.columns, settings.data, settings.text_files)
     if settings.beam.runner:
         check_reachable(settings.beam.runner, inputs, outputs)
-        report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)
+        report = make_with_beam(job, inputs, outputs, num_shards, settings.beam, form)
         log_first(outputs, job.tokenizer, num_examples)
     else:
-        report = _make_locally(job, inputs, outputs, settings, num_examples)
+        report = _make_locally(job, inputs, outputs, settings, form, num_examples)
     LOG.info("*** Writing to output files ***")
     for path in outputs[:MAX_LOGGED_FILES]:
         LOG.info("  %s", path)
@@ -87,7 +89,7 @@ def run(settings: CreateDataSettings) -> dict:
 
 
 def _make_locally(
-    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, num_examples: int
+    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, form: CorpusForm, num_examples: int
 ) -> JsonObject:
     """Write the files with local processes, log the first instances, and return counts.
 
@@ -96,6 +98,7 @@ def _make_locally(
         inputs: text files.
         outputs: TFRecord files.
         settings: all flags.
+        form: column and encoding of the text files.
         num_examples: number of instances to log.
 
     Returns:
@@ -108,7 +111,7 @@ def _make_locally(
         atomic_paths(outputs, extra_folder=folder) as paths,
         Workers(settings.workers.num_workers, job) as workers,
     ):
-        corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)
+        corpus = read_corpus(inputs, workers, folder, form)
         report: JsonObject = {**corpus.counts, "reading_seconds": time.monotonic() - start_seconds}
         report |= write_instances(job, workers, corpus, folder, paths, settings.instances.num_shards)
         log_first(paths, job.tokenizer, num_examples)

@@ -26,6 +26,7 @@ from bert_cli.corpus.shards import InstanceShard, Job, choose_num_shards, write_
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.temporary import corpus_directory
 from bert_cli.corpus.text import read_blocks, tokenize_block
+from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 
 READ = "corpus.json"  # report from the first half
 CORPUS, ERROR = "corpus", "error"  # keys in READ: CorpusSize.counts, and an error in the text
@@ -34,7 +35,15 @@ _COUNTS = ("num_documents", "num_sentences", "num_tokens", "num_unknown", "num_s
 Piece = tuple[int, CorpusSize | None, str]  # file number, and the file's corpus or error
 
 
-def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, num_shards: int, folder: str) -> None:
+def add_steps(
+    pipeline: Any,
+    job: Job,
+    inputs: Sequence[str],
+    num_outputs: int,
+    num_shards: int,
+    folder: str,
+    form: CorpusForm = PLAIN_TEXT,
+) -> None:
     """Add the work to a beam.Pipeline.
 
     It turns text files into output_path(folder, …), counts_path(…) and READ.
@@ -46,6 +55,7 @@ def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, 
         num_outputs: number of output files.
         num_shards: number of shards, 0 to choose it for the corpus.
         folder: existing directory that all machines see.
+        form: column of the text files.
     """
     import apache_beam as beam
 
@@ -53,7 +63,7 @@ def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, 
         pipeline
         | "files" >> beam.Create(list(enumerate(inputs)))
         | "to all machines" >> beam.Reshuffle()
-        | "tokenize" >> beam.Map(_store_piece, job, folder)
+        | "tokenize" >> beam.Map(_store_piece, job, folder, form)
         | "all files" >> beam.combiners.ToList()
         | "corpus" >> beam.Map(_join_pieces, job, num_outputs, num_shards, folder)
     )
@@ -80,13 +90,14 @@ def counts_path(folder: str, number: int, num_outputs: int) -> str:
     return f"{output_path(folder, number, num_outputs)}.json"
 
 
-def _store_piece(item: Any, job: Job, folder: str) -> Any:
+def _store_piece(item: Any, job: Job, folder: str, form: CorpusForm) -> Any:
     """Tokenize one file: (number, path) -> Piece."""
     number, path = item
     target_folder = os.path.join(folder, f"piece-{number:05d}")
     try:
         with corpus_directory() as scratch:
-            blocks = (tokenize_block(block, job.tokenizer, job.typecode, True) for block in read_blocks([path]))
+            pieces = read_blocks([path], form=form)
+            blocks = (tokenize_block(block, job.tokenizer, job.typecode, True) for block in pieces)
             size = store_corpus(blocks, scratch, job.typecode)
             files.make_directory(target_folder)
             for source, target in zip(corpus_files(scratch), corpus_files(target_folder), strict=True):

@@ -1,5 +1,7 @@
 r"""Reader of pre-training text: one sentence per line, and an empty line between documents.
 
+Tables, JSON records and WikiExtractor's extracts become such text, see `documents`.
+
     files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus
 
 A line ends only at `\n`. A line with only white space ends a document. A line that has no tokens (a
@@ -9,8 +11,8 @@ zero-width space) is skipped, and does not end a document. Both rules are the or
 import itertools
 import os
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,13 +21,24 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, line_too_long
 from bert_cli.base.misread_text import warn_of_misread_text
 from bert_cli.base.names import STANDARD
-from bert_cli.base.recoding import UTF_8
 from bert_cli.corpus.space_words import SpaceWordTokenizer
+from bert_cli.examples.documents import (
+    TextLines,
+    check_plain_text,
+    holds_extracts,
+    is_filled_table,
+    read_records,
+    read_table,
+    strip_extracts,
+)
+from bert_cli.reading.records import holds_records
 from bert_cli.reading.source import Source
+from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
 
 BLOCK_SIZE = 1 << 19  # bytes of text per block for a worker
+_HEAD = 1 << 16  # bytes that decide what a file holds
 
 
 def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
@@ -67,23 +80,25 @@ class Block(NamedTuple):
     position: int
 
 
-def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, encoding: str = UTF_8) -> Iterator[Block]:
+def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, form: CorpusForm = PLAIN_TEXT) -> Iterator[Block]:
     """Yield the files in order, as blocks.
 
-    Any file may be compressed with gzip, whether or not its name ends in .gz.
+    Any file may be compressed with gzip, whether or not its name ends in .gz. Tables, JSON records
+    and WikiExtractor's extracts become plain text, see `documents`.
 
     Args:
         paths: files to read.
         block_size: approximate bytes per block; a block is larger if a line is longer.
-        encoding: encoding of the files.
+        form: column and encoding of the files.
 
     Raises:
-        InputError: a file cannot be read or decompressed.
+        InputError: a file cannot be read or decompressed, a table has no column of texts, or plain
+            text has no columns.
     """
     done = 0
     for path in paths:
         position = 0
-        for block in _blocks_of_file(path, encoding, block_size):
+        for block in _blocks_of_file(path, form, block_size):
             position = block.position
             yield block._replace(position=done + position)
         done += position
@@ -97,37 +112,84 @@ def total_size(paths: Sequence[str]) -> int | None:
     return sum(os.path.getsize(path) for path in paths)
 
 
-def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block]:
+def _blocks_of_file(path: str, form: CorpusForm, block_size: int) -> Iterator[Block]:
+    encoding = form.table.encoding
     source = Source(path, encoding)
+    name = source.name
+    try:
+        with source.report_damage():
+            if is_filled_table(path):
+                yield from _pack(source, read_table(source, form), block_size)
+                return
+            recoded = source.utf8()
+            head = recoded.read(_HEAD)
+            beginning = head.decode(errors="replace")
+            if holds_records(beginning):
+                yield from _pack(source, read_records(source, form), block_size)
+                return
+            check_plain_text(name, beginning, form)
+            blocks = _plain_blocks(source, encoding, _read_pieces(head, recoded, block_size))
+            if holds_extracts(beginning):
+                extracts = strip_extracts(name, ((block.first_line, block.data) for block in blocks))
+                yield from _pack(source, extracts, block_size)
+            else:
+                yield from blocks
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def _read_pieces(head: bytes, file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the bytes that were read already, and then the rest of the file."""
+    yield from (head[start : start + size] for start in range(0, len(head), size))
+    yield from iter(lambda: file.read(size), b"")
+
+
+def _plain_blocks(source: Source, encoding: str, pieces: Iterable[bytes]) -> Iterator[Block]:
     name = source.name
     first_line = 1
     pending = []
     position = 0
     is_ascii = True
-    try:
-        with source.report_damage():
-            recoded = source.utf8()
-            while data := recoded.read(block_size):
-                position = position + len(data) if source.position is None else source.position
-                head, newline, tail = data.rpartition(b"\n")
-                if not newline:
-                    pending.append(data)
-                    # A file without a newline, such as a binary file, must not fill the memory.
-                    if sum(map(len, pending)) > LONGEST_LINE:
-                        raise line_too_long(name, first_line)
-                    continue
-                lines = b"".join([*pending, head, newline])
-                pending = [tail]
-                # Check one block per file: a search of all blocks of a large corpus takes seconds.
-                if is_ascii and not lines.isascii():
-                    is_ascii = False
-                    warn_of_misread_text(decode(lines, name, first_line, TEXT), name, encoding, first_line)
-                yield Block(name, first_line, lines, False, position)
-                first_line += lines.count(b"\n")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    for data in pieces:
+        position = position + len(data) if source.position is None else source.position
+        head, newline, tail = data.rpartition(b"\n")
+        if not newline:
+            pending.append(data)
+            # A file without a newline, such as a binary file, must not fill the memory.
+            if sum(map(len, pending)) > LONGEST_LINE:
+                raise line_too_long(name, first_line)
+            continue
+        lines = b"".join([*pending, head, newline])
+        pending = [tail]
+        # Check one block per file: a search of all blocks of a large corpus takes seconds.
+        if is_ascii and not lines.isascii():
+            is_ascii = False
+            warn_of_misread_text(decode(lines, name, first_line, TEXT), name, encoding, first_line)
+        yield Block(name, first_line, lines, False, position)
+        first_line += lines.count(b"\n")
     # Yield it even if it is empty: a file's end may end a document.
     yield Block(name, first_line, b"".join(pending), True, position)
+
+
+def _pack(source: Source, documents: Iterable[TextLines], block_size: int) -> Iterator[Block]:
+    """Yield documents as blocks; raise InputError for a character that no text has."""
+    name = source.name
+    pending: list[bytes] = []
+    first_line = size = 0
+    for line, text in documents:
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{name}:{line}: the text has half of a surrogate pair, which is no character; remove it"
+            ) from None
+        first_line = first_line or line
+        pending.append(data)
+        size += len(data)
+        if size >= block_size:
+            yield Block(name, first_line, b"".join(pending), False, source.position or 0)
+            pending, first_line, size = [], 0, 0
+    yield Block(name, first_line, b"".join(pending), True, source.position or 0)
 
 
 Typecode = Literal["H", "I"]  # type of stored token ids

@@ -217,6 +217,11 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
     return TableFile(path, layout, source)
 
 
+def read_json(source: Source) -> TableFile:
+    """Read a file with JSON records, whatever its suffix; raise InputError for another layout."""
+    return _read_table(source, JSON)
+
+
 def _read_table(source: Source, table_format: str, sheet: str | None = None) -> TableFile:
     layout = READERS[table_format](source, sheet)
     if isinstance(layout, JsonTable) and layout.description:

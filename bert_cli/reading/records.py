@@ -25,6 +25,7 @@ _JSON_STARTS = (
     re.compile(r"""\s*(\[\s*){1,2}"([^"\\\n]|\\.)*"\s*,\s*\{"""),  # the text in a spaCy pair
     re.compile(r"\s*\[\s*\]\s*$"),
 )
+_OBJECT_START = re.compile(r"""\s*(\[\s*)?\{\s*"([^"\\\n]|\\.)*"\s*:""")
 # Members with rows in Hugging Face's data sets.
 _ROWS = ("data", "rows", "train", "validation", "test")
 
@@ -135,6 +136,21 @@ def _unwrap_objects(document: Mapping[str, JsonObject]) -> list[Any]:
     if has_rows:
         return list(document.values())
     return [{name: column.get(key) for name, column in document.items()} for key in inner_keys]
+
+
+def holds_records(head: str) -> bool:
+    """Return whether a text is JSON with records, by its beginning.
+
+    It begins with an object's first member, and most of its lines begin as JSON with objects does.
+    A plain text may begin with such a line, too.
+
+    Args:
+        head: the beginning of the text.
+    """
+    if not _OBJECT_START.match(head.removeprefix("\ufeff")):
+        return False
+    lines = [line for line in map(str.lstrip, head.split("\n")) if line]
+    return 2 * sum(line[0] in '{}[]"' for line in lines) > len(lines)
 
 
 def is_json_name(path: str) -> bool:

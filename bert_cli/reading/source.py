@@ -37,6 +37,7 @@ class Source:
         name: its name in messages.
         encoding: value of --encoding, None for a UTF-8 file that the flag does not apply to.
         is_folder: whether it is a directory.
+        can_rewind: whether it can be read again, unlike a pipe.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Source:
             self._file = files.open_binary(path)
             weakref.finalize(self, self._file.close)
         # Never rewind standard input: another program may have read its beginning.
-        self._can_rewind = path != STANDARD and self._file.seekable()
+        self.can_rewind = path != STANDARD and self._file.seekable()
 
     @property
     def position(self) -> int | None:
@@ -80,7 +81,7 @@ class Source:
     @functools.cached_property
     def head(self) -> bytes:
         """Return the first bytes as they are on disk, at most 200; a pipe waits for them."""
-        if self._can_rewind:
+        if self.can_rewind:
             self._file.seek(0)
         if hasattr(self._file, "peek"):
             return self._file.peek(_HEAD)[:_HEAD]
@@ -90,11 +91,11 @@ class Source:
 
     def binary(self) -> BinaryIO:
         """Return the bytes from the start, unpacked; raise InputError if a pipe is read again."""
-        if self._was_read and not self._can_rewind:
+        if self._was_read and not self.can_rewind:
             raise InputError(f"{self.name}: is a pipe, which can be read only once; write it into a file")
         is_packed = self.head.startswith(_GZIP) or self.path.lower().endswith(".gz")
         self._was_read = True
-        if self._can_rewind:
+        if self.can_rewind:
             self._file.seek(0)
         return io.BufferedReader(gzip.GzipFile(fileobj=self._file), _BLOCK) if is_packed else self._file
 

@@ -9,6 +9,7 @@ from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, HeldOut, MissingLabels, read_held_out
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
+from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
 from bert_cli.settings.training import Seed
 
 WORDPIECE, WORDS = "wordpiece", "words"  # values of --algorithm
@@ -117,11 +118,13 @@ class BuildVocabSettings:
     """Flags of bert-build-vocab."""
 
     text_files: TextFiles = group(TextFiles)
+    columns: Columns = group(Columns, CORPUS_COLUMNS, only=tuple(CORPUS_COLUMNS))
+    data: DataFiles = group(DataFiles, CORPUS_TABLES, only=TABLE_FORM)
     files: Files = group(
         Files,
         {
             "input_file": {
-                "help": "text files: names or patterns such as 'text/*.txt', separated by "
+                "help": "text files or tables: names or patterns such as 'text/*.txt', separated by "
                 "commas; - for standard input; gzip is recognized",
                 "required": "unless add_special_tokens",
             },

@@ -9,6 +9,7 @@ from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import file_list_reader
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles
 from bert_cli.settings.devices import WITHOUT_ENGINES, WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
     Encoding,
@@ -21,6 +22,7 @@ from bert_cli.settings.groups import (
     Processes,
     TextFiles,
 )
+from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
 from bert_cli.settings.training import EarlyStoppingFlags, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
@@ -106,11 +108,13 @@ class CreateDataSettings:
     """Flags of bert-create-pretraining-data."""
 
     text_files: TextFiles = group(TextFiles)
+    columns: Columns = group(Columns, CORPUS_COLUMNS, only=tuple(CORPUS_COLUMNS))
+    data: DataFiles = group(DataFiles, CORPUS_TABLES, only=TABLE_FORM)
     files: Files = group(
         Files,
         {
             "input_file": {
-                "help": "text files with one sentence per line and empty lines between documents; names or "
+                "help": "text files with one sentence per line and empty lines between documents, or tables; names or "
                 "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
                 "required": True,
             },
@@ -184,10 +188,12 @@ class PretrainSettings(TrainingSettings):
     modes: ClassVar[tuple[str, ...]] = ("do_train or do_eval",)
 
     text_files: TextFiles = group(TextFiles)
+    columns: Columns = group(Columns, CORPUS_COLUMNS, only=tuple(CORPUS_COLUMNS))
+    data: DataFiles = group(DataFiles, CORPUS_TABLES, only=TABLE_FORM)
     files: Files = group(
         Files,
         {
-            "input_file": "TFRecord files, or text with one sentence per line: names or patterns, "
+            "input_file": "TFRecord files, text with one sentence per line, or tables: names or patterns, "
             "separated by commas; - for standard input"
         },
         only=("input_file",),

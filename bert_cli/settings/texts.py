@@ -1,15 +1,15 @@
-"""Flags of commands that compute texts without training: extract features, fill masks."""
+"""Flags of commands that compute texts without training, and the form of pre-training text."""
 
 import dataclasses
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import FlagGroup, flag_values, group, option
 from bert_cli.settings.answering import OWN_LENGTH, Extraction
-from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
+from bert_cli.settings.data import PLAIN, TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
     TOP_K,
@@ -190,3 +190,42 @@ def check_shards(settings: Any, given_names: Collection[str], output_flags: Mapp
     for name in ("resume", "attentions", "do_train", "do_eval"):
         refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
     return True
+
+
+class CorpusForm(NamedTuple):
+    """Form of pre-training text: a column of a table, or plain text.
+
+    Attributes:
+        text_column, header: values of the flags.
+        table: values of --encoding, --quoting and --sheet.
+    """
+
+    text_column: str | None = None
+    header: str = "auto"
+    table: TextForm = PLAIN
+
+    @classmethod
+    def of(cls, columns: Columns, data: DataFiles, text_files: TextFiles) -> Self:
+        """Return the form that the groups' flags give.
+
+        Args:
+            columns: --text_column.
+            data: --header, --quoting and --sheet.
+            text_files: --encoding.
+        """
+        return cls(columns.text_column, data.header, TextForm(text_files.encoding, data.quoting, data.sheet))
+
+
+PLAIN_TEXT = CorpusForm()
+# The flags describe --input_file, which later runs do not remember.
+CORPUS_COLUMNS: dict[str, Any] = {
+    "text_column": {
+        "help": "column of the text in tables and JSON lines, by name or by number from 0; default: detected by its "
+        "name (text, content, document, body, …); each row is a document",
+        "remembered": False,
+    }
+}
+CORPUS_TABLES: dict[str, Any] = {
+    "header": {"help": "whether the first row of a table is a header; auto: detected", "remembered": False},
+    "quoting": {"remembered": False},
+}

@@ -1,6 +1,7 @@
 """bert-build-vocab as a user calls it: small and real texts, extended vocabularies, and errors."""
 
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -275,3 +276,17 @@ def test_words_that_are_too_long_for_the_learner(build, tmp_path):
     (tmp_path / "text.txt").write_text("ab" * 30 + "\n")
     assert build().code == 0
     assert tokens() == [*SPECIAL, "a", "b", "##a", "##b"]
+
+
+def test_texts_come_from_tables_and_json(build, tmp_path):
+    """The vocabulary is the same as from the texts alone."""
+    sentences = TEXT.splitlines()
+    assert build(output_file="plain_vocab.txt").code == 0
+    records = [{"url": f"https://a.example/{number}", "body": text} for number, text in enumerate(sentences)]
+    (tmp_path / "text.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    outcome = build(input_file="text.jsonl", output_file="json_vocab.txt")
+    assert outcome.code == 0
+    assert "text.jsonl: 6 rows: text from 'body'; not used: url" in outcome.err
+    assert (tmp_path / "json_vocab.txt").read_bytes() == (tmp_path / "plain_vocab.txt").read_bytes()
+    build(text_column="body").assert_refused("--text_column=body: text.txt ")
+    build(header="yes").assert_refused("--header=yes: text.txt ")

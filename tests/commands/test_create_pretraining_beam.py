@@ -128,3 +128,14 @@ def test_contradictory_flags(create, flags, fragment):
 @pytest.mark.skipif(HAS_BEAM, reason="apache-beam is installed")
 def test_without_the_package(create):
     create(runner="flink").assert_refused("--runner=flink", "'bert_cli[beam]'")
+
+
+@with_beam
+def test_runners_read_tables(create, tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"body": "the mill\\nthe river", "text": "x"}\n{"body": "a bird"}\n')
+    assert create(num_workers=1, input_file="*.jsonl", text_column="body").code == 0
+    expected = contents(tmp_path)
+    outcome = create(runner="direct", input_file="*.jsonl", text_column="body")
+    assert outcome.code == 0, outcome.err
+    assert "d.jsonl: 2 rows: text from 'body'; not used: text" in outcome.err
+    assert contents(tmp_path) == expected

@@ -276,3 +276,20 @@ def test_interrupted_while_reading_standard_input(create, tmp_path):
         assert process.wait(timeout=60) == 130
     assert rest == "bert-create-pretraining-data: interrupted; nothing was written\n"
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_rows_and_extracts_give_the_records_of_their_text(create, tmp_path):
+    assert create(num_workers=1, num_shards=2).code == 0
+    expected = (tmp_path / "out").read_bytes()
+    documents = TEXT.strip().split("\n\n")
+    (tmp_path / "table").mkdir()
+    quoted = "".join(f'{number},"{text}"\n' for number, text in enumerate(documents))
+    (tmp_path / "table" / "a.csv").write_text(f"number,text\n{quoted}")
+    elements = (f'<doc id="{number}" url="u" title="t">\n{text}\n\n</doc>\n' for number, text in enumerate(documents))
+    (tmp_path / "wiki_00").write_text("\n".join(elements))
+    for path, shown in (("table/a.csv", "3 rows: text from 'text'; not used: number"), ("wiki_00", "3 documents: ")):
+        outcome = create(input_file=path, num_workers=1, num_shards=2)
+        assert outcome.code == 0, outcome.err
+        assert f"{path}: {shown}" in outcome.err
+        assert (tmp_path / "out").read_bytes() == expected
+    create(input_file="text.txt,table/a.csv", text_column="text").assert_refused("--text_column=text: text.txt ")

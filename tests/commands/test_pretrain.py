@@ -395,3 +395,19 @@ def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
         "input_ids holds"
     )
     assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_tables_are_read_as_their_texts(read_input, pretrain, records, text, tmp_path):
+    documents = pathlib.Path(text).read_text().strip().split("\n\n")
+    table = tmp_path / "text.jsonl"
+    table.write_text("".join(f"{json.dumps({'title': 't', 'article': document})}\n" for document in documents))
+    outcome = read_input(input_file=table, eval_file=table, text_column="article", do_eval="true")
+    facts = f"text.jsonl: {len(documents)} rows: text from 'article'; not used: title"
+    assert outcome.err.count(facts) == 2
+    sizes = [line for line in outcome.lines if f"{len(documents)} documents, " in line]
+    assert sizes
+    assert sizes[0] in read_input(input_file=text).err
+    refused = pretrain("--do_train", input_file=records, text_column="article")
+    refused.assert_refused("--text_column=article: ", "is a TFRecord file")
+    refused = pretrain("--do_train", "--do_eval", input_file=table, eval_file=text, text_column="article")
+    refused.assert_refused("--text_column=article: ")

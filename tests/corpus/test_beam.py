@@ -9,6 +9,7 @@ from bert_cli.corpus import beam
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job
 from bert_cli.settings.pretraining import MaskedLM
+from bert_cli.settings.texts import PLAIN_TEXT
 from bert_cli.text.tokenization import FullTokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two"]
@@ -20,7 +21,7 @@ def store_pieces(folder, *texts: str) -> list:
     paths = [folder / f"{number}.txt" for number in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode("latin-1"))
-    return [beam._store_piece((number, str(path)), JOB, str(folder)) for number, path in enumerate(paths)]
+    return [beam._store_piece((number, str(path)), JOB, str(folder), PLAIN_TEXT) for number, path in enumerate(paths)]
 
 
 def test_pieces_are_joined_in_the_order_of_files(tmp_path):

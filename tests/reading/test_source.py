@@ -15,6 +15,7 @@ from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import TextForm
+from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.snapshots import check_message, raises
 
@@ -64,7 +65,7 @@ def test_damaged_gzip_is_reported(tmp_path):
 
 def readers(tmp_path):
     """Return a path, and all readers by name, as functions that take the file's bytes."""
-    path = tmp_path / "text.tsv"
+    path = tmp_path / "text.txt"
 
     def of_file(read):
         def call(data):
@@ -101,24 +102,25 @@ def test_every_reader_reports_the_number_of_a_line_above_10_mb(tmp_path, monkeyp
 
 
 def test_every_reader_of_texts_accepts_an_encoding(tmp_path):
-    path = tmp_path / "a.tsv"
+    path = tmp_path / "a.txt"
     path.write_bytes("größer\tO\n".encode("utf-16"))
     form = TextForm("utf-16")
+    corpus_form = CorpusForm(table=form)
     assert [row.cells for row in open_table(str(path), "train_file", form).rows()] == [("größer", "O")]
     assert [row.cells for row in tables.read_rows(Source(str(path), form.encoding))] == [("größer", "O")]
     assert read_token_file(Source(str(path), "utf-16")).examples[0].words == ("größer",)
-    assert b"".join(block.data for block in text.read_blocks([str(path)], encoding="utf-16")) == "größer\tO\n".encode()
+    assert b"".join(block.data for block in text.read_blocks([str(path)], form=corpus_form)) == "größer\tO\n".encode()
     assert Source(str(path), "utf-16").text == "größer\tO\n"
     assert list(Source(str(path), "utf-16").lines()) == ["größer\tO\n"]
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(path.read_bytes()))
     assert len(list(open_table(f"{path}.gz", "train_file", form).rows())) == 1
-    assert b"".join(block.data for block in text.read_blocks([f"{path}.gz"], 4, "utf-16")).endswith(b"O\n")
+    assert b"".join(block.data for block in text.read_blocks([f"{path}.gz"], 4, corpus_form)).endswith(b"O\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
 def test_every_reader_splits_lines_at_carriage_returns(tmp_path, caplog, encoding):
     caplog.set_level("INFO")
-    path = tmp_path / "mac.tsv"
+    path = tmp_path / "mac.txt"
     path.write_bytes("größer\tO\rzwei\tO\r".encode(encoding))
     form = TextForm(encoding)
     expected = [("größer", "O"), ("zwei", "O")]
@@ -127,7 +129,7 @@ def test_every_reader_splits_lines_at_carriage_returns(tmp_path, caplog, encodin
     source = Source(str(path), encoding)
     assert list(source.lines()) == ["größer\tO\n", "zwei\tO\n"]
     assert source.text == "größer\tO\nzwei\tO\n"
-    blocks = list(text.read_blocks([str(path)], encoding=encoding))
+    blocks = list(text.read_blocks([str(path)], form=CorpusForm(table=form)))
     assert "".join(map(text.decode_block, blocks)) == "größer\tO\nzwei\tO\n"
     # Two readings log one line.
     assert len(caplog.messages) == 4
@@ -153,7 +155,7 @@ def test_control_characters_cause_a_warning(tmp_path, caplog):
     source = Source(str(path), "latin-1")
     assert len(source.text.split("\n")) == len(list(source.lines())) + 1
     list(read_text_lines(Source(str(path), "latin-1")))
-    list(text.read_blocks([str(path)], encoding="latin-1"))
+    list(text.read_blocks([str(path)], form=CorpusForm(table=form)))
     assert caplog.messages == [warning] * 5
     caplog.clear()
     list(open_table(str(path), "train_file", TextForm("cp1252")).rows())

@@ -52,7 +52,7 @@ examples.squad: settings text reading reading.columns reading.exports
 examples.token_files: settings reading reading.columns examples.labels examples
 features: problem_types text examples examples.squad
 records:
-corpus: settings text reading features records
+corpus: settings text reading examples features records
 weights.formats:
 sentence: weights.formats
 weights: tf_internals model weights.formats

@@ -19,6 +19,7 @@ from bert_cli.corpus import beam
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.store import check_has_sentences
 from bert_cli.settings.pretraining import Beam
+from bert_cli.settings.texts import CorpusForm
 
 _RUNNERS = {
     # Do not use Beam's DirectRunner, which may download and run a program.
@@ -64,7 +65,7 @@ def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) 
 
 
 def make_with_beam(
-    job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam
+    job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam, form: CorpusForm
 ) -> dict[str, Any]:
     """Write TFRecord files with a Beam pipeline.
 
@@ -76,6 +77,7 @@ def make_with_beam(
         outputs: TFRecord files to write.
         num_shards: number of shards; 0 chooses it by the corpus size.
         settings: flags for Beam.
+        form: column in text files.
 
     Returns:
         Counts for the corpus and the instances, num_shards and reading_seconds, for the report.
@@ -92,7 +94,7 @@ def make_with_beam(
         LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)
         try:
             with apache_beam.Pipeline(options=options) as pipeline:
-                beam.add_steps(pipeline, job, inputs, len(outputs), num_shards, folder)
+                beam.add_steps(pipeline, job, inputs, len(outputs), num_shards, folder, form)
         # Catch everything: each runner has its own exceptions.
         except Exception as error:
             LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)

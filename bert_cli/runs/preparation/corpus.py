@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bert_cli.base.log import LOG
-from bert_cli.base.recoding import UTF_8
 from bert_cli.corpus import text
 from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
+from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 
 # Words that each process caches. Half of the usual number makes it 2 % slower.
@@ -54,7 +54,7 @@ def choose_num_workers(paths: list[str]) -> int:
 
 
 def read_corpus(
-    paths: list[str], workers: Workers, work_folder: str, encoding: str = UTF_8, flag: str = "input_file"
+    paths: list[str], workers: Workers, work_folder: str, form: CorpusForm = PLAIN_TEXT, flag: str = "input_file"
 ) -> CorpusSize:
     """Tokenize text files and store the corpus in a directory.
 
@@ -62,7 +62,7 @@ def read_corpus(
         paths: text files.
         workers: processes with a Tokenization as context, or an object with its attributes.
         work_folder: directory for the corpus.
-        encoding: the files' encoding.
+        form: column and encoding of the files.
         flag: flag with the files, for messages.
 
     Raises:
@@ -70,9 +70,7 @@ def read_corpus(
     """
     typecode = workers.context.typecode
     with show_reading(paths) as show:
-        corpus = store_corpus(
-            workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), work_folder, typecode, show
-        )
+        corpus = store_corpus(workers.map(_tokenize, text.read_blocks(paths, form=form)), work_folder, typecode, show)
     check_has_sentences(corpus.num_documents, flag)
     return corpus
 

@@ -18,6 +18,7 @@ from bert_cli.opening.vocab_file import check_casing
 from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VocabularySize
+from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
 
@@ -30,7 +31,7 @@ _MAX_NAMED_WORDS = 3
 
 
 def count_words(
-    paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str, extended_path: str | None = None
+    paths: list[str], tokenizer: BasicTokenizer, num_workers: int, form: CorpusForm, extended_path: str | None = None
 ) -> list[tuple[str, int]]:
     """Return the words in text files with their counts, most frequent first.
 
@@ -40,14 +41,14 @@ def count_words(
         paths: text files.
         tokenizer: splits text into words.
         num_workers: number of processes.
-        encoding: the files' encoding.
+        form: column and encoding of the files.
         extended_path: vocabulary to extend with these words; None for a new one.
 
     Raises:
         InputError: if there is no word.
     """
     with Workers(num_workers, tokenizer) as workers, show_reading(paths) as show:
-        counts, marked = merge_counts(workers.map(count_block, read_blocks(paths, encoding=encoding)), show)
+        counts, marked = merge_counts(workers.map(count_block, read_blocks(paths, form=form)), show)
     refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     if lost := find_lost_marks(marked, counts):
         num_words = sum(count for _, count in counts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
@@ -32,6 +32,7 @@ from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
+from bert_cli.settings.texts import CorpusForm
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -107,6 +108,11 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         masking = settings.masking
         seed = settings.seed.random_seed
         if are_records:
+            column = settings.columns.text_column
+            refuse_if(
+                column is not None,
+                f"--text_column={column}: {paths[0]} is a TFRecord file, which has no columns; leave the flag out",
+            )
             source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
             for path in paths[:MAX_LOGGED_FILES]:
                 LOG.info("  %s", path)
@@ -116,7 +122,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
         has_pairs = not settings.task.no_nsp
-        encoding = settings.text_files.encoding
+        form = CorpusForm.of(settings.columns, settings.data, settings.text_files)
         tokenizer = model.tokenizer
         if masking.whole_words_from == SPACES:
             tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
@@ -127,7 +133,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             eval_share,
             has_pairs=has_pairs,
             seed=seed,
-            encoding=encoding,
+            form=form,
             flag=flag,
         )
 

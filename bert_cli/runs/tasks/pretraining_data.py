@@ -19,6 +19,7 @@ from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 
@@ -63,7 +64,7 @@ class PretrainingText(contextlib.AbstractContextManager):
         eval_share: float,
         has_pairs: bool,
         seed: int,
-        encoding: str,
+        form: CorpusForm,
         flag: str,
     ):
         """Tokenize the text into temporary files.
@@ -75,14 +76,14 @@ class PretrainingText(contextlib.AbstractContextManager):
             eval_share: share of documents held out for evaluation; with 0, both use all documents.
             has_pairs: True for pairs of texts, False for single texts.
             seed: seed for all random draws.
-            encoding: the files' text encoding.
+            form: column and encoding of the files.
             flag: flag that names the files, for messages.
         """
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(corpus_directory())
             tokenization = Tokenization(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), tokenization) as workers:
-                size = read_corpus(paths, workers, folder, encoding, flag)
+                size = read_corpus(paths, workers, folder, form, flag)
             self.digest = hash_corpus(size)
             corpus = stack.enter_context(Corpus(size))
             # Nothing failed, so keep the files open until __exit__.

@@ -9,6 +9,7 @@ from bert_cli.runs.preparation.vocabulary import (
     read_vocabulary_to_extend,
 )
 from bert_cli.settings.preparation import VocabularySize
+from bert_cli.settings.texts import PLAIN_TEXT
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, vocabulary_of
 from tests.snapshots import check_message, raises
@@ -20,7 +21,7 @@ def test_words_are_counted_over_files(tmp_path):
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     paths[0].write_text("Dog dog, cat\n")
     paths[1].write_text("dog\n")
-    counts = count_words(list(map(str, paths)), BasicTokenizer(), 1, "utf-8")
+    counts = count_words(list(map(str, paths)), BasicTokenizer(), 1, PLAIN_TEXT)
     assert dict(counts) == {"dog": 3, "cat": 1, ",": 1}
     assert counts[0] == ("dog", 3)
 
@@ -28,7 +29,7 @@ def test_words_are_counted_over_files(tmp_path):
 def test_texts_without_words_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("\n \n")
     with raises(InputError, "--input_file"):
-        count_words([str(tmp_path / "a.txt")], BasicTokenizer(), 1, "utf-8")
+        count_words([str(tmp_path / "a.txt")], BasicTokenizer(), 1, PLAIN_TEXT)
 
 
 def test_whole_words(caplog):
