@@ -107,6 +107,12 @@ class Beam(FlagGroup, heading="Apache Beam"):
 class CreateDataSettings:
     """Flags of bert-create-pretraining-data."""
 
+    essential: ClassVar[tuple[str, ...]] = (
+        "encoding", "text_column", "input_file", "output_file", "vocab_file", "do_lower_case", "max_seq_length",
+        "max_predictions_per_seq", "masked_lm_prob", "do_whole_word_mask", "whole_words_from", "short_seq_prob",
+        "dupe_factor", "num_shards", "random_seed", "num_workers", "runner", "beam_options",
+    )  # fmt: skip
+
     text_files: TextFiles = group(TextFiles)
     columns: Columns = group(Columns, CORPUS_COLUMNS, only=tuple(CORPUS_COLUMNS))
     data: DataFiles = group(DataFiles, CORPUS_TABLES, only=TABLE_FORM)
