@@ -62,17 +62,22 @@ class UserTable:
         columns: column numbers and names.
         rows: all rows without the header.
         left_out: rows of the file that are not in `rows`.
+        kept: columns that predictions also have.
+        uses_labels: whether the file is for training or evaluation; predictions read no labels.
     """
 
     path: str
     columns: TableColumns
     rows: list[UserRow]
     left_out: tuple[LeftOut, ...] = ()
+    kept: tuple[int, ...] = ()
+    uses_labels: bool = True
 
     @property
     def facts(self) -> DataFacts:
         """Return the account of the file."""
-        return self.columns.facts(self.path, len(self.rows), self.left_out)
+        columns = self.columns if self.uses_labels else replace(self.columns, labels=())
+        return columns.facts(self.path, len(self.rows), self.left_out, self.kept)
 
     @property
     def has_labels(self) -> bool:
@@ -189,7 +194,7 @@ def read_user_table(
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
     repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)
     unannotated = LeftOut.of_lines("texts that nobody has annotated", unannotated_lines)
-    return UserTable(path, indices, rows, (*left_out, *repeated, *unannotated))
+    return UserTable(path, indices, rows, (*left_out, *repeated, *unannotated), tuple(kept.values()), rules.needs_label)
 
 
 def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:

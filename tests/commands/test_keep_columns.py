@@ -37,6 +37,7 @@ def test_all_columns_in_file_order(output_format, classify, trained, table):
     assert kept == [["7", TEXTS[0], "Anna", "x", "1,5"], ["8", TEXTS[1], "Tom", "", ""]]
     assert {row["label"] for row in rows} <= {"0", "1"}
     assert "columns of the file are written under other names: label as input_label" in outcome.err
+    assert "2 rows: text from 'text', id from 'id', copies from 'user', 'label', 'a, b'\n" in outcome.err
     # Without the flag, the table is as before.
     predict(classify, trained, table, f"--output_format={output_format}")
     assert [list(row.items()) for row in read(trained / f"predictions.{output_format}")] == [
@@ -45,7 +46,9 @@ def test_all_columns_in_file_order(output_format, classify, trained, table):
 
 
 def test_some_columns_in_the_flags_order(classify, trained, table):
-    predict(classify, trained, table, '--keep_columns="a, b",0', "--output_format=csv")
+    outcome = predict(classify, trained, table, '--keep_columns="a, b",0', "--output_format=csv")
+    # Predictions read no labels, and say so.
+    assert "copies from 'a, b', 'user'; not used: label\n" in outcome.err
     rows = read(trained / "predictions.csv")
     assert list(rows[0])[-2:] == ["a, b", "user"]
     assert [(row["a, b"], row["user"]) for row in rows] == [("1,5", "Anna"), ("", "Tom")]

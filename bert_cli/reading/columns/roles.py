@@ -76,20 +76,25 @@ class TableColumns:
         single = {role: () if column is None else (column,) for role, column in columns.items()}
         return {**single, "choices": self.choices, "label": self.labels}
 
-    def facts(self, path: str, num_rows: int, left_out: Sequence[LeftOut] = ()) -> DataFacts:
+    def facts(
+        self, path: str, num_rows: int, left_out: Sequence[LeftOut] = (), kept: Collection[int] = ()
+    ) -> DataFacts:
         """Return the account of a file with these columns.
 
         Args:
             path: the file's name.
             num_rows: number of rows that are used.
             left_out: rows that are not used.
+            kept: columns that predictions also have.
         """
         if self.names is None and self.width == 1:
             return DataFacts(path, num_rows, left_out=left_out, form="a list of texts")
         # A column of objects is used if a flag names one of their members.
         used_names = [self.column_name(column) for column in itertools.chain(*self.roles.values())]
         paths = [split_path(name, self.names or ()) for name in used_names]
-        roles = self.roles | {"objects": tuple(path[0] for path in paths if path)}
+        used = set(itertools.chain(*self.roles.values()))
+        copied = tuple(column for column in kept if column not in used)
+        roles = self.roles | {"objects": tuple(path[0] for path in paths if path), "kept": copied}
         return account_for(path, self.names, self.width, roles, left_out).use(num_rows)
 
     def find_kept(self, path: str, rules: ColumnRules, paths: Sequence[str] = ()) -> dict[str, int]:
