@@ -23,11 +23,15 @@ from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors, refuse_if
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.token_files.notation import TagNotation, make_notation_flags
+from bert_cli.flags.option import replace_values
+from bert_cli.flags.paths import path_text
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, example_entities
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.tasks.tagging import TaggingTask
+from bert_cli.runs.tasks.tagging_data import read_data
 from bert_cli.settings.tagging import TagSettings, with_stride
 
 
@@ -40,8 +44,10 @@ class Tagger(TrainableModel):
         labels: L label names, one per output, in order.
     """
 
-    def __init__(self, tagger: TextTagger):
+    def __init__(self, tagger: TextTagger, settings: TagSettings, model: AnyModel):
         self.labels = tagger.labels
+        self._settings = settings
+        self._model = model
         self._tagger = tagger
         self._session = tagger.predictor
 
@@ -164,7 +170,8 @@ class Tagger(TrainableModel):
         checkpoint = find_model(path)
         check_command(checkpoint, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, flags)
-        return with_source(cls(open_tagger(select_groups(TaggerSettings, settings), model)), checkpoint, flags)
+        tagger = open_tagger(select_groups(TaggerSettings, settings), model)
+        return with_source(cls(tagger, settings, model), checkpoint, flags)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str | Sequence[str]]) -> TaggedTexts:
@@ -185,6 +192,23 @@ class Tagger(TrainableModel):
             entities = [dict(entity) for entity in example_entities(example, prediction)["entities"]]
             results.append(TaggedText(text, tuple(example.words), tags, entities))
         return TaggedTexts(read, results)
+
+    @name_arguments_in_errors(dev_file="data")
+    def evaluate(self, data: Any) -> dict[str, float]:
+        """Return the metrics for sentences with tags, with the names in eval_results.txt.
+
+        Like conlleval's, they are percentages of whole entities.
+
+        Args:
+            data: a path, or sentences in memory, as for `train`.
+        """
+        path = path_text(data, "data") if is_path(data) else ""
+        tables = {} if path else {"dev": read_sentences("data", data, {})}
+        phases = {"do_train": False, "do_eval": True, "do_predict": False}
+        settings = replace_values(self._settings, phases | {"dev_file": path or None})
+        dataset = read_data(settings, self._model, tables)
+        results = TaggingTask(settings).evaluate(self._tagger.predictor, dataset).results
+        return {name: float(value) for name, value in results.items()}
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str | Sequence[str]]) -> list[TextEntities]:

@@ -1,6 +1,7 @@
 """Vectors, answers and tags from Python: the same numbers as the commands, and refusals."""
 
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -340,3 +341,19 @@ def test_another_label_is_explained(trained_once):
     for label in ("none", 0):
         with raises(InputError, f"label={label!r}: "):
             classifier.explain(text, label=label)
+
+
+def test_a_tagger_is_evaluated(tagger_once, run_folder):
+    folder, flags = tagger_once
+    data = next(flag for flag in flags if flag.startswith("--data_dir=")).partition("=")[2]
+    tagger = Tagger.load(folder, precision="float32")
+    results = tagger.evaluate(f"{data}/dev.txt")
+    stored = run_folder(folder).eval_results()
+    assert results == {name: value for name, value in stored.items() if name in results}
+    assert {"eval_f1", "eval_precision_PER"} <= results.keys()
+    blocks = pathlib.Path(data, "dev.txt").read_text(encoding="utf-8").strip().split("\n\n")
+    sentences = [list(zip(*(line.split() for line in block.split("\n")), strict=True)) for block in blocks]
+    assert tagger.evaluate(sentences) == results
+    for wrong, place in (([(["a"], ["B-OTHER"])], "data[0]: "), (f"{data}/none.txt", "none.txt: ")):
+        with raises(InputError, place):
+            tagger.evaluate(wrong)
