@@ -1,5 +1,6 @@
 """A Keras 3 layer that turns texts into encoder inputs."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,6 +23,23 @@ from bert_cli.text.tokenizer_files import read_settings
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary, padding_id
 from bert_cli.tf_internals.keras_layers import mark_built
 
+_VOCABULARY = "vocabulary.json"  # among the assets in a .keras file
+
+
+@keras.saving.register_keras_serializable(package="bert_cli")
+class Tokens:
+    """A vocabulary in a layer's config: a copied layer gets the tokens, and a file does not.
+
+    A .keras file has them among its assets. Keras prints a config in errors, with all tokens in it.
+    """
+
+    def __init__(self, tokens: Sequence[str] = ()):
+        self.tokens = tuple(tokens)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return an empty config for files."""
+        return {}
+
 
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Preprocessor(keras.layers.Layer):
@@ -29,12 +47,12 @@ class Preprocessor(keras.layers.Layer):
 
     The dict is the input of an Encoder or a tensorflow-hub module. A list of two string tensors is
     a batch of text pairs. The token ids equal the commands' ids. Texts that are too long are
-    cut, the longer text of a pair first. The layer's config includes the vocabulary.
+    cut, the longer text of a pair first. A .keras file has the vocabulary among its assets.
     """
 
     def __init__(
         self,
-        vocabulary: Sequence[str],
+        vocabulary: Sequence[str] | Tokens,
         do_lower_case: bool = True,
         max_seq_length: int = 128,
         tokenizer: Mapping[str, Any] | None = None,
@@ -43,7 +61,7 @@ class Preprocessor(keras.layers.Layer):
         """Make the layer.
 
         Args:
-            vocabulary: tokens ordered by id.
+            vocabulary: tokens ordered by id; without tokens, `load_assets` adds them.
             do_lower_case: whether to lower-case text.
             max_seq_length: tokens per row, including [CLS] and [SEP].
             tokenizer: other settings, with the keys of tokenizer_config.json.
@@ -51,19 +69,24 @@ class Preprocessor(keras.layers.Layer):
         """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
-        self.vocabulary = list(vocabulary)
+        self.vocabulary = list(vocabulary.tokens if isinstance(vocabulary, Tokens) else vocabulary)
         self.do_lower_case = do_lower_case
         self.max_seq_length = max_seq_length
         self._settings = read_settings(tokenizer or {}, "tokenizer")
+        self.supports_jit = False
+        self._tokenizer: GraphTokenizer | None = None
+        if self.vocabulary or not isinstance(vocabulary, Tokens):
+            self._use_vocabulary()
+        mark_built(self)
+
+    def _use_vocabulary(self) -> None:
         ids = {token: number for number, token in enumerate(self.vocabulary)}
         missing = [token for token in LOOKED_UP if token not in ids]
         if missing:
             raise InputError(f"vocabulary: has no {', '.join(missing)}; a vocabulary of a BERT is needed")
-        self.supports_jit = False
         self._cls_id, self._sep_id, self._pad_id = ids[CLS], ids[SEP], padding_id(ids)
         checked_vocabulary = Vocabulary(ids, self.vocabulary, len(ids), "vocabulary")
-        self._tokenizer = GraphTokenizer(checked_vocabulary, do_lower_case, settings=self._settings)
-        mark_built(self)
+        self._tokenizer = GraphTokenizer(checked_vocabulary, self.do_lower_case, settings=self._settings)
 
     @classmethod
     @name_arguments_in_errors(init_checkpoint="path")
@@ -100,8 +123,11 @@ class Preprocessor(keras.layers.Layer):
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         """Return the encoder inputs for `inputs`, see the class."""
+        tokenizer = self._tokenizer
+        if tokenizer is None:
+            raise InputError(f"{self.name}: has no vocabulary, as only a whole .keras file stores it")
         texts = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        ids = [self._tokenizer.pieces(tf.reshape(batch, [-1])).merge_dims(-2, -1) for batch in texts]
+        ids = [tokenizer.pieces(tf.reshape(batch, [-1])).merge_dims(-2, -1) for batch in texts]
         packed = pack(
             ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id, self._pad_id
         )
@@ -119,12 +145,29 @@ class Preprocessor(keras.layers.Layer):
         first = inputs[0] if isinstance(inputs, list | tuple) else inputs
         return {name: keras.KerasTensor((first.shape[0], self.max_seq_length), dtype="int32") for name in INPUTS}
 
+    def save_assets(self, dir_path: str) -> None:
+        """Write the vocabulary into a directory in a .keras file."""
+        with open(os.path.join(dir_path, _VOCABULARY), "w", encoding="utf-8") as file:
+            json.dump(self.vocabulary, file, ensure_ascii=False)
+
+    def load_assets(self, dir_path: str) -> None:
+        """Read the vocabulary from a directory in a .keras file."""
+        with open(os.path.join(dir_path, _VOCABULARY), encoding="utf-8") as file:
+            self.vocabulary = list(json.load(file))
+        self._use_vocabulary()
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
+        """Return a layer for a config, which has no tokens if it comes from a file."""
+        vocabulary = config.get("vocabulary")
+        return cls(**config | {"vocabulary": Tokens() if isinstance(vocabulary, Mapping) else vocabulary})
+
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that `from_config` needs, including the vocabulary."""
+        """Return the arguments that `from_config` needs."""
         arguments = {name: getattr(self, name) for name in ("do_lower_case", "max_seq_length")}
         settings = self._settings.values()
         arguments |= {"tokenizer": settings} if settings else {}
-        return super().get_config() | arguments | {"vocabulary": list(self.vocabulary)}
+        return super().get_config() | arguments | {"vocabulary": Tokens(self.vocabulary)}
 
 
 def _to_tensors(texts: Any) -> Any:

@@ -1,6 +1,9 @@
 """Texts to token ids in Keras 3 models: same ids as the commands, and saving with the vocabulary."""
 
+import copy
+import json
 import shutil
+import zipfile
 
 import keras
 import numpy as np
@@ -105,6 +108,25 @@ def test_model_that_reads_texts_is_trained_saved_and_loaded(preprocessor, one_la
     loaded_model = keras.models.load_model(tmp_path / "model.keras")
     assert type(loaded_model.get_layer("bert")) is Encoder
     np.testing.assert_array_equal(loaded_model(tf.constant(TEXTS)), model(tf.constant(TEXTS)))
+
+
+def test_copies_have_the_vocabulary_and_a_config_in_a_file_has_none(preprocessor, tmp_path):
+    texts = keras.Input((), dtype="string")
+    model = keras.Model(texts, preprocessor(texts))
+    expected = model(tf.constant(TEXTS))["input_word_ids"].numpy()
+    model.save(tmp_path / "model.keras")
+    sequential = keras.Sequential([keras.Input((), dtype="string"), preprocessor])
+    copies = [keras.models.clone_model(model), keras.models.load_model(tmp_path / "model.keras")]
+    for copied in (*copies, keras.models.clone_model(sequential), copy.deepcopy(preprocessor)):
+        np.testing.assert_array_equal(copied(tf.constant(TEXTS))["input_word_ids"], expected)
+    with zipfile.ZipFile(tmp_path / "model.keras") as archive:
+        # A program without bert_cli prints the config in its error.
+        assert len(archive.read("config.json")) < 3000
+        stored = [name for name in archive.namelist() if name.endswith("vocabulary.json")]
+        assert json.loads(archive.read(stored[0])) == preprocessor.vocabulary
+    without = keras.models.model_from_json(model.to_json())
+    with pytest.raises(InputError, match="has no vocabulary"):
+        without(tf.constant(TEXTS))
 
 
 def test_refusals(one_layer):
