@@ -30,6 +30,7 @@ from bert_cli.opening.paths import run_folders
 from bert_cli.outputs.history import read_history
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runtime.process import ForkedLock
+from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.training import with_frozen_encoder
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ class Training:
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log(self.watching.log_level):
-                report = driver.run(self.make_task, settings, rerun, self.watching.observers())
+                try:
+                    report = driver.run(self.make_task, settings, rerun, self.watching.observers())
+                except Stopped as stop:
+                    # The last line says all: a notebook would show each of the driver's frames.
+                    raise stop.with_traceback(None) from None
             # A network and its traced step refer to each other, so only the collector frees them.
             gc.collect()
             yield report, folder

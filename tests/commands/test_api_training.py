@@ -245,6 +245,7 @@ def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, ov
     with signal_in_training(signal.SIGINT, monkeypatch, tmp_path) as (lines, stopped):
         Classifier.train(FRAME_OF_TEXTS, **options)
     check_message(stopped, out)
+    assert len(stopped.traceback) < 12, "a notebook shows each frame"
     assert "Ctrl-C received: saving after this step; a second signal exits at once, without saving" in lines
     assert Classifier.train(FRAME_OF_TEXTS, **options | {"overwrite_output_dir": False}).report["global_step"] == 12
 
