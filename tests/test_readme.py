@@ -6,8 +6,9 @@ import re
 import shlex
 
 from bert_cli.__main__ import COMMANDS
+from bert_cli.base.errors import mentioned_flags
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.foreign import ADVICE, advised_flags
+from bert_cli.flags.foreign import ADVICE
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import advice
@@ -51,7 +52,7 @@ def test_advice_in_the_table_equals_advice_in_errors():
     for flag, ours in table.items():
         assert ours <= our_flags
         if flag not in our_flags:
-            advised = {name for advice in ADVICE[flag] for name in advised_flags(advice)}
+            advised = {name for advice in ADVICE[flag] for name in mentioned_flags(advice)}
             assert bool(advised) == bool(advised & ours), flag
 
 

@@ -67,7 +67,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         self._settings = settings
 
     @classmethod
-    @name_arguments_in_errors()
+    @name_arguments_in_errors(absent=None)
     def load(
         cls,
         path: str | os.PathLike,

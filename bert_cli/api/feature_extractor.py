@@ -93,7 +93,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         prompt_name: str | None = ...,
     ) -> "FeatureExtractor[Vectors]": ...
     @classmethod
-    @name_arguments_in_errors(init_checkpoint="path")
+    @name_arguments_in_errors(absent=None, init_checkpoint="path")
     def load(
         cls,
         path: str | os.PathLike | None = None,

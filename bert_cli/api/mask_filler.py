@@ -31,7 +31,7 @@ class MaskFiller(SavableModel):
         self._filler = filler
 
     @classmethod
-    @name_arguments_in_errors(init_checkpoint="path")
+    @name_arguments_in_errors(absent=None, init_checkpoint="path")
     def load(
         cls,
         path: str | os.PathLike | None = None,

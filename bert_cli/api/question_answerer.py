@@ -75,7 +75,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         )
 
     @classmethod
-    @name_arguments_in_errors()
+    @name_arguments_in_errors(absent=None)
     def load(
         cls,
         path: str | os.PathLike,

@@ -128,7 +128,7 @@ class Tagger(TrainableModel):
         return training.cross_validate() if options.get("cross_validation") else cls._load_trained(training)
 
     @classmethod
-    @name_arguments_in_errors()
+    @name_arguments_in_errors(absent=None)
     def load(
         cls,
         path: str | os.PathLike,

@@ -37,7 +37,7 @@ class Tokenizer(MadeByMethods):
         self.do_lower_case = tokenizer.do_lower_case
 
     @classmethod
-    @name_arguments_in_errors(init_checkpoint="path", vocab_file="path")
+    @name_arguments_in_errors(absent=None, init_checkpoint="path", vocab_file="path")
     def load(cls, path: str | os.PathLike | None = None, do_lower_case: bool | None = None) -> "Tokenizer":
         """Load the tokenizer of a model.
 

@@ -6,6 +6,7 @@ arguments instead of flags.
 
 import errno
 import functools
+import inspect
 import numbers
 import os
 import re
@@ -22,6 +23,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 # A flag, or a command line to run, which stays as it is.
 _FLAG = re.compile(r"bert-[a-z-]+(?: --\S+)+|--([a-z][a-z0-9_]*)(=(true|false)\b)?")
+# Not in parentheses, which may have texts like these.
+_CLAUSES, _ALTERNATIVES = re.compile(r"; (?![^(]*\))"), re.compile(r", or (?![^(]*\))")
 _IN_MEMORY = re.compile(r"\b(train|dev|data|texts|dev_texts):(\d+)\b")
 # Errors about line 1 of a file concern the header, which a table in memory does not have.
 _HEADER = re.compile(r"\b(train|dev|data|texts):1: (no column|[a-z_]+=.*: there is no such column)")
@@ -98,10 +101,7 @@ def first_line(error: BaseException) -> str:
     A library's message is cut after a word if it has more than 160 characters. An exception without
     a message gives its type's name.
     """
-    lines = _GRAPH_NODES.sub("", str(error)).strip().splitlines()
-    if not lines:
-        return type(error).__name__
-    line = lines[0]
+    line = next(iter(_GRAPH_NODES.sub("", str(error)).strip().splitlines()), type(error).__name__)
     if isinstance(error, InputError) or len(line) <= _MAX_CHARS:
         return line
     words, space, _ = line[:_MAX_CHARS].rpartition(" ")
@@ -137,9 +137,7 @@ def explain_write_error(error: Exception, folder: str, size: int | None = None, 
     inodes = os.statvfs(folder)
     # A file system without a limit, such as btrfs, reports 0 of 0.
     has_inodes = inodes.f_favail > 0 or inodes.f_files == 0
-    needed = f"{_amount(size)} are needed" if size else ""
-    if size and not is_all:
-        needed = f"more than {needed}"
+    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed" if size else ""
     if error_number == errno.EDQUOT:
         return f"{os.strerror(errno.EDQUOT)}: {needed}" if needed else os.strerror(errno.EDQUOT)
     if not has_inodes:
@@ -228,24 +226,31 @@ def _literal_directory(value: str) -> str:
 
 
 def name_arguments_in_errors(
-    absent: Collection[str] = (), **names: str
+    absent: Collection[str] | None = (), **names: str
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Decorate a function so that its InputErrors name arguments instead of flags.
 
     Args:
         absent: flags such as --labels, and other texts, that a call of the function cannot have; advice
-            with them is left out.
+            with them is left out. None for all flags that are not its arguments.
         names: argument names that differ from the flag's name, such as train_file="train".
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        arguments = {*inspect.signature(function).parameters, *names}
+
+        def is_absent(advice: str) -> bool:
+            if absent is None:
+                return not arguments.issuperset(mentioned_flags(advice))
+            return any(text in advice for text in absent)
+
         @functools.wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             try:
                 return function(*args, **kwargs)
             # Convert here and not at the raise statement: commands use the same code.
             except InputError as error:
-                renamed = type(error)(replace_flag_names(_without_advice(str(error), absent), names))
+                renamed = type(error)(replace_flag_names(without_advice(str(error), is_absent), names))
                 for note in getattr(error, "__notes__", ()):
                     renamed.add_note(note)
                 raise renamed from None
@@ -255,15 +260,22 @@ def name_arguments_in_errors(
     return decorate
 
 
-def _without_advice(message: str, absent: Collection[str]) -> str:
-    """Return an error message without advice that contains certain texts.
+def mentioned_flags(text: str) -> list[str]:
+    """Return the names of the flags in a text, without those in the line of another command."""
+    return [match[1] for match in _FLAG.finditer(text) if match[1]]
+
+
+def without_advice(message: str, is_absent: Callable[[str], bool]) -> str:
+    """Return an error message without the advice that a caller cannot use.
 
     The problem comes first, and then advice after "; ", with alternatives after ", or ".
+
+    Args:
+        message: the error message.
+        is_absent: whether a piece of advice names something that the caller cannot use.
     """
-    problem, *advice = message.split("; ")
-    clauses = [
-        [part for part in clause.split(", or ") if not any(text in part for text in absent)] for clause in advice
-    ]
+    problem, *advice = _CLAUSES.split(message)
+    clauses = [[part for part in _ALTERNATIVES.split(clause) if not is_absent(part)] for clause in advice]
     return "; ".join([problem, *(", or ".join(parts) for parts in clauses if parts)])
 
 
@@ -272,7 +284,7 @@ def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
 
     Args:
         message: the error message.
-        names: argument names that differ from the flag's name.
+        names: argument names, or other flags, that differ from the flag's name.
     """
     message = message.replace("unknown flag --", "unknown argument ").replace(
         "unknown flags --", "unknown arguments --"
@@ -281,6 +293,7 @@ def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
     def argument(match: re.Match) -> str:
         if not match[1]:
             return match[0]
-        return names.get(match[1], match[1]) + (f"={match[3].capitalize()}" if match[3] else "")
+        name = names.get(match[1], match[1])
+        return name + (match[2] or "" if name.startswith("--") else f"={match[3].capitalize()}" if match[3] else "")
 
     return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))

@@ -34,6 +34,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
+from bert_cli.opening.paths import lacks_file
 from bert_cli.opening.trained import default_length, has_text_pairs
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
@@ -103,7 +104,7 @@ def find_exported(settings: ExportSettings) -> Exported:
         flags = dataclasses.replace(flags, gelu=saved_flags.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
-        raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
+        raise lacks_file(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     # Use the length from training for a classifier. A module may be trained further on any length.
     length = settings.data.max_seq_length

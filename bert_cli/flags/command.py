@@ -10,7 +10,16 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError, TemporaryError, explain_failure, first_line, is_out_of_memory, notes_of
+from bert_cli.base.errors import (
+    InputError,
+    TemporaryError,
+    explain_failure,
+    first_line,
+    is_out_of_memory,
+    mentioned_flags,
+    notes_of,
+    without_advice,
+)
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
@@ -33,6 +42,7 @@ from bert_cli.runtime.streams import (
 TEMPORARY = 75  # EX_TEMPFAIL in sysexits.h; os.EX_TEMPFAIL is missing on some systems
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
 _REPEAT_ADVICE = "give the same command again"
+_SWITCHES = {"help", "helpfull", "completion", "version", "flagfile"}  # of every command
 _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 
@@ -96,9 +106,9 @@ class Command:
         except (InputError, TemporaryError) as error:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
             # Print one line, even if the message quotes a library that writes several.
-            message = name_variable(
-                f"{error}{notes_of(error)}", arguments, self._flags(), prefix_of(self.settings_class)
-            )
+            # Several commands share this code, and advice in it may name a flag of another one.
+            message = without_advice(f"{error}{notes_of(error)}", lambda part: bool(self._absent_flags(part)))
+            message = name_variable(message, arguments, self._flags(), prefix_of(self.settings_class))
             return self._print_end(f"error: {' '.join(message.split())}", exit_code)
         except Stopped as stopped:
             message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
@@ -186,6 +196,10 @@ class Command:
 
     def _flags(self) -> dict[str, Flag]:
         return {flag.name: flag for flag in every_flag(self.settings_class)}
+
+    def _absent_flags(self, text: str) -> set[str]:
+        """Return the flags in a text that the command does not have."""
+        return set(mentioned_flags(text)) - self._flags().keys() - _SWITCHES
 
     def _docstring(self) -> str:
         """Return the module's docstring, from the source code if `-OO` has removed it."""

@@ -7,11 +7,11 @@ scripts, and bert-as-service.
 import re
 from collections.abc import Collection, Sequence
 
+from bert_cli.base.errors import mentioned_flags
+
 _LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max_steps and max_texts: 0.78)
 _MAX_NAMES = 20  # unknown flags in a message
 _LEAST_PREFIX = 4  # letters of an abbreviated flag
-_FLAG = re.compile(r"--(\w+)")
-_COMMAND_LINE = re.compile(r"bert-[a-z-]+(?: --\S+)+")
 _NEEDS_NONE = "it needs no flag here; leave it out"
 _COUNTS_EPOCHS = "--num_train_epochs, which counts epochs"
 _BATCHES = (
@@ -204,7 +204,6 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("http_port", ("--port",)),
     ("model_id tuned_model_dir", ("--output_dir", "--init_checkpoint", "--from")),
     ("hostname", ("--host",)),
-    ("tokenization_workers", ("--num_workers",)),
     ("max_client_batch_size", ("--max_texts",)),
     ("max_concurrent_requests", ("--max_queue",)),
     ("payload_limit", ("--max_body_bytes",)),
@@ -212,10 +211,35 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("cors_allow_origin cors", ("--allowed_origins",)),
     ("json_output", ("--log_format=json",)),
     ("served_model_name", ("--model=NAME=DIRECTORY",)),
-    ("default_prompt_name default_prompt", ("--prompt_name", "the prompts are in config_sentence_transformers.json")),
+    ("default_prompt_name", ("--prompt_name", "the prompts are in config_sentence_transformers.json")),
     (
-        "auto_truncate max_batch_tokens max_batch_requests max_batch_size priority_batch_size prefetch_size port_out "
-        "gpu_memory_fraction http_max_connect graph_tmp_dir revision huggingface_hub_cache hf_token",
+        "default_prompt",
+        (
+            "the prompts are in config_sentence_transformers.json, and --prompt_name names one of them",
+            "the prompts are in config_sentence_transformers.json",
+        ),
+    ),
+    ("api_key", ("--api_key_file, a file with keys",)),
+    ("cased_tokenization", ("--do_lower_case=false",)),
+    ("auto_truncate", ("texts are cut to --max_seq_length, and answers say so", _NEEDS_NONE)),
+    (
+        "ckpt_name",
+        ("--output_dir names the checkpoint, with its directory", "the checkpoint is named with its directory"),
+    ),
+    ("dense_path", ("the model's modules.json names its dense layers; leave it out",)),
+    (
+        "mask_cls_sep no_special_token no_position_embeddings",
+        ("vectors are computed with [CLS], [SEP] and positions, as in training; leave it out",),
+    ),
+    ("uds_path", ("this server listens at --host and --port", "this command is no server; leave it out")),
+    (
+        "disable_spans otlp_endpoint otlp_service_name",
+        ("there are no traces; leave it out",),
+    ),
+    (
+        "fixed_embed_length max_batch_tokens max_batch_requests max_batch_size priority_batch_size prefetch_size port_out "
+        "gpu_memory_fraction http_max_connect graph_tmp_dir revision huggingface_hub_cache hf_token hf_api_token "
+        "tokenization_workers",
         (_NEEDS_NONE,),
     ),
     ("show_tokens_to_client", ("answers have no tokens; bert-tokenize prints the tokens of a text",)),
@@ -224,11 +248,6 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("debug", ("--verbose",)),
 )
 ADVICE = {name: pieces for names, pieces in _ROWS for name in names.split()}
-
-
-def advised_flags(advice: str) -> list[str]:
-    """Return the flag names in a piece of advice, except in the line of another command."""
-    return _FLAG.findall(_COMMAND_LINE.sub("", advice))
 
 
 def unknown_flags_message(
@@ -267,7 +286,7 @@ def _hint(name: str, flag_names: Collection[str]) -> str:
     """Return advice for an unknown flag: a replacement, a guess as a question, or ""."""
     bare = name.replace("-", "_").lower()
     if bare in ADVICE and bare not in flag_names:
-        pieces = (advice for advice in ADVICE[bare] if set(advised_flags(advice)) <= set(flag_names))
+        pieces = (advice for advice in ADVICE[bare] if set(mentioned_flags(advice)) <= set(flag_names))
         advice = next(pieces, "this command has no flag for it; leave it out")
         verb = "the flags are" if re.match(r"--\w+(, --\w+)* (and|or) ", advice) else "the flag is"
         return f"{verb} {advice}" if advice.startswith("--") else advice

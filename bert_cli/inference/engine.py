@@ -90,7 +90,12 @@ class Layers:
 
     indices: tuple[int, ...]
     with_attention: bool = False
-    missing_advice: ClassVar[str] = "it is not the model of this config; check --init_checkpoint and --bert_config_file"
+
+    @property
+    def missing_advice(self) -> str:
+        if not self.indices:
+            return "--pooling=pooler needs a whole BERT; give another --pooling, or another model"
+        return "it is not the model of this config; check --init_checkpoint, or --bert_config_file"
 
     @property
     def optional(self) -> tuple[str, ...]:

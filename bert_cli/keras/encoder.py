@@ -67,7 +67,7 @@ class Encoder(keras.layers.Layer):
         self.bert.trainable = self.trainable
 
     @classmethod
-    @name_arguments_in_errors(init_checkpoint="path")
+    @name_arguments_in_errors(absent=None, init_checkpoint="path")
     def load(
         cls,
         path: str | os.PathLike | None = None,

@@ -89,7 +89,7 @@ class Preprocessor(keras.layers.Layer):
         self._tokenizer = GraphTokenizer(checked_vocabulary, self.do_lower_case, settings=self._settings)
 
     @classmethod
-    @name_arguments_in_errors(init_checkpoint="path")
+    @name_arguments_in_errors(absent=None, init_checkpoint="path")
     def load(
         cls,
         path: str | os.PathLike | None = None,

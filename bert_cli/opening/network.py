@@ -13,6 +13,7 @@ from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig, encoder_shapes
 from bert_cli.model.config_files import has_vocab_size, read_config, report_unknown_keys
 from bert_cli.model.networks import BERT
+from bert_cli.opening.paths import lacks_file
 from bert_cli.run_directory.manifest import check_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader
@@ -48,8 +49,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig
 def check_has_sizes(checkpoint: CheckpointPath | None) -> None:
     """Raise InputError unless the variables of a checkpoint without config file give the sizes."""
     if not checkpoint or not (checkpoint.kind == HUB or isinstance(_format_reader(checkpoint), ElectraReader)):
-        note = f" ({checkpoint.name} has none)" if checkpoint else ""
-        raise InputError(f"--bert_config_file is needed{note}: give the bert_config.json that belongs to this model")
+        raise lacks_file(checkpoint, "bert_config_file", CONFIG, HUGGING_FACE_CONFIG)
 
 
 def find_bert(

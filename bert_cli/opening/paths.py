@@ -102,15 +102,27 @@ def find_paths(
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
         config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    checkpoint_note = f" ({checkpoint.name} has none)" if checkpoint else ""
     if needs_vocab and not vocab_file:
         # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
         if config_file:
             refuse_other_network(config_file)
-        raise InputError(
-            f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
-        )
+        raise lacks_file(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
+
+
+def lacks_file(checkpoint: CheckpointPath | None, flag: str, *names: str) -> InputError:
+    """Return the error for a model without a file that is needed.
+
+    Args:
+        checkpoint: the checkpoint that lacks it, or None if flags name no checkpoint.
+        flag: the flag that names such a file.
+        names: names of such files next to a checkpoint.
+    """
+    if not checkpoint:
+        return InputError(f"--{flag} is needed: give the {' or '.join(names)} that belongs to this model")
+    return InputError(
+        f"{checkpoint.name}: has no {' and no '.join(names)} next to it; copy the model's own there, or give --{flag}"
+    )
 
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:

@@ -23,7 +23,8 @@ from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choos
 from bert_cli.predicting.vectors import TextVectors, open_vectors
 from bert_cli.sentence.steps import Normalize
 from bert_cli.serving.responses import RequestError
-from bert_cli.settings.model_use import USE_FLAGS, ModelFlags, VectorUseSettings
+from bert_cli.settings.model_use import ModelFlags, VectorUseSettings
+from bert_cli.settings.serving import ServeSettings
 from bert_cli.weights.path import TF1, CheckpointPath
 
 ENCODER = "encoder"  # kind of a model that only has vectors
@@ -31,8 +32,9 @@ ENCODER = "encoder"  # kind of a model that only has vectors
 _CHARACTERS_PER_TOKEN, _LEAST_TOKENS = 4, 3
 
 
-# Decorator for loading: its errors name the server's flags, and otherwise Python's arguments.
-naming_flags = name_arguments_in_errors(init_checkpoint="path", **{flag: f"--{flag}" for flag in USE_FLAGS})
+# Decorator for loading: its errors name only the server's flags. Answers to requests may contain them.
+_FLAGS = {flag.name: f"--{flag.name}" for flag in every_flag(ServeSettings)}
+naming_flags = name_arguments_in_errors(None, init_checkpoint="--output_dir", **_FLAGS)
 _VECTOR_FLAGS = frozenset(flag.name for flag in every_flag(VectorUseSettings))
 
 

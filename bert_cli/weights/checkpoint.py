@@ -250,8 +250,9 @@ def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple
         )
     values = {name: reader.read(name) for name in loaded}
     unused = [name for name in reader.shapes if name not in shapes and not is_training_state(name)]
-    stored_only = [*reader.unused, *(name for name in unused if not is_of_bert(name))]
-    return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused, stored_only)
+    unused = [*sorted(unused), *reader.unused]
+    stored_only = [name for name in unused if not is_of_bert(name)]
+    return values, LoadReport(reader.description, loaded, missing, unused, stored_only)
 
 
 def check_shapes(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> None:

@@ -135,13 +135,11 @@ def config_of(shapes: Mapping[str, tuple[int, ...]], source: str) -> BertConfig:
             shapes[f"bert/embeddings/{name}_embeddings"][0] for name in ("position", "token_type")
         )
     except (KeyError, ValueError):
-        raise InputError(f"{source}: lacks variables of an ELECTRA; --bert_config_file is needed") from None
+        raise InputError(f"{source}: lacks variables of an ELECTRA; give --bert_config_file") from None
     # Compute it like Google's configure_pretraining.py and get_generator_config.
     num_heads = max(1, hidden_size // _HEAD_WIDTH)
     if hidden_size % num_heads:
-        raise InputError(
-            f"{source}: its width {hidden_size} does not say the number of heads; --bert_config_file is needed"
-        )
+        raise InputError(f"{source}: its width {hidden_size} does not say the number of heads; give --bert_config_file")
     return BertConfig(
         vocab_size=vocab_size,
         hidden_size=hidden_size,

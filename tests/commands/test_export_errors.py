@@ -66,7 +66,7 @@ def test_refusals(trained, model, tmp_path, refused):
     (trained / "flags.txt").unlink()
     refused([*there, *to], "tagger")
     (trained / "vocab.txt").unlink()
-    refused([*there, *to, "--format=hub"], "--vocab_file is needed")
+    refused([*there, *to, "--format=hub"], "has no vocab.txt and no tokenizer.json")
 
 
 def test_checkpoint_without_classifier(trained, tmp_path, refused):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bert_cli.weights.checkpoint import read_weights
 from bert_cli.weights.head_rows import HeadRowsReader
 
 
@@ -54,3 +55,10 @@ def test_without_any_row_there_is_no_head(reader):
     rows = HeadRowsReader(reader, (None, None), RANDOM)
     assert list(rows.shapes) == ["pooler"]
     assert rows.unused == ["other", "output_weights", "output_bias"]
+
+
+def test_a_head_that_is_not_kept_is_no_unknown_weight(reader):
+    """A model's own head was named as unknown, which was an error with --strict."""
+    _, report = read_weights({"pooler": (2, 2)}, HeadRowsReader(reader, (None, None), RANDOM))
+    assert sorted(report.unused) == ["other", "output_bias", "output_weights"]
+    assert report.stored_only == ["other"]
