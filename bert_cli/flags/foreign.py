@@ -25,6 +25,7 @@ _OUTPUT = ("--output_dir", "--output_file", "--to")
 _RESUMING = "the same command with the same --output_dir resumes an interrupted run"
 _DOWNLOADS = "data sets are not downloaded; name files with"
 _FROM_DATA = "the labels come from the data; --labels gives them in another order"
+_PROMPTS = "the prompts are in config_sentence_transformers.json"
 _GPU = "a GPU is used if there is one; --distribution_strategy chooses among several"
 
 # Flag names -> pieces of advice, best first. A command uses the first piece that names only flags
@@ -211,21 +212,12 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("cors_allow_origin cors", ("--allowed_origins",)),
     ("json_output", ("--log_format=json",)),
     ("served_model_name", ("--model=NAME=DIRECTORY",)),
-    ("default_prompt_name", ("--prompt_name", "the prompts are in config_sentence_transformers.json")),
-    (
-        "default_prompt",
-        (
-            "the prompts are in config_sentence_transformers.json, and --prompt_name names one of them",
-            "the prompts are in config_sentence_transformers.json",
-        ),
-    ),
+    ("default_prompt_name", ("--prompt_name", _PROMPTS)),
+    ("default_prompt", (f"{_PROMPTS}, and --prompt_name names one of them", _PROMPTS)),
     ("api_key", ("--api_key_file, a file with keys",)),
     ("cased_tokenization", ("--do_lower_case=false",)),
     ("auto_truncate", ("texts are cut to --max_seq_length, and answers say so", _NEEDS_NONE)),
-    (
-        "ckpt_name",
-        ("--output_dir names the checkpoint, with its directory", "the checkpoint is named with its directory"),
-    ),
+    ("ckpt_name", ("the checkpoint is named together with its directory; leave it out",)),
     ("dense_path", ("the model's modules.json names its dense layers; leave it out",)),
     (
         "mask_cls_sep no_special_token no_position_embeddings",
