@@ -176,7 +176,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         Args:
             data: a path, a table with the training's columns, such as a pandas.DataFrame,
                 or rows as for `train`; or texts if there are `labels`.
-            labels: labels of the texts, as for `fit`.
+            labels: the texts' labels, as for `fit`.
             batch_size: texts of maximum length per batch.
             positive_label: label that eval_f1 is of if there are two, the one to find. None to use
                 the training's option, or else the last label.
@@ -202,7 +202,7 @@ class Classifier(TrainableClassifier, CuttingModel):
 
         Args:
             text: a text; or texts or pairs in any sequence, or a table, as for `predict`.
-            text_b: the second text of a pair.
+            text_b: a pair's second text.
             budget: approximate number of masked copies to compute per text.
             label: label to explain, such as one that was not predicted; None for the most probable
                 one.

@@ -7,18 +7,26 @@ returns the most probable word for the [MASK].
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
-from bert_cli.api.results.masked_words import FilledText, FilledTexts, make_filled_text
+from bert_cli.api.results.masked_words import (
+    FilledText,
+    FilledTexts,
+    ScoredText,
+    ScoredTexts,
+    make_filled_text,
+    make_scored_text,
+)
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
+from bert_cli.predicting.masked_scores import score_records, word_records
 from bert_cli.predicting.opening import MaskFillerSettings, select_groups
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.texts import FillMaskSettings
@@ -60,26 +68,62 @@ class MaskFiller(SavableModel):
         return with_source(cls(filler), checkpoint, flags)
 
     @overload
-    def fill(self, text: str, top_k: int = TOP_K) -> FilledText: ...  # type: ignore[overload-overlap]
+    def fill(self, text: str, top_k: int | None = None, candidates: Sequence[str] | None = None) -> FilledText: ...  # type: ignore[overload-overlap]
     @overload
-    def fill(self, text: Iterable[str], top_k: int = TOP_K) -> FilledTexts: ...
+    def fill(
+        self, text: Iterable[str], top_k: int | None = None, candidates: Sequence[str] | None = None
+    ) -> FilledTexts: ...
     @name_arguments_in_errors(absent=["|||"])
-    def fill(self, text: str | Iterable[str], top_k: int = TOP_K) -> FilledText | FilledTexts:
-        """Return the most probable tokens for each [MASK].
+    def fill(
+        self, text: str | Iterable[str], top_k: int | None = None, candidates: Sequence[str] | None = None
+    ) -> FilledText | FilledTexts:
+        """Return the most probable tokens for each [MASK], or the probabilities of given words.
 
         Args:
             text: a text, texts in any sequence, or a table with a column of texts, such as a
                 pandas.DataFrame.
-            top_k: number of tokens per [MASK].
+            top_k: number of tokens per [MASK]; None for 5.
+            candidates: words to rank instead, as in `bert-fill-mask --candidates`. A word of
+                several pieces is read from left to right: its probability is the product of its
+                pieces' probabilities.
 
         Returns:
             A FilledText, or a sequence of them if `text` is not a string.
         """
-        check_count(top_k, "top_k")
+        read = None if isinstance(text, str) else read_texts(text, SINGLE_TEXTS)
+        singles = [str(text)] if read is None else read.singles
+        if candidates is None:
+            top_k = TOP_K if top_k is None else top_k
+            check_count(top_k, "top_k")
+            records = self._filler.records(singles, top_k)
+        else:
+            refuse_if(top_k is not None, "give top_k or candidates, not both: all candidates are ranked")
+            records = word_records(self._filler, singles, _check_words(candidates))
+        results = list(map(make_filled_text, records))
+        return results[0] if read is None else FilledTexts(read, results)
+
+    @overload
+    def score(self, text: str) -> ScoredText: ...  # type: ignore[overload-overlap]
+    @overload
+    def score(self, text: Iterable[str]) -> ScoredTexts: ...
+    @name_arguments_in_errors()
+    def score(self, text: str | Iterable[str]) -> ScoredText | ScoredTexts:
+        """Return how probable texts without [MASK] are, as `bert-fill-mask --score`.
+
+        The pseudo-log-likelihood is the sum of each token's log-probability (natural logarithm) when
+        it alone is masked (Salazar et al., 2020). Compare texts of the same length, or use the
+        pseudo-perplexity.
+
+        Args:
+            text: a text, texts in any sequence, or a table with a column of texts.
+
+        Returns:
+            A ScoredText, or a sequence of them if `text` is not a string.
+        """
         if isinstance(text, str):
-            return make_filled_text(self._filler.records([text], top_k)[0])
+            return make_scored_text(score_records(self._filler, [text])[0])
         read = read_texts(text, SINGLE_TEXTS)
-        return FilledTexts(read, list(map(make_filled_text, self._filler.records(read.singles, top_k))))
+        return ScoredTexts(read, list(map(make_scored_text, score_records(self._filler, read.singles))))
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str], top_k: int = TOP_K) -> list[dict[str, Any]]:
@@ -104,4 +148,18 @@ class MaskFiller(SavableModel):
             self.source.is_builtin,
             "the built-in model was trained without next sentences; load Google's, or one of bert-pretrain",
         )
-        return self._filler.records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
+        follows = make_filled_text(self._filler.records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]).next_sentence_probability
+        assert follows is not None  # for a pair
+        return follows
+
+
+def _check_words(candidates: Sequence[str]) -> list[str]:
+    """Return the words, unless they are not a sequence of texts."""
+    refuse_if(
+        isinstance(candidates, str), f'candidates={candidates!r:.40}: a list of words is needed, as ["he", "she"]'
+    )
+    words = list(candidates)
+    refuse_if(not words, "candidates: no word")
+    for number, word in enumerate(words):
+        check_text(word, f"candidates[{number}]")
+    return words

@@ -85,7 +85,7 @@ def _describe_missed(
 ) -> str:
     if not missed.any():
         return ""
-    # Windows of an example own each piece of its context once.
+    # An example's windows own each piece of its context once.
     owned = features.owned[:, 1] - features.owned[:, 0]
     contexts = np.bincount(features.example_index, owned, features.num_examples)[missed].astype(int)
     answers, others = lengths[missed], _special_and_query(features)[missed]

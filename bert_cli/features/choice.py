@@ -22,7 +22,7 @@ class ChoiceFeatures:
 
     Attributes:
         sequences: n·K token sequences [CLS] context [SEP] choice [SEP], ordered by example.
-        label_ids: int32 [n], index of the correct choice, 0 for examples without label.
+        label_ids: int32 [n], the correct choice's index, 0 for examples without label.
         guids: n strings.
         cuts: tokens that sequences lost to max_seq_length.
     """

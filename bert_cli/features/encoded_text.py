@@ -55,8 +55,18 @@ def unknown_words(tokenizer: FullTokenizer, text: str) -> list[str]:
 
 
 class MaskedText(NamedTuple):
-    """Token ids, segment ids and mask positions of `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]`."""
+    """A line as `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, with the positions of its masks.
 
+    Attributes:
+        text: the line.
+        place: file and line, for messages.
+        token_ids, segment_ids: ids of the t tokens.
+        positions: indices of [MASK], ascending.
+        is_pair: whether the line has two texts.
+    """
+
+    text: str
+    place: str
     token_ids: list[int]
     segment_ids: list[int]
     positions: list[int]
@@ -76,22 +86,43 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
         InputError: a single text has no mask, a text is empty, or the text has more tokens than the
             model has positions, so that a mask might be cut off.
     """
+    masked = _pack_text(text, tokenizer, max_seq_length, place)
+    if not masked.is_pair and not masked.positions:
+        raise InputError(f"{place}: has no [MASK]: {text[:60]!r}; for a second text, put '{PAIR_MARK}' between them")
+    return masked
+
+
+def candidate_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+    """Tokenize a text or pair that needs a [MASK] for candidates; see `masked_text`."""
+    masked = _pack_text(text, tokenizer, max_seq_length, place)
+    if not masked.positions:
+        raise InputError(f"{place}: has no [MASK] for the candidates: {text[:60]!r}")
+    return masked
+
+
+def unmasked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+    """Tokenize a text or pair without [MASK]; see `masked_text`."""
+    unmasked = _pack_text(text, tokenizer, max_seq_length, place)
+    if unmasked.positions:
+        raise InputError(f"{place}: has a [MASK], which cannot be scored: {text[:60]!r}; give the whole text")
+    return unmasked
+
+
+def _pack_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
     texts = [single_text for single_text in split_pair(text) if single_text is not None]
     encoded = [_encode(single_text, tokenizer) for single_text in texts]
-    is_pair = len(encoded) == 2
     if not all(encoded):
         raise InputError(f"{place}: a text is empty: {text[:60]!r}")
-    mask_id = tokenizer.ids[MASK]
-    if not is_pair and mask_id not in encoded[0]:
-        raise InputError(f"{place}: has no [MASK]: {text[:60]!r}; for a second text, put '{PAIR_MARK}' between them")
+    is_pair = len(encoded) == 2
     packed = pack(
         encoded[0], encoded[1] if is_pair else None, max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP]
     )  # fmt: skip
     if packed.num_cut:
         raise InputError(f"{place}: is too long for the model, which has {max_seq_length} positions: {text[:60]!r}")
     # Search the packed ids: packing moves the masks in a second text.
+    mask_id = tokenizer.ids[MASK]
     positions = [index for index, token_id in enumerate(packed.token_ids) if token_id == mask_id]
-    return MaskedText(packed.token_ids, packed.segment_ids, positions, is_pair)
+    return MaskedText(text, place, packed.token_ids, packed.segment_ids, positions, is_pair)
 
 
 def _encode(text: str, tokenizer: FullTokenizer) -> list[int]:

@@ -1,11 +1,13 @@
 """Pre-trained models that are opened to predict masked words."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import JsonObject
 from bert_cli.features.encoded_text import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import iterate_chunks
@@ -21,6 +23,9 @@ from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
+Encode = Callable[[str, FullTokenizer, int, str], MaskedText]
+Predict = Callable[[Sequence[MaskedText]], Iterator[JsonObject]]
+
 
 @dataclasses.dataclass(frozen=True)
 class PretrainedModel:
@@ -30,12 +35,14 @@ class PretrainedModel:
         engine: engine with weights.
         batch_size: texts per batch.
         check_pairs: check of second texts.
+        num_positions: the most tokens of a sequence.
         no_next_sentence: the reason why the model has no next-sentence head, "" if it has one.
     """
 
     engine: Engine
     batch_size: int
     check_pairs: PairCheck
+    num_positions: int
     no_next_sentence: str
 
     def check_next_sentence(self, place: str) -> None:
@@ -72,56 +79,28 @@ def open_masked_words(
         no_next_sentence = f"{report.source} lacks {report.missing[0]}"
     elif model.head.has_untrained_next_sentence:
         no_next_sentence = f"{report.source} was trained with --no_nsp"
-    return PretrainedModel(engine, devices.batch_size, PairCheck(config, model.config_name, strict), no_next_sentence)
-
-
-def tokenize_masked_texts(
-    pretrained: PretrainedModel,
-    texts: Iterable[tuple[str, str]],
-    tokenizer: FullTokenizer,
-    max_length: int,
-) -> Iterator[tuple[str, MaskedText]]:
-    """Yield each text with its tokens.
-
-    Args:
-        pretrained: the opened model.
-        texts: pairs (place for error messages, text).
-        tokenizer: the model's tokenizer.
-        max_length: the model's maximal number of tokens.
-
-    Raises:
-        InputError: a text has nothing to predict, or is too long.
-    """
-    for place, text in texts:
-        masked = masked_text(text, tokenizer, max_length, place)
-        if masked.is_pair:
-            pretrained.check_next_sentence(place)
-        yield text, masked
+    check_pairs = PairCheck(config, model.config_name, strict)
+    return PretrainedModel(engine, devices.batch_size, check_pairs, config.max_position_embeddings, no_next_sentence)
 
 
 def predict_masks(
-    pretrained: PretrainedModel,
-    tokenizer: FullTokenizer,
-    top_k: int,
-    chunk: Sequence[tuple[str, MaskedText]],
-) -> Iterator[dict]:
+    pretrained: PretrainedModel, tokenizer: FullTokenizer, top_k: int, chunk: Sequence[MaskedText]
+) -> Iterator[JsonObject]:
     """Yield one record per text, with `top_k` candidates per mask.
 
     Args:
         pretrained: the opened model.
         tokenizer: the model's tokenizer.
         top_k: number of candidates.
-        chunk: texts with their tokens, see tokenize_masked_texts.
+        chunk: texts, see encoded_text.masked_text.
+
+    Raises:
+        InputError: if there is a pair, and the model has no next-sentence head.
     """
-    masked_texts = [text for _, text in chunk]
-    sequences = RaggedFeatures(
-        np.concatenate([text.token_ids for text in masked_texts]).astype(np.int32),
-        np.concatenate([text.segment_ids for text in masked_texts]).astype(np.int8),
-        np.cumsum([0, *(len(text.token_ids) for text in masked_texts)]),
-    )
-    # Keep at least one column: a pair of texts may have no mask.
-    max_masks = max(1, *(len(text.positions) for text in masked_texts))
-    positions = np.array([text.positions + [0] * (max_masks - len(text.positions)) for text in masked_texts], np.int32)
+    for text in chunk:
+        if text.is_pair:
+            pretrained.check_next_sentence(text.place)
+    sequences, positions = pack_masked_texts(chunk)
     pretrained.check_pairs(sequences)
     max_tokens = pretrained.batch_size * int(sequences.lengths.max())
     candidates = np.zeros((*positions.shape, top_k), np.int64)
@@ -134,11 +113,31 @@ def predict_masks(
         if NEXT_SENTENCE_LOGITS in outputs:
             # Column 0 is "follows" in the original: label 1 is a random next sentence.
             follows[rows] = np.exp(log_softmax(outputs[NEXT_SENTENCE_LOGITS]))[:, 0]
-    for row, (text, masked) in enumerate(chunk):
-        count = len(masked.positions)
+    for row, text in enumerate(chunk):
+        count = len(text.positions)
         tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in candidates[row, :count].tolist()]
-        next_sentence = float(follows[row]) if masked.is_pair else None
-        yield fill_mask_record(text, tokens, probabilities[row, :count], next_sentence)
+        next_sentence = float(follows[row]) if text.is_pair else None
+        masks_of_text = [
+            [candidate_entry(token, round(float(value), 6)) for token, value in zip(names, values, strict=True)]
+            for names, values in zip(tokens, probabilities[row, :count], strict=True)
+        ]
+        yield fill_mask_record(text.text, masks_of_text, next_sentence)
+
+
+def pack_masked_texts(texts: Sequence[MaskedText]) -> tuple[RaggedFeatures, np.ndarray]:
+    """Return the texts as n sequences, and their mask positions.
+
+    Returns:
+        The sequences, and int32 [n, masks] with zeros after a text's last mask.
+    """
+    sequences = RaggedFeatures(
+        np.concatenate([text.token_ids for text in texts]).astype(np.int32),
+        np.concatenate([text.segment_ids for text in texts]).astype(np.int8),
+        np.cumsum([0, *(len(text.token_ids) for text in texts)]),
+    )
+    # Keep at least one column: a pair of texts may have no mask.
+    max_masks = max(1, *(len(text.positions) for text in texts))
+    return sequences, np.array([text.positions + [0] * (max_masks - len(text.positions)) for text in texts], np.int32)
 
 
 def _most_probable(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,25 +159,20 @@ def _most_probable(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarr
     return candidates, np.take_along_axis(probabilities, candidates, axis=1)
 
 
-def fill_mask_record(
-    text: str, tokens: list[list[str]], probabilities: np.ndarray, next_sentence: float | None
-) -> dict[str, object]:
+def candidate_entry(token: str, probability: float) -> JsonObject:
+    """Return a candidate for a mask as a JSON object."""
+    return {"token": token, "probability": probability}
+
+
+def fill_mask_record(text: str, masks: list[list[JsonObject]], next_sentence: float | None) -> JsonObject:
     """Return the candidates for a text's masks as a JSON object.
 
     Args:
         text: the text with its masks.
-        tokens: k candidates per mask, best first.
-        probabilities: float32 [masks, k].
-        next_sentence: probability that the second text follows the first, None for a single text.
+        masks: candidates per mask, best first.
+        next_sentence: probability that the second text follows the first, None if it was not computed.
     """
-    masks = [
-        [
-            {"token": token, "probability": round(float(value), 6)}
-            for token, value in zip(names, values, strict=True)
-        ]
-        for names, values in zip(tokens, probabilities, strict=True)
-    ]  # fmt: skip
-    record: dict[str, object] = {"text": text, "masks": masks}
+    record: JsonObject = {"text": text, "masks": masks}
     if next_sentence is not None:
         record["next_sentence_probability"] = round(next_sentence, 6)
     return record
@@ -188,6 +182,8 @@ def fill_mask_record(
 class TextMaskFiller:
     """An opened pre-trained model for texts in memory.
 
+    Texts may be pairs separated by ` ||| `.
+
     Attributes:
         pretrained: the model on its engine.
         model: the model's files.
@@ -196,22 +192,29 @@ class TextMaskFiller:
     pretrained: PretrainedModel
     model: ModelBundle[BertConfig]
 
-    def records(self, texts: Sequence[str], top_k: int) -> list[dict]:
-        """Return one dict per text, as in the JSON lines of bert-fill-mask.
+    def records(self, texts: Sequence[str], top_k: int) -> list[JsonObject]:
+        """Return one object per text, as in the JSON lines of bert-fill-mask.
 
         Args:
-            texts: texts, or pairs separated by ` ||| `.
+            texts: the texts.
             top_k: number of candidates per mask.
         """
-        tokenizer, num_positions = self.model.tokenizer, self.model.config.max_position_embeddings
-        named_texts = ((f"texts[{number}]", text) for number, text in enumerate(texts))
-        masked_texts = tokenize_masked_texts(self.pretrained, named_texts, tokenizer, num_positions)
-        num_candidates = min(top_k, self.model.vocabulary.size)
-        return [
-            record
-            for chunk in iterate_chunks(masked_texts)
-            for record in predict_masks(self.pretrained, tokenizer, num_candidates, chunk)
-        ]
+        count = min(top_k, self.model.vocabulary.size)
+        predict = functools.partial(predict_masks, self.pretrained, self.model.tokenizer, count)
+        return self.predict(texts, masked_text, predict)
+
+    def predict(self, texts: Sequence[str], encode: Encode, predict: Predict) -> list[JsonObject]:
+        """Return one object per text.
+
+        Args:
+            texts: the texts.
+            encode: function that tokenizes a text, see encoded_text.masked_text.
+            predict: function that yields the objects for a chunk of texts.
+        """
+        tokenizer, num_positions = self.model.tokenizer, self.pretrained.num_positions
+        # Encode all texts before the first is computed: a wrong text must fail fast.
+        encoded = [encode(text, tokenizer, num_positions, f"texts[{row}]") for row, text in enumerate(texts)]
+        return [record for chunk in iterate_chunks(iter(encoded)) for record in predict(chunk)]
 
 
 def open_mask_filler(settings: MaskFillerSettings, checkpoint: CheckpointPath) -> TextMaskFiller:

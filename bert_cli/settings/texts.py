@@ -8,6 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import FlagGroup, flag_values, group, option
+from bert_cli.flags.paths import name_list_properties
 from bert_cli.settings.answering import OWN_LENGTH, Extraction
 from bert_cli.settings.data import PLAIN, TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
@@ -116,10 +117,25 @@ class ExtractSettings:
 
 
 class Candidates(FlagGroup, heading="Texts"):
-    """Texts with masked words, and the number of candidates per mask."""
+    """Texts with masked words, and the candidates for each mask."""
 
     texts: tuple[str, ...] = option((), "texts with [MASK], or pairs separated by ' ||| ', each in quotes", words=True)
     top_k: int = option(TOP_K, "number of candidates for each [MASK]", lower=1)
+    candidates: tuple[str, ...] | None = option(
+        None,
+        "print the probabilities of these words for each [MASK], comma-separated, such as he,she; a word of several "
+        "pieces is read from left to right",
+        excludes="top_k",
+        because="it prints all candidates",
+        **name_list_properties("candidates", 1),
+    )
+    score: bool = option(
+        False,
+        "print the pseudo-log-likelihood of texts without [MASK], and the log-probability of each token when it alone "
+        "is masked",
+        excludes=("top_k", "candidates"),
+        because="it masks each token in turn",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +143,8 @@ class FillMaskSettings:
     """Flags of bert-fill-mask."""
 
     essential: ClassVar[tuple[str, ...]] = (
-        "texts", "top_k", "input_file", "output_file", "init_checkpoint", "vocab_file", "bert_config_file",
-        "do_lower_case", "strict", "batch_size", "precision", "quiet", "verbose",
+        "texts", "top_k", "candidates", "score", "input_file", "output_file", "init_checkpoint", "vocab_file",
+        "bert_config_file", "do_lower_case", "strict", "batch_size", "precision", "quiet", "verbose",
     )  # fmt: skip
     modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
 

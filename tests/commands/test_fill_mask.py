@@ -86,6 +86,81 @@ def test_candidates_equal_the_numpy_model(fill, pretrained, run_folder, tmp_path
         )
 
 
+def probability_of(folder, run_folder, words: list[str], first_length: int, position: int, word: str) -> float:
+    """Return a token's probability at a position, computed in NumPy while it alone is masked."""
+    masked = [*words[:position], "[MASK]", *words[position + 1 :]]
+    # The oracle lists all masks in order.
+    number = masked[:position].count("[MASK]")
+    vocabulary, probabilities, _ = expected(folder, run_folder, masked, first_length)
+    return float(probabilities[number, len(vocabulary) - 1 - vocabulary[::-1].index(word)])
+
+
+@pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
+def test_candidates_of_several_pieces_are_read_from_left_to_right(fill, pretrained, run_folder, tmp_path, engine):
+    pieces = {"dog": ["dog"], "dogs": ["dog", "##s"], "my dogs": ["my", "dog", "##s"], "bread": ["bread"]}
+    before, after = ["[CLS]", "the"], ["sees", "a", "[MASK]", ".", "[SEP]"]
+    texts = tmp_path / "texts.txt"
+    texts.write_text("The [MASK] sees a [MASK].\n", encoding="utf-8")
+    code, out, _ = fill(input_file=texts, candidates=",".join(pieces), engine=engine)
+    assert code == 0
+    first, second = json.loads(out)["masks"]
+    for mask, left, right in ((first, before, after), (second, [*before, "[MASK]", *after[:2]], after[3:])):
+        oracle = {}
+        for word, parts in pieces.items():
+            product = 1.0
+            for index, part in enumerate(parts):
+                words = [*left, *parts[:index], *["[MASK]"] * (len(parts) - index), *right]
+                product *= probability_of(pretrained, run_folder, words, len(words), len(left) + index, part)
+            oracle[word] = product
+        assert {entry["token"]: entry["probability"] for entry in mask} == pytest.approx(oracle, rel=1e-4)
+        assert [entry["token"] for entry in mask] == sorted(oracle, key=oracle.__getitem__, reverse=True)
+
+
+def test_scores_equal_the_numpy_model(fill, pretrained, run_folder, tmp_path):
+    words = "[CLS] the dogs [SEP] my bird sings [SEP]".replace("dogs", "dog ##s").split()
+    texts = tmp_path / "texts.txt"
+    texts.write_text("The dogs ||| my bird sings\n\nbread\n", encoding="utf-8")
+    code, out, _ = fill("--score", input_file=texts)
+    assert code == 0
+    pair, single = map(json.loads, out.splitlines())
+    positions = [1, 2, 3, 5, 6, 7]
+    assert [token["token"] for token in pair["tokens"]] == [words[position] for position in positions]
+    oracle = [
+        np.log(probability_of(pretrained, run_folder, words, 5, position, words[position])) for position in positions
+    ]
+    assert [token["log_probability"] for token in pair["tokens"]] == pytest.approx(oracle, abs=1e-4)
+    assert pair["pseudo_log_likelihood"] == pytest.approx(sum(oracle), abs=1e-4)
+    assert pair["pseudo_perplexity"] == pytest.approx(np.exp(-np.mean(oracle)), rel=1e-4)
+    assert list(single) == ["text", "pseudo_log_likelihood", "pseudo_perplexity", "tokens"]
+    assert len(single["tokens"]) == 1
+    code, out, _ = fill("bread", "--score")
+    assert code == 0
+    assert out.splitlines()[0] == "bread"
+    assert f"{single['pseudo_log_likelihood']:.4f}  pseudo-log-likelihood of 1 token" in out
+
+
+def test_candidates_and_scores_refuse_other_texts(fill, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a dog\nthe [MASK]\n", encoding="utf-8")
+    for text in ("a dog", "a dog ||| a bird"):
+        code, out, line = fill(text, candidates="dog")
+        assert (code, out) == (1, "")
+        check_message(line)
+    for arguments in (
+        ["the [MASK]", "--score"],
+        ["--score", f"--input_file={texts}", f"--output_file={tmp_path / 'out.jsonl'}"],
+        ["the [MASK]", "--candidates=dog", "--top_k=2"],
+        ["the [MASK]", "--candidates=dog,cat", "--score"],
+        ["the [MASK]", "--candidates=dog,,cat"],
+        ["the [MASK]", "--candidates=dog,日本"],
+        ["the [MASK]" + " dog" * 60, "--candidates=dogs,bread"],
+    ):
+        code, out, line = fill(*arguments)
+        assert (code, out) == (1, "")
+        check_message(line)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_texts_on_the_command_line(fill, tmp_path):
     code, out, _ = fill("the [MASK] sees a dog", "--top_k=2", "a dog ||| a [MASK]")
     lines = out.splitlines()
@@ -186,3 +261,42 @@ def test_refusals_from_python(pretrained, trained):
         filler.next_sentence("a dog", ["a cat"])
     with raises(InputError):
         MaskFiller.load(trained)
+
+
+def test_candidates_and_scores_from_python(pretrained, fill):
+    filler = MaskFiller.load(pretrained, precision="float32")
+    _, out, _ = fill("the [MASK] sees a dog", candidates="bird,dogs")
+    result = filler.fill("the [MASK] sees a dog", candidates=["dogs", "bird"])
+    # The order of the candidates does not matter.
+    assert [word for word, _ in result.masks[0]] == [line.split()[1] for line in out.splitlines()[1:]]
+    assert filler.fill(["a [MASK] .", "the [MASK] sees a dog"], candidates=("dogs", "bird"))[1].tokens == result.tokens
+    one = filler.score("the dogs sees a bird")
+    assert one.pseudo_log_likelihood == pytest.approx(sum(value for _, value in one.tokens), abs=1e-4)
+    assert list(one.to_frame().columns) == ["token", "log_probability"]
+    assert "##s" in one._repr_html_()
+    scores = filler.score(["bread", "the dogs sees a bird"])
+    assert scores[1].pseudo_perplexity == pytest.approx(one.pseudo_perplexity, rel=1e-4)
+    frame = scores.to_frame()
+    assert list(frame.columns) == ["text", "pseudo_log_likelihood", "pseudo_perplexity"]
+    assert str(scores[0]) in repr(scores) or "bread" in repr(scores)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a [MASK]", {"candidates": "dog"}),
+        ("a [MASK]", {"candidates": []}),
+        ("a [MASK]", {"candidates": ["dog", 1]}),
+        ("a [MASK]", {"candidates": ["dog"], "top_k": 2}),
+        ("a [MASK]", {"candidates": ["日本"]}),
+        ("a dog", {"candidates": ["dog"]}),
+    ],
+)
+def test_wrong_candidates_from_python(pretrained, text, options):
+    with raises(InputError):
+        MaskFiller.load(pretrained).fill(text, **options)
+
+
+def test_score_refuses_masks_from_python(pretrained):
+    with raises(InputError):
+        MaskFiller.load(pretrained).score(["a dog", "a [MASK]"])

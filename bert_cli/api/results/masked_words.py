@@ -1,4 +1,4 @@
-"""Candidates for masked words."""
+"""Candidates for masked words, and scores of texts."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -78,3 +78,63 @@ class FilledTexts(ItemResults[FilledText]):
 
     def _summary(self, item: FilledText) -> str:
         return f"{shorten_text(item.text)}  [{', '.join(item.tokens)}]"
+
+
+class ScoredToken(NamedTuple):
+    """A token, and its log-probability when it alone is masked."""
+
+    token: str
+    log_probability: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ScoredText:
+    """A text's score from a masked language model.
+
+    Attributes:
+        text: the text.
+        pseudo_log_likelihood: the sum of the tokens' log-probabilities (natural logarithm).
+        pseudo_perplexity: exp(−pseudo_log_likelihood / number of tokens).
+        tokens: the tokens without [CLS] and [SEP].
+    """
+
+    text: str
+    pseudo_log_likelihood: float
+    pseudo_perplexity: float
+    tokens: tuple[ScoredToken, ...]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with one row per token: token and log_probability."""
+        import pandas as pd
+
+        return pd.DataFrame(self.tokens, columns=list(ScoredToken._fields))
+
+    def __repr__(self) -> str:
+        return f"ScoredText: {self.summary()}"
+
+    def summary(self) -> str:
+        """Return a shortened text and its score on one line."""
+        return f"{shorten_text(self.text)}  [{self.pseudo_log_likelihood:.3f}]"
+
+    def _repr_html_(self) -> str:
+        return item_html(self.summary(), self.to_frame())
+
+
+def make_scored_text(record: Mapping[str, Any]) -> ScoredText:
+    """Return a ScoredText for a record from the JSON lines of `bert-fill-mask --score`."""
+    tokens = tuple(ScoredToken(**token) for token in record["tokens"])
+    return ScoredText(record["text"], record["pseudo_log_likelihood"], record["pseudo_perplexity"], tokens)
+
+
+class ScoredTexts(ItemResults[ScoredText]):
+    """Scores of n texts: a sequence of `ScoredText`."""
+
+    def columns(self) -> dict[str, Column]:
+        """Return the scores as columns."""
+        return {
+            "pseudo_log_likelihood": [item.pseudo_log_likelihood for item in self],
+            "pseudo_perplexity": [item.pseudo_perplexity for item in self],
+        }
+
+    def _summary(self, item: ScoredText) -> str:
+        return item.summary()
