@@ -84,7 +84,10 @@ def _handling(on_first: Callable[[int], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def blocking_signal(number: int) -> Iterator[None]:
-    """Let a signal wait in the block; code in the block may unblock it, and handle it then."""
+    """Let a signal wait in the block; code in the block may unblock it, and handle it then.
+
+    Threads that start in the block wait, too. Threads from before would still receive the signal.
+    """
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield

@@ -213,7 +213,8 @@ def test_a_blocked_signal_waits():
     old_handler = signal.signal(signal.SIGHUP, lambda number, frame: received.append(number))
     try:
         with blocking_signal(signal.SIGHUP):
-            send(signal.SIGHUP)
+            # Send it to this thread: other tests' threads do not block it, and would receive it.
+            signal.raise_signal(signal.SIGHUP)
             assert received == []
         assert received == [signal.SIGHUP]
     finally:
