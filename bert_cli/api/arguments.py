@@ -49,3 +49,17 @@ def _text(flag: Flag, value: Any) -> str:
         return join_names([str(item) for item in value])
     # A text may name a label, and True is then the label True.
     return str(value) if flag.is_free_text else format_value(value)
+
+
+def check_arguments(settings_class: type, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of `load` with the values that the command's flags have; None stays None.
+
+    Args:
+        settings_class: the command's Settings.
+        arguments: values by flag.
+
+    Raises:
+        InputError: if the command would refuse a value.
+    """
+    values = parse_arguments(settings_class, arguments)
+    return {name: None if value is None else values[name] for name, value in arguments.items()}

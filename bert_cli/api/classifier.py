@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, overload
 
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
@@ -35,7 +36,6 @@ from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED
-from bert_cli.settings.groups import read_threshold
 
 
 class Classifier(TrainableClassifier, CuttingModel):
@@ -79,6 +79,8 @@ class Classifier(TrainableClassifier, CuttingModel):
         hub_module: str | None = None,
         long_text: str | None = None,
         threshold: float | str | None = None,
+        vocab_file: str | os.PathLike | None = None,
+        gelu: str | None = None,
     ) -> "Classifier":
         """Load a run of bert-classify, or a checkpoint with vocabulary and config next to it.
 
@@ -96,12 +98,16 @@ class Classifier(TrainableClassifier, CuttingModel):
                 it is not a BERT and not in the model's directory.
             long_text: treatment of longer texts: truncate, head_tail or windows.
             threshold: for multi-label models, a probability, or "tuned" to use thresholds.json.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
+            gelu: form of GELU: auto, erf or tanh.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together, or if this is a
                 multiple-choice model.
         """
-        flags: dict[str, Any] = {
+        # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
+        # method allows them.
+        arguments = {
             "labels": None,
             "max_seq_length": max_seq_length,
             "do_lower_case": do_lower_case,
@@ -110,15 +116,15 @@ class Classifier(TrainableClassifier, CuttingModel):
             "hub_module": hub_module,
             "long_text": long_text,
             "threshold": threshold,
+            "vocab_file": vocab_file,
+            "gelu": gelu,
         }
+        values = check_arguments(ClassifySettings, arguments)
         checkpoint = find_model(path)
         check_command(checkpoint, ClassificationTask.command)
-        # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
-        # method allows them.
-        read = {"threshold": None if threshold is None else read_threshold(str(threshold))}
-        settings, model = load_with_settings(checkpoint, ClassifySettings, flags | read)
+        settings, model = load_with_settings(checkpoint, ClassifySettings, values)
         given_labels = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
-        flags["labels"] = given_labels or None  # a generator can be read only once
+        values["labels"] = given_labels or None  # a generator can be read only once
         label_names = tuple(map(str, given_labels))
         opened = open_classifier(select_groups(ClassifierSettings, settings), model, label_names)
         classifier = cls(opened, settings)
@@ -126,7 +132,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         classifier.labels = read_labels(opened.labels, label_type)
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.trained_columns(model, settings.columns, settings.task.task_name)
-        return with_source(classifier, checkpoint, flags)
+        return with_source(classifier, checkpoint, values)
 
     @overload
     def predict(self, texts: str, batch_size: int = BATCH_SIZE) -> Prediction: ...

@@ -1,5 +1,8 @@
 """Conversion of a loaded model to Hugging Face's format."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from bert_cli.base import files
 from bert_cli.base.writing import staging_folder
 from bert_cli.exports.target import check_free, find_target, publish
@@ -11,12 +14,17 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import Changes
 from bert_cli.weights.path import CheckpointPath
 
+_FLAGS = ("vocab_file", "do_lower_case", "gelu")  # arguments of `load` that bert-convert has, too
 
-def write_hugging_face(checkpoint: CheckpointPath, folder: str, modules: SentenceModules | None = None) -> None:
+
+def write_hugging_face(
+    checkpoint: CheckpointPath, arguments: Mapping[str, Any], folder: str, modules: SentenceModules | None = None
+) -> None:
     """Write a model to a directory in Hugging Face's format, as bert-convert does.
 
     Args:
         checkpoint: the model.
+        arguments: the arguments of `load`.
         folder: the directory, which is made if it is missing.
         modules: modules of sentence-transformers to write; None for those in the model's directory.
 
@@ -26,7 +34,8 @@ def write_hugging_face(checkpoint: CheckpointPath, folder: str, modules: Sentenc
     target = find_target(folder.rstrip("/") + "/", "hf")
     files.check_can_write(target.folder, "to")
     check_free(target, overwrite=False)
-    model = load_model(ModelFiles(), checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    flags = ModelFiles(**{name: arguments[name] for name in _FLAGS if arguments.get(name) is not None})
+    model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     modules = modules or find_modules(checkpoint.folder, "auto")
     setup_tensorflow()
     from bert_cli.exports.converted import convert

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.model_path import find_model
@@ -21,7 +22,7 @@ from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, m
 from bert_cli.api.saving import SavableModel, with_source
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.base.log import LOG
-from bert_cli.base.pooling import NONE, read_pooling
+from bert_cli.base.pooling import NONE
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
 from bert_cli.model.config import ModuleConfig
@@ -74,6 +75,8 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         hub_module: str | None = ...,
         hub_preprocess: str | None = ...,
         prompt_name: str | None = ...,
+        vocab_file: str | os.PathLike | None = ...,
+        gelu: str | None = ...,
     ) -> "FeatureExtractor[TokenVectors]": ...
     @overload
     @classmethod
@@ -91,6 +94,8 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         hub_module: str | None = ...,
         hub_preprocess: str | None = ...,
         prompt_name: str | None = ...,
+        vocab_file: str | os.PathLike | None = ...,
+        gelu: str | None = ...,
     ) -> "FeatureExtractor[Vectors]": ...
     @classmethod
     @name_arguments_in_errors(absent=None, init_checkpoint="path")
@@ -108,6 +113,8 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         hub_module: str | None = None,
         hub_preprocess: str | None = None,
         prompt_name: str | None = Extraction.prompt_name,
+        vocab_file: str | os.PathLike | None = None,
+        gelu: str | None = None,
     ) -> "FeatureExtractor[Any]":
         """Load a checkpoint with vocabulary and config next to it.
 
@@ -134,13 +141,15 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             hub_preprocess: the module's preprocessor, for vocabulary and casing.
             prompt_name: the prompt in the files of sentence-transformers to put before each text;
                 None for the model's default.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
+            gelu: form of GELU: auto, erf or tanh.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
         if layers is not None:
             layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
-        flags = {
+        arguments = {
             "pooling": pooling,
             "layers": layers,
             "normalize": normalize,
@@ -152,23 +161,26 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             "hub_module": hub_module,
             "hub_preprocess": hub_preprocess,
             "prompt_name": prompt_name,
+            "vocab_file": vocab_file,
+            "gelu": gelu,
         }
-        if pooling is not None:
-            pooling = flags["pooling"] = read_pooling(pooling)
+        values = check_arguments(ExtractSettings, arguments)
+        pooling = values["pooling"]
         if path is None:
             checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module))
-            flags["hub_module"] = None  # already used as the checkpoint
+            values["hub_module"] = None  # already used as the checkpoint
         else:
             checkpoint = find_model(path)
         # Do not use the training run's layers and lengths, which were chosen for another purpose.
-        settings, model = load_with_settings(checkpoint, ExtractSettings, flags, remembers=False)
+        settings, model = load_with_settings(checkpoint, ExtractSettings, values, remembers=False)
         # Vectors of tokens are the last layer's here, too.
         layers = layers or (LAST_LAYER if pooling == NONE else None)
-        chosen = VectorFlags(pooling, layers, normalize, max_seq_length or 0, prompt_name, long_text)
+        length = values["max_seq_length"] or 0
+        chosen = VectorFlags(pooling, layers, values["normalize"], length, values["prompt_name"], long_text)
         length = settings.encoding.max_seq_length or DEFAULT_LENGTH
         recipe = choose_recipe(chosen, model.folder, model.config, default_length=length)
         vectors = open_vectors(select_groups(VectorSettings, settings), model, recipe)
-        return with_source(cls(vectors, settings.devices), checkpoint, flags)
+        return with_source(cls(vectors, settings.devices), checkpoint, values)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Result:

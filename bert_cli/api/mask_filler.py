@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
-from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import (
@@ -46,6 +46,8 @@ class MaskFiller(SavableModel):
         do_lower_case: bool | None = None,
         precision: str | None = None,
         engine: str | None = None,
+        vocab_file: str | os.PathLike | None = None,
+        gelu: str | None = None,
     ) -> "MaskFiller":
         """Load a pre-trained model.
 
@@ -56,16 +58,25 @@ class MaskFiller(SavableModel):
                 setting.
             precision: auto, float32, bfloat16 or float16.
             engine: auto, tensorflow, onnxruntime or openvino.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
+            gelu: form of GELU: auto, erf or tanh.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together, or if the model has
                 no masked-LM head, for example after fine-tuning.
         """
-        flags = {"do_lower_case": do_lower_case, "precision": precision, "engine": engine}
-        settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, flags))
+        arguments = {
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "engine": engine,
+            "vocab_file": vocab_file,
+            "gelu": gelu,
+        }
+        values = check_arguments(FillMaskSettings, arguments)
+        settings = build(FillMaskSettings, {name: value for name, value in values.items() if value is not None})
         checkpoint = find_model(path)
         filler = open_mask_filler(select_groups(MaskFillerSettings, settings), checkpoint)
-        return with_source(cls(filler), checkpoint, flags)
+        return with_source(cls(filler), checkpoint, values)
 
     @overload
     def fill(self, text: str, top_k: int | None = None, candidates: Sequence[str] | None = None) -> FilledText: ...  # type: ignore[overload-overlap]

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.options import SquadOptions
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
@@ -86,6 +87,10 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         precision: str | None = None,
         engine: str | None = None,
         hub_module: str | None = None,
+        vocab_file: str | os.PathLike | None = None,
+        gelu: str | None = None,
+        doc_stride: int | None = None,
+        max_query_length: int | None = None,
     ) -> "QuestionAnswerer":
         """Load a run of bert-squad, or a checkpoint with vocabulary and config next to it.
 
@@ -102,11 +107,15 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             engine: auto, tensorflow, onnxruntime or openvino.
             hub_module: tensorflow-hub module that the model was trained on, as a handle. Needed if
                 it is not a BERT and not in the model's directory.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
+            gelu: form of GELU: auto, erf or tanh.
+            doc_stride: number of tokens from the start of one window to the next.
+            max_query_length: maximum number of a question's tokens.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        flags = {
+        arguments = {
             "n_best_size": n_best_size,
             "max_answer_length": max_answer_length,
             "max_seq_length": max_seq_length,
@@ -114,11 +123,16 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             "precision": precision,
             "engine": engine,
             "hub_module": hub_module,
+            "vocab_file": vocab_file,
+            "gelu": gelu,
+            "doc_stride": doc_stride,
+            "max_query_length": max_query_length,
         }
+        values = check_arguments(SquadSettings, arguments)
         checkpoint = find_model(path)
         check_command(checkpoint, SquadTask.command)
-        settings, model = load_with_settings(checkpoint, SquadSettings, flags)
-        return with_source(cls(open_answerer(select_groups(AnswererSettings, settings), model)), checkpoint, flags)
+        settings, model = load_with_settings(checkpoint, SquadSettings, values)
+        return with_source(cls(open_answerer(select_groups(AnswererSettings, settings), model)), checkpoint, values)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:

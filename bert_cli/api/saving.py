@@ -21,11 +21,13 @@ from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.paths import run_folders
 from bert_cli.sentence.modules import SentenceModules, module_paths
 from bert_cli.sentence.writing import module_files
+from bert_cli.text.tokenizer_files import find_tokenizer_files
 from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
 from bert_cli.weights.weights_only import read_weights_only
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
+_VOCABULARY = "vocab_file"  # directory in a pickle
 _TEMPORARY = "temporary; save(directory) keeps it"
 _DESCRIPTIONS = (".json", ".txt")
 _WEIGHTS = (".safetensors", ".h5")
@@ -62,6 +64,13 @@ class ModelSource:
             raise InputError(
                 f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again"
             )
+
+    @property
+    def vocab_files(self) -> dict[str, str]:
+        """Return the tokenizer files that the argument vocab_file names: relative name -> path."""
+        path = self.arguments.get("vocab_file")
+        paths = (path_text(path), *filter(None, find_tokenizer_files(path_text(path)))) if path else ()
+        return {os.path.join(_VOCABULARY, os.path.basename(path)): path for path in paths}
 
     def contents(self) -> dict[str, bytes]:
         """Return the content of the model's files by name, with the weights at the end.
@@ -193,14 +202,19 @@ class SavableModel(MadeByMethods):
         from bert_cli.api.conversion import write_hugging_face
 
         self.source.paths()  # refuses files that have changed
-        write_hugging_face(self.source.checkpoint, path_text(directory, "directory"), self._chosen_modules())
+        folder = path_text(directory, "directory")
+        write_hugging_face(self.source.checkpoint, self.source.arguments, folder, self._chosen_modules())
 
     def __reduce__(self) -> tuple:
         source = self.source
         contents = {} if source.is_builtin else source.contents()
+        arguments = dict(source.arguments)
+        if vocab_files := source.vocab_files:
+            contents |= {name: files.read_bytes(path) for name, path in vocab_files.items()}
+            arguments["vocab_file"] = next(iter(vocab_files))
         state = {name: value for name, value in vars(self).items() if name in ("report", "on_cut")}
         path = None if source.is_builtin else source.relative_path
-        return _restore, (type(self), path, contents, dict(source.arguments), state)
+        return _restore, (type(self), path, contents, arguments, state)
 
 
 Model = TypeVar("Model", bound=SavableModel)
@@ -241,15 +255,18 @@ def _restore(
         model_class: the model's class.
         path: path for `load` among the files; None for the built-in model.
         contents: the model's files.
-        arguments: other arguments of `load`.
+        arguments: other arguments of `load`; vocab_file may be one of the files.
         state: attributes that `load` does not set.
     """
-    if path is None:
-        model = model_class.load(**arguments)
+    if not contents:
+        model = model_class.load(path, **arguments)
     else:
         with temporary_folder() as folder:
             _write_files(folder, contents)
-            model = model_class.load(os.path.normpath(os.path.join(folder, path)), **arguments)
+            if arguments.get("vocab_file") in contents:
+                arguments = arguments | {"vocab_file": os.path.join(folder, arguments["vocab_file"])}
+            folder_path = None if path is None else os.path.normpath(os.path.join(folder, path))
+            model = model_class.load(folder_path, **arguments)
         delete_with(model, folder)
     vars(model).update(state)
     return model

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack, overload
 
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.options import TagOptions
 from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
 from bert_cli.api.inputs.tables import is_path
@@ -139,6 +140,8 @@ class Tagger(TrainableModel):
         precision: str | None = None,
         engine: str | None = None,
         hub_module: str | None = None,
+        vocab_file: str | os.PathLike | None = None,
+        gelu: str | None = None,
     ) -> "Tagger":
         """Load a run of bert-tag, or a checkpoint with vocabulary, config and labels next to it.
 
@@ -154,11 +157,13 @@ class Tagger(TrainableModel):
             engine: auto, tensorflow, onnxruntime or openvino.
             hub_module: tensorflow-hub module that the model was trained on, as a handle. Needed if
                 it is not a BERT and not in the model's directory.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
+            gelu: form of GELU: auto, erf or tanh.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        flags = {
+        arguments = {
             "decoding": decoding,
             "max_seq_length": max_seq_length,
             "doc_stride": doc_stride,
@@ -166,12 +171,15 @@ class Tagger(TrainableModel):
             "precision": precision,
             "engine": engine,
             "hub_module": hub_module,
+            "vocab_file": vocab_file,
+            "gelu": gelu,
         }
+        values = check_arguments(TagSettings, arguments)
         checkpoint = find_model(path)
         check_command(checkpoint, TaggingTask.command)
-        settings, model = load_with_settings(checkpoint, TagSettings, flags)
+        settings, model = load_with_settings(checkpoint, TagSettings, values)
         tagger = open_tagger(select_groups(TaggerSettings, settings), model)
-        return with_source(cls(tagger, settings, model), checkpoint, flags)
+        return with_source(cls(tagger, settings, model), checkpoint, values)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str | Sequence[str]]) -> TaggedTexts:

@@ -73,6 +73,7 @@ class Encoder(keras.layers.Layer):
         path: str | os.PathLike | None = None,
         trainable: bool = True,
         new_pooler: bool = False,
+        gelu: str = "auto",
         **options: Any,
     ) -> "Encoder":
         """Load a checkpoint in any format, with the config next to it.
@@ -85,6 +86,7 @@ class Encoder(keras.layers.Layer):
                 tensorflow-hub module; None for the built-in pre-trained model.
             trainable: whether training changes its weights.
             new_pooler: whether to draw a random pooler, to train it, if the model has no pooler.
+            gelu: form of GELU: erf, tanh, or auto for the form in the model's files.
             **options: arguments for keras.layers.Layer, such as name or dtype.
 
         Raises:
@@ -93,7 +95,7 @@ class Encoder(keras.layers.Layer):
         checkpoint = find_model(path)
         reader = open_checkpoint(checkpoint)
         num_words = reader.shapes[_WORDS][0] if _WORDS in reader.shapes else None
-        config = load_bert(checkpoint, num_words)
+        config = load_bert(checkpoint, num_words, gelu)
         has_pooler = any(name.startswith(POOLER) for name in reader.shapes)
         if not has_pooler:
             state = "starts from random values" if new_pooler else "cannot be used; new_pooler=True makes a random one"

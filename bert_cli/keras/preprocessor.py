@@ -16,6 +16,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
+from bert_cli.flags.paths import path_text
 from bert_cli.opening.loader import load_model
 from bert_cli.runtime.process import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
@@ -69,6 +70,8 @@ class Preprocessor(keras.layers.Layer):
         """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
+        if not isinstance(do_lower_case, bool | np.bool_):
+            raise InputTypeError(f"do_lower_case={do_lower_case!r:.40}: True or False is needed")
         self.vocabulary = list(vocabulary.tokens if isinstance(vocabulary, Tokens) else vocabulary)
         self.do_lower_case = do_lower_case
         self.max_seq_length = max_seq_length
@@ -95,6 +98,7 @@ class Preprocessor(keras.layers.Layer):
         path: str | os.PathLike | None = None,
         max_seq_length: int = 128,
         do_lower_case: bool | None = None,
+        vocab_file: str | os.PathLike | None = None,
         **options: Any,
     ) -> "Preprocessor":
         """Return a layer with a model's vocabulary and casing.
@@ -103,9 +107,11 @@ class Preprocessor(keras.layers.Layer):
             path: see `Encoder.load`.
             max_seq_length: tokens per row, including [CLS] and [SEP].
             do_lower_case: whether to lower-case text; None uses the setting in the model's files.
+            vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the model's.
             **options: arguments for keras.layers.Layer.
         """
-        flags = ModelFiles(do_lower_case=do_lower_case)
+        vocabulary = None if vocab_file is None else path_text(vocab_file, "vocab_file")
+        flags = ModelFiles(vocab_file=vocabulary, do_lower_case=do_lower_case)
         model = load_model(flags, find_model(path), None, needs_bert=True)
         max_positions = model.config.max_position_embeddings
         if max_seq_length > max_positions:

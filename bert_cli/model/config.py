@@ -65,6 +65,8 @@ class BertConfig:
             )
         if self.hidden_act.lower() not in _ACTIVATIONS:
             raise InputError(f"hidden_act {self.hidden_act!r} is not one of linear, relu, tanh, gelu, gelu_new")
+        if self.gelu not in ("erf", "tanh"):
+            raise InputError(f"gelu must be erf or tanh, found {self.gelu!r}")
         _check_memory(self)
 
     @property

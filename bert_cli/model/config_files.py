@@ -111,8 +111,6 @@ def _check_values(path: str, values: dict) -> None:
             raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
         raise InputError(f"{path}: hidden_act must be a name, found {values['hidden_act']!r}")
-    if values.get("gelu", "tanh") not in ("erf", "tanh"):
-        raise InputError(f"{path}: gelu must be erf or tanh, found {values['gelu']!r}")
 
 
 def _check_sizes(path: str, values: dict) -> None:

@@ -24,12 +24,13 @@ from bert_cli.weights.variables import Reader
 _LARGE = 10**9  # bytes of weights; shapes of larger models are compared before building the model
 
 
-def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig:
+def load_bert(path: CheckpointPath, vocab_size: int | None = None, gelu: str = "auto") -> BertConfig:
     """Return the config of a checkpoint's BERT, from the file next to it or from its variables.
 
     Args:
         path: the checkpoint.
         vocab_size: used if neither the file nor the checkpoint has one.
+        gelu: see read_config.
 
     Raises:
         InputError: if the config is missing or damaged, or does not fit the checkpoint.
@@ -38,7 +39,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None) -> BertConfig
     config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     if not config_file:
         check_has_sizes(checkpoint)
-    config = find_bert(config_file, checkpoint, vocab_size=vocab_size)
+    config = find_bert(config_file, checkpoint, gelu, vocab_size)
     if config is None:
         raise no_bert(checkpoint)
     if config_file:

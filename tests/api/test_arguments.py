@@ -1,12 +1,19 @@
 """Python arguments as flags: their values, and refused arguments."""
 
+import inspect
 import pathlib
 
 import pytest
 
-from bert_cli.api.arguments import parse_arguments
+from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger
+from bert_cli.api.arguments import check_arguments, parse_arguments
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import every_flag
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.model_use import USE_FLAGS
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.texts import ExtractSettings, FillMaskSettings
 from tests.snapshots import raises
 
 
@@ -45,3 +52,41 @@ def test_excluded_flags_are_refused():
     assert parse_arguments(ClassifySettings, {"data_dir": "x"})["data_dir"] == "x"
     with pytest.raises(InputError, match="unknown flag --data_dir"):
         parse_arguments(ClassifySettings, {"data_dir": "x"}, excluded=("data_dir",))
+
+
+@pytest.mark.parametrize(
+    ("model_class", "settings_class", "for_training"),
+    [
+        (Classifier, ClassifySettings, set()),
+        (Tagger, TagSettings, {"labels", "layers"}),
+        (QuestionAnswerer, SquadSettings, set()),
+        (FeatureExtractor, ExtractSettings, set()),
+        (MaskFiller, FillMaskSettings, set()),
+    ],
+)
+def test_load_has_the_arguments_that_bert_serve_has_as_flags(model_class, settings_class, for_training):
+    """Flags of bert-tag with these names are about the files and the network of a training."""
+    flags = {flag.name for flag in every_flag(settings_class)} & set(USE_FLAGS)
+    assert flags - for_training <= inspect.signature(model_class.load).parameters.keys()
+
+
+def test_arguments_of_load_have_the_values_of_flags():
+    arguments = {"gelu": "erf", "vocab_file": pathlib.Path("v.txt"), "threshold": "0.5", "engine": None}
+    values = check_arguments(ClassifySettings, arguments)
+    assert values == {"gelu": "erf", "vocab_file": "v.txt", "threshold": "0.5", "engine": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("gelu", "relu"),
+        ("engine", "torch"),
+        ("long_text", "middle"),
+        ("max_seq_length", -3),
+        ("do_lower_case", "perhaps"),
+    ],
+)
+def test_load_refuses_the_values_that_commands_refuse(name, value):
+    """An unknown engine or form was taken for the default without a word."""
+    with pytest.raises(InputError, match=f"^{name}={value}: "):
+        Classifier.load("none", **{name: value})

@@ -136,3 +136,25 @@ def test_a_model_in_the_format_of_hugging_face(classifier, tmp_path):
     np.testing.assert_allclose(loaded.predict(TEXTS).probabilities, classifier.predict(TEXTS).probabilities, atol=1e-6)
     with pytest.raises(InputError, match=r"model\.safetensors: exists already"):
         classifier.to_hugging_face(tmp_path / "model")
+
+
+def test_copies_use_the_arguments_about_files(trained, tmp_path):
+    """The vocabulary of an argument is in a pickle, and the casing in a conversion."""
+    (tmp_path / "other").mkdir()
+    words = (trained / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    number = words.index("bread")
+    words[number], words[number + 1] = words[number + 1], words[number]
+    (tmp_path / "other" / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    arguments = {"vocab_file": tmp_path / "other" / "vocab.txt", "do_lower_case": False, "precision": "float32"}
+    classifier = Classifier.load(trained, **arguments)
+    expected = classifier.predict(TEXTS).probabilities
+    assert (
+        expected != Classifier.load(trained, do_lower_case=False, precision="float32").predict(TEXTS).probabilities
+    ).any()
+    content = pickle.dumps(classifier)
+    classifier.to_hugging_face(tmp_path / "hf")
+    shutil.rmtree(tmp_path / "other")
+    np.testing.assert_array_equal(pickle.loads(content).predict(TEXTS).probabilities, expected)
+    converted = Classifier.load(tmp_path / "hf", max_seq_length=classifier.max_seq_length, precision="float32")
+    np.testing.assert_allclose(converted.predict(["The dog", *TEXTS]).probabilities[1:], expected, atol=1e-6)
+    assert Tokenizer.load(tmp_path / "hf").do_lower_case is False

@@ -98,7 +98,7 @@ api: problem_types flags model settings text reading examples examples.squad exa
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results
 serving: problem_types flags settings examples.squad features sentence weights outputs.answers opening predicting
-keras: tf_internals model settings text features weights opening exports api.inputs api
+keras: flags tf_internals model settings text features weights opening exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
