@@ -65,7 +65,7 @@ def test_excluded_flags_are_refused():
     ],
 )
 def test_load_has_the_arguments_that_bert_serve_has_as_flags(model_class, settings_class, for_training):
-    """Flags of bert-tag with these names are about the files and the network of a training."""
+    """bert-tag uses these flags for its training."""
     flags = {flag.name for flag in every_flag(settings_class)} & set(USE_FLAGS)
     assert flags - for_training <= inspect.signature(model_class.load).parameters.keys()
 
