@@ -10,7 +10,7 @@ EXCEL = "python-calamine>=0.4"
 PARQUET = "pyarrow>=17"
 # Earlier ones cannot compute com.microsoft.MultiHeadAttention. A later year may send data again, as 2026 began to.
 OPENVINO = "openvino>=2026.3,<2027"
-SERVE = ["fastapi>=0.115", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
+SERVE = ["starlette>=0.46", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -42,7 +42,7 @@ setup(
         "": ["py.typed", "*.pyi", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
         "bert_cli.builtin": ["pretrained/*"],
         "bert_cli.report": ["templates/*"],
-        "bert_cli.serving": ["templates/*"],
+        "bert_cli.serving.http": ["templates/*"],
     },
     # `pip install -e` puts a path file for the clone into site-packages, not an import hook, which Python asks last: in the
     # folder above a clone named bert_cli, the clone itself would be imported, as a package without modules.
@@ -93,6 +93,7 @@ setup(
             "sentence-transformers>=5",
             OPENVINO,
             "ctranslate2>=4.5",
+            "fastapi>=0.115",
         ],
         "dev": [
             "pytest>=9.1.1",  # caplog has the records of a logger that does not propagate them
@@ -109,6 +110,7 @@ setup(
             "nbconvert>=7.16",  # runs the notebook of docs/tutorials/, in a kernel
             "ipykernel>=6.29",
             "kubernetes-validate>=1.33",  # schemas for the manifests in deploy/
+            "jsonschema>=4.20",  # checks answers of bert-serve against its openapi.json
             *SERVE,
         ],
     },

@@ -1,9 +1,9 @@
 """Serve trained models over HTTP.
 
-POST /predict answers a text, a pair, a question, or a list of them with the JSON of --input_file;
-POST /v1/embeddings gives vectors as OpenAI's API does, POST /v1/models/NAME:predict answers as
-TensorFlow Serving does. GET / is a page to try the models, GET /docs describes the interface, GET
-/metrics is for Prometheus. Needs FastAPI and uvicorn: pip install 'bert_cli[serve]'.
+POST /predict answers a text, a pair, a question, or a list of them with the JSON of --input_file.
+Clients of OpenAI (vectors), TensorFlow Serving, KServe v2 and Text Embeddings Inference are answered,
+too. GET / is a page to try the models, GET /docs describes the interface, GET /metrics is for
+Prometheus. Needs Starlette and uvicorn: pip install 'bert_cli[serve]'.
 
 Requests that wait are computed together. Without a GPU, onnxruntime computes (--engine).
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bert_cli.serving.processes import Shared
     from bert_cli.serving.workers import Supervisor
 
-_PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
+_PACKAGES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
 def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings:
@@ -85,9 +85,9 @@ def _serve(
     """
     server = settings.server
     # Import late: a wrong flag need not wait for these imports.
+    from bert_cli.serving.http.server import bind
     from bert_cli.serving.metrics import restart_counter
     from bert_cli.serving.processes import Shared, SharedCheckpoints
-    from bert_cli.serving.server import bind
     from bert_cli.serving.workers import Supervisor, run_workers
 
     listeners = []
@@ -115,9 +115,9 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
         supervisor: the process that started this one.
     """
     from bert_cli.serving.access import RequestLog
-    from bert_cli.serving.app import State
+    from bert_cli.serving.http.protocol import State
+    from bert_cli.serving.http.server import serve
     from bert_cli.serving.loading import load_served
-    from bert_cli.serving.server import serve
     from bert_cli.serving.service import Service
     from bert_cli.serving.watching import Watcher
 
@@ -131,7 +131,8 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     watcher = Watcher(service, paths, flags, keys, settings.served.watch_seconds if settings.served.watch else None)
     request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
-    state = State(service, keys, settings.server.root_path, request_log, metrics_port)
+    server = settings.server
+    state = State(service, keys, server.root_path, request_log, metrics_port, server.allowed_hosts)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

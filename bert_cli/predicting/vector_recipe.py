@@ -93,7 +93,7 @@ class VectorRecipe:
             tokenizer: the model's tokenizer.
             limits: see extraction_chunks.
         """
-        lines = map(self._prepare, lines) if self.prompt or self.lower_cases else lines
+        lines = map(self._prepare_line, lines) if self.prompt or self.lower_cases else lines
         chunks = extraction_chunks(lines, tokenizer, self.max_seq_length, self.long_text, self.words, **limits)
         if not (self.prompt and self.skips_prompt):
             yield from chunks
@@ -102,9 +102,13 @@ class VectorRecipe:
         for features in chunks:
             yield dataclasses.replace(features, num_skipped=np.full(len(features), num_skipped))
 
-    def _prepare(self, line: TextLine) -> TextLine:
+    def prepare(self, text: str) -> str:
+        """Return a text as the tokenizer reads it, after the prompt."""
+        return self._lower(self.prompt + text)
+
+    def _prepare_line(self, line: TextLine) -> TextLine:
         text_b = None if line.text_b is None else self._lower(line.text_b)
-        return line._replace(text_a=self._lower(self.prompt + line.text_a), text_b=text_b)
+        return line._replace(text_a=self.prepare(line.text_a), text_b=text_b)
 
     def _lower(self, text: str) -> str:
         # One character at a time, as the normalizer of `tokenizers` does.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Allow only characters that cannot direct a page's links to another host.
 _PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
-# A key with the name of its client.
+# A key with its client's name.
 _NAMED_KEY = re.compile(r"([A-Za-z0-9._-]{1,64}):(.*)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 
@@ -48,7 +48,7 @@ class ApiKeys:
         """Read the file again; after an InputError the old keys stay valid.
 
         The file has one key per line, such as KEY or NAME:KEY. Blank lines are skipped, and so are
-        comments, which begin with "#" at the start of the line or after a space.
+        comments, which begin with "#" at a line's start or after a space.
         """
         if self._path is None:
             return
@@ -64,10 +64,10 @@ class ApiKeys:
         self._keys = keys
 
     def find_client(self, authorization: str) -> str | None:
-        """Return the name of the key in an Authorization header, "" for a key without a name.
+        """Return the name for the key in an Authorization header, "" for a key without a name.
 
         The key is a bearer token, or the password of basic authentication, which browsers use. The
-        result is None for an invalid key, and "" if requests need no key.
+        result is None for an invalid key, and "" if every request is allowed.
         """
         keys = self._keys
         if not keys:
@@ -93,7 +93,7 @@ def normalize_scope(scope: "Scope", root_path: str) -> "Scope":
     GET, since uvicorn omits the body. The query string is unchanged.
 
     Args:
-        scope: ASGI scope of an HTTP request.
+        scope: the ASGI scope.
         root_path: path below which a proxy publishes the server, or "".
     """
     path = scope["path"]
@@ -115,7 +115,7 @@ def public_prefix(headers: "Mapping[str, str]", root_path: str) -> str:
 
 
 def is_allowed_host(host: str, allowed_hosts: "Sequence[str]") -> bool:
-    """Return whether a Host header names one of the hosts, with any port.
+    """Return whether a Host header has an allowed host, with any port.
 
     Args:
         host: the header, such as "example.com:8000" or "[::1]:8000".
@@ -129,7 +129,7 @@ def is_allowed_host(host: str, allowed_hosts: "Sequence[str]") -> bool:
 
 
 def client_address(scope: "Scope", trusted_proxies: "Sequence[Network]") -> str:
-    """Return the address of a request's client, as far as it is known.
+    """Return a client's address, as far as the server can know it.
 
     Proxies append to X-Forwarded-For, so the last address that is not a trusted proxy is the
     client's. A client may have written the addresses before it.
@@ -168,8 +168,8 @@ class RequestRecord:
 
     Attributes:
         id: the client's X-Request-ID, or a random id.
-        model: name of the answering model, or "".
-        num_texts: number of texts in the request.
+        model: the answering model's name, or "".
+        num_texts: number of texts that the client sent.
         key: name of the API key, or "".
         has_left: whether the client has closed the connection before the response.
         result: a future, which fails when the client leaves, or None.

@@ -27,16 +27,9 @@ from bert_cli.predicting.opening import (
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
+from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Column, Explanation, Item, MaskedCopy
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import (
-    ENCODER,
-    Explanation,
-    Item,
-    MaskedCopy,
-    ServedModel,
-    check_served,
-    naming_flags,
-)
+from bert_cli.serving.served_model import ENCODER, ServedModel, check_served, naming_flags
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -47,7 +40,7 @@ EXPLAIN_BUDGET = 96
 
 
 class _Classifier(ServedModel):
-    can_explain = True
+    is_classifier = True
     _model: TextClassifier
 
     def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
@@ -63,6 +56,17 @@ class _Classifier(ServedModel):
     @property
     def takes_pairs(self) -> bool:
         return self._model.takes_pairs
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        decoder = self._model.decoder
+        abstains = decoder.labels.abstain_from is not None
+        columns = {"classifier": [Column("label", TEXT)], "multi_label": [Column("labels", TEXT)]}.get(self.kind)
+        if columns:
+            columns.append(Column("probabilities", FP32, len(self.labels)))
+        else:
+            columns = [Column("value", FP32)]
+        return (*columns, Column("abstain", BOOL)) if abstains else tuple(columns)
 
     @name_arguments_in_errors()
     def answer(self, items: Sequence[Item]) -> list[JsonObject]:
@@ -108,6 +112,7 @@ class _Classifier(ServedModel):
 
 class _Tagger(ServedModel):
     kind = "tagger"
+    columns = (Column("entities", TEXT),)
     _model: TextTagger
 
     @naming_flags
@@ -128,6 +133,13 @@ class _Tagger(ServedModel):
 class _QuestionAnswerer(ServedModel):
     kind = "question_answerer"
     fields = ("question", "context")
+    columns = (
+        Column("answer", TEXT),
+        Column("probability", FP32),
+        Column("start", INT64),
+        Column("end", INT64),
+        Column("sentence", TEXT),
+    )
     _model: TextAnswerer
 
     @naming_flags
@@ -153,6 +165,7 @@ class _QuestionAnswerer(ServedModel):
 
 class _MaskFiller(ServedModel):
     kind = "masked_lm"
+    columns = (Column("masks", TEXT),)
     _model: TextMaskFiller
 
     @naming_flags

@@ -1,23 +1,18 @@
-"""Bodies of requests, including all checks, and the JSON in responses."""
+"""Bodies of requests, including all checks."""
 
 import asyncio
-import base64
 import json
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.features.packing import cut_entry
+from bert_cli.serving.items import Item
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
-from bert_cli.serving.served_model import Embedding, Item, ServedModel
+from bert_cli.serving.served_model import ServedModel
 from bert_cli.settings.serving import Limits
 
-# Members of a request to /v1/embeddings; user is OpenAI's, and has no effect.
-_EMBEDDING_MEMBERS = ("model", "input", "encoding_format", "dimensions", "user", "prompt_name")
 # A body of up to this many times --max_body_bytes is read and discarded.
 _DISCARD_FACTOR = 8
 
@@ -208,69 +203,85 @@ def with_indices(model: ServedModel, items: Sequence[Item], records: Sequence[Js
     return [model.with_index(number, *pair) for number, pair in enumerate(zip(items, records, strict=True))]
 
 
-def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> list[Item]:
-    """Return the items in a request to OpenAI's embeddings API.
+def parse_texts(value: object, model: ServedModel, limits: Limits, name: str) -> list[Item]:
+    """Return the items in a JSON value that is a text or a list of texts.
 
     Args:
-        body: has a text or a list of texts as `input`, and perhaps the `prompt_name` of a prompt
-            before each text.
+        value: decoded JSON.
         model: see `parse_item`.
         limits: limits for the list and its texts.
+        name: the value's name in the request, for error messages.
 
     Raises:
-        RequestError: 400 if `body` has a wrong form, 413 if the list or a text is too long.
+        RequestError: 400 if the value has a wrong form, 413 if the list or a text is too long.
     """
-    refuse_other_members(body, _EMBEDDING_MEMBERS)
-    prompt_name = body.get("prompt_name")
-    if prompt_name is not None and prompt_name not in model.prompt_names:
-        names = ", ".join(model.prompt_names) or "none"
-        raise RequestError(
-            400, f"'prompt_name': the model {model.name} has no prompt {prompt_name!r:.60}; it has {names}"
-        )
-    texts = body.get("input")
-    texts = [texts] if isinstance(texts, str) else texts
+    texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts:
-        raise RequestError(400, "'input': a text or a list of texts is needed")
+        raise RequestError(400, f"{name!r}: a text or a list of texts is needed")
     # Clients such as LangChain send OpenAI's token ids by default.
     if not all(isinstance(text, str) for text in texts):
         advice = "token ids of another model cannot be read (LangChain: check_embedding_ctx_length=False)"
-        raise RequestError(400, f"'input': texts are needed; {advice}")
-    dimensions = body.get("dimensions")
-    if dimensions is not None and (not isinstance(dimensions, int) or isinstance(dimensions, bool)):
-        raise RequestError(400, "'dimensions' is not a whole number")
-    # Some clients send null instead of leaving a member out.
-    if body.get("encoding_format") not in (None, "float", "base64"):
-        raise RequestError(400, "'encoding_format': float or base64 is needed")
-    items = parse_items(texts, model, limits, "input")
-    return [item._replace(prompt_name=prompt_name) for item in items]
+        raise RequestError(400, f"{name!r}: texts are needed; {advice}")
+    return parse_items(texts, model, limits, name)
 
 
-def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: ServedModel) -> JsonObject:
-    """Return the response body of OpenAI's embeddings API.
-
-    A text that was cut has the member `cut`, the number of tokens that were left out.
+def parse_columns(columns: Mapping[str, object], model: ServedModel, limits: Limits, name: str) -> list[Item]:
+    """Return the items in columns, which have one text per item.
 
     Args:
-        embeddings: one per text.
-        body: the request; its `encoding_format` is float (default) or base64.
-        model: the model that computed the vectors.
+        columns: the columns by name. `parse_item` has the same names.
+        model: see `parse_item`.
+        limits: limits for the columns and their texts.
+        name: name for error messages.
 
     Raises:
-        RequestError: 400 if the request asks for other `dimensions` than the vectors have.
+        RequestError: 400 if a column has a wrong form, 413 if a column or a text is too long.
     """
-    width = len(embeddings[0].vector)
-    if body.get("dimensions") not in (None, width):
+    lists: dict[str, list[object]] = {}
+    for field, values in columns.items():
+        if not isinstance(values, list):
+            raise RequestError(400, f"{name}: {field!r:.60} is not a list")
+        lists[field] = values
+    if len({len(values) for values in lists.values()}) > 1:
+        sizes = ", ".join(f"{field!r:.60} has {len(values)}" for field, values in lists.items())
+        raise RequestError(400, f"{name}: all columns need the same number of texts; {sizes}")
+    if not lists:
+        raise RequestError(400, f"{name}: {model.fields[0]!r} is missing")
+    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    return parse_items(rows, model, limits, name)
+
+
+def check_prompt(prompt_name: object, model: ServedModel) -> str | None:
+    """Return a prompt's name, or None; raise RequestError 400 if the model has no such prompt."""
+    if prompt_name is None:
+        return None
+    prompt_names = model.vectors.prompt_names
+    if isinstance(prompt_name, str) and prompt_name in prompt_names:
+        return prompt_name
+    names = ", ".join(prompt_names) or "none"
+    raise RequestError(400, f"'prompt_name': the model {model.name} has no prompt {prompt_name!r:.60}; it has {names}")
+
+
+def check_dimensions(dimensions: object, model: ServedModel) -> None:
+    """Raise RequestError 400 if the model's vectors have another width."""
+    if dimensions is None:
+        return
+    if not isinstance(dimensions, int) or isinstance(dimensions, bool):
+        raise RequestError(400, "'dimensions' is not a whole number")
+    width = model.vectors.width
+    if dimensions != width:
         raise RequestError(400, f"'dimensions': the vectors of the model {model.name} have {width}; leave it out")
-    is_base64 = body.get("encoding_format") == "base64"
 
-    def encode(vector: np.ndarray) -> Any:
-        values = np.asarray(vector, "<f4")
-        return base64.b64encode(values.tobytes()).decode("ascii") if is_base64 else values.tolist()
 
-    data = [
-        {"object": "embedding", "index": number, "embedding": encode(embedding.vector)} | cut_entry(embedding.num_cut)
-        for number, embedding in enumerate(embeddings)
-    ]
-    tokens = sum(embedding.num_tokens for embedding in embeddings)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "data": data, "model": model.name, "usage": usage}
+def parse_switch(body: JsonObject, name: str, default: bool) -> bool:
+    """Return a member that is true or false.
+
+    Args:
+        body: the request.
+        name: the member's name.
+        default: result if the member is null or missing.
+    """
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise RequestError(400, f"{name!r} is neither true nor false")
+    return default if value is None else value

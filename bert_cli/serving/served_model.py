@@ -1,10 +1,10 @@
-"""Models of the server: their input items, and their answers as JSON objects."""
+"""Models of the server, and the methods that all of them share."""
 
 import abc
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from bert_cli.features.packing import Cuts
 from bert_cli.flags.option import build, every_flag
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import load_with_settings
-from bert_cli.predicting.opening import (
-    VectorSettings,
-)
+from bert_cli.predicting.opening import VectorSettings
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
-from bert_cli.predicting.vectors import TextVectors, open_vectors
+from bert_cli.predicting.vectors import open_vectors
 from bert_cli.sentence.steps import Normalize
+from bert_cli.serving.items import FP32, Column, Explanation, Item
 from bert_cli.serving.responses import RequestError
+from bert_cli.serving.served_vectors import ServedVectors
 from bert_cli.settings.model_use import ModelFlags, VectorUseSettings
 from bert_cli.settings.serving import ServeSettings
 from bert_cli.weights.path import TF1, CheckpointPath
@@ -38,71 +38,13 @@ naming_flags = name_arguments_in_errors(None, init_checkpoint="--output_dir", **
 _VECTOR_FLAGS = frozenset(flag.name for flag in every_flag(VectorUseSettings))
 
 
-class Item(NamedTuple):
-    """A text, a pair of texts, or a question and its context.
-
-    Attributes:
-        first: the text, the first text or the question.
-        second: the second text, the context or None.
-        id: the client's id for a question, or None.
-        prompt_name: name of the prompt before a text for `embed`, or None for the model's default.
-    """
-
-    first: str
-    second: str | None = None
-    id: str | None = None
-    prompt_name: str | None = None
-
-    @property
-    def text_or_pair(self) -> str | tuple[str, str]:
-        """Return the text, or both texts of a pair."""
-        return self.first if self.second is None else (self.first, self.second)
-
-    @property
-    def characters(self) -> int:
-        """Return the number of characters in all texts."""
-        return len(self.first) + len(self.second or "")
-
-
-class MaskedCopy(NamedTuple):
-    """A masked copy of a text for an explanation: token_ids int32 [T], segment_ids int8 [T]."""
-
-    token_ids: np.ndarray
-    segment_ids: np.ndarray
-
-
-class Explanation(NamedTuple):
-    """The work for an explanation.
-
-    Attributes:
-        copies: masked copies of the text.
-        num_cut: number of tokens that were cut.
-        score: returns one score per masked copy; the copies may belong to several texts. Equal for
-            all explanations by one model.
-        answer: function from the scores of `copies` to the answer, a JSON object.
-    """
-
-    copies: Sequence[MaskedCopy]
-    num_cut: int
-    score: Callable[[Sequence[MaskedCopy]], list[Any]]
-    answer: Callable[[Sequence[Any]], JsonObject]
-
-
-class Embedding(NamedTuple):
-    """A text's vector, float32 [W], the number of tokens that it uses, and the number that was cut."""
-
-    vector: np.ndarray
-    num_tokens: int
-    num_cut: int
-
-
 class ServedModel(abc.ABC):
     """A model that answers items.
 
     Attributes:
         kind: classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder.
         fields: names of an item's texts in a JSON object; the second text is optional.
-        can_explain: whether `explain` is implemented.
+        is_classifier: whether it classifies texts or pairs; classifiers are explained.
         name: name in requests.
         checkpoint: the loaded checkpoint.
         num_cut_texts: number of texts that were cut to the model's length so far.
@@ -110,7 +52,7 @@ class ServedModel(abc.ABC):
 
     kind: str
     fields = ("text", "text_b")
-    can_explain = False
+    is_classifier = False
 
     def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
         self.name = name
@@ -119,7 +61,7 @@ class ServedModel(abc.ABC):
         self._used_names: set[str] = set()
         self._model: Any = self._open()
         # A string is the reason why the model has no vectors.
-        self._vectors: TextVectors | str = "not loaded"
+        self._vectors: ServedVectors | str = "not loaded"
         self.num_cut_texts = 0
 
     def _open(self) -> Any:
@@ -157,7 +99,7 @@ class ServedModel(abc.ABC):
     def describe(self) -> JsonObject:
         """Return name, kind, labels and abilities, for the web page and GET /v1/models."""
         description = {"name": self.name, "kind": self.kind, "labels": self.labels}
-        return description | {"takes_pairs": self.takes_pairs, "explains": self.can_explain}
+        return description | {"takes_pairs": self.takes_pairs, "explains": self.is_classifier}
 
     @property
     def takes_pairs(self) -> bool:
@@ -205,9 +147,9 @@ class ServedModel(abc.ABC):
 
         Args:
             items: the items.
-            is_vector: whether `embed` computes them, and not `answer`.
+            is_vector: whether `vectors` computes them, and not `answer`.
         """
-        longest = self._longest_embedded if is_vector else self._longest_answered
+        longest = self.vectors.longest if is_vector else self._longest_answered
         tokens = [_LEAST_TOKENS + item.characters // _CHARACTERS_PER_TOKEN for item in items]
         return tokens if longest is None else [min(count, longest) for count in tokens]
 
@@ -222,7 +164,7 @@ class ServedModel(abc.ABC):
         self.num_cut_texts += cuts.num_cut_texts
 
     def open_vectors(self) -> None:
-        """Load the feature extractor for `embed`, so that no request reads a file."""
+        """Load the encoder for `vectors`, so that no request reads a file."""
         try:
             self._vectors = self._open_vectors()
         except InputError as error:
@@ -232,7 +174,7 @@ class ServedModel(abc.ABC):
             self._vectors = str(error)
 
     @naming_flags
-    def _open_vectors(self) -> TextVectors:
+    def _open_vectors(self) -> ServedVectors:
         # Do not use the training run's length, which was chosen for another purpose.
         settings, model = self._load(VectorSettings, remembers=False)
         use = build(VectorUseSettings, self._flags_for(VectorUseSettings)).vectors
@@ -244,45 +186,25 @@ class ServedModel(abc.ABC):
         recipe = choose_recipe(chosen, model.folder, model.config, default_length=default_length)
         if not recipe.is_followed and use.normalize is None:
             recipe = dataclasses.replace(recipe, steps=(Normalize(),))
-        return open_vectors(settings, model, recipe)
+        return ServedVectors(open_vectors(settings, model, recipe), self._count_cuts)
 
-    @name_arguments_in_errors()
-    def embed(self, items: Sequence[Item]) -> list[Embedding]:
-        """Return a vector for each item.
-
-        Flags or the model's modules.json determine the vector. Without them, the vector is the mean
-        of the last layer, normalized to length 1.
-        """
+    @property
+    def vectors(self) -> ServedVectors:
+        """Return the model's vectors; raise RequestError 400 if it cannot give them."""
         if isinstance(self._vectors, str):
             raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
-        results: dict[int, Embedding] = {}
-        for prompt_name in dict.fromkeys(item.prompt_name for item in items):
-            numbers = [number for number, item in enumerate(items) if item.prompt_name == prompt_name]
-            texts = [items[number].first for number in numbers]
-            vectors, cuts = self._vectors.extract([(text, None) for text in texts], prompt_name)
-            self._count_cuts(cuts, self._vectors.max_seq_length)
-            counts = self._vectors.count_tokens_and_cuts(texts, prompt_name)
-            for number, vector, count in zip(numbers, vectors, counts, strict=True):
-                results[number] = Embedding(vector, *count)
-        return [results[number] for number in range(len(items))]
+        return self._vectors
 
     @property
-    def _longest_embedded(self) -> int | None:
-        if isinstance(self._vectors, str) or self._vectors.recipe.long_text:
-            return None
-        return self._vectors.max_seq_length
-
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """Return the names of prompts that `embed` can put before texts."""
-        modules = None if isinstance(self._vectors, str) else self._vectors.recipe.modules
-        return tuple(modules.prompts) if modules else ()
+    def columns(self) -> tuple[Column, ...]:
+        """Return the members that are tensors in answers; an encoder only has vectors."""
+        return (Column("embedding", FP32, self.vectors.width),)
 
 
 def check_served(model: ServedModel) -> None:
     """Raise InputError if the model's outputs for a short text are not finite."""
     if model.kind == ENCODER:
-        is_finite = bool(np.isfinite(model.embed([Item("a text")])[0].vector).all())
+        is_finite = bool(np.isfinite(model.vectors.embed([Item("a text")])[0].vector).all())
     else:
         text = "the [MASK] sees a dog ." if model.kind == "masked_lm" else "a text ."
         item = Item(text, text if model.fields[1] == "context" else None)

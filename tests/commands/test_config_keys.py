@@ -10,8 +10,8 @@ import pytest
 
 from bert_cli import FeatureExtractor, convert_checkpoint, doctor, export_model, extract_features
 from bert_cli.base.errors import InputError
+from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
-from bert_cli.serving.served_model import Item
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests.model.test_config_keys import REFUSED
@@ -41,7 +41,7 @@ def python(folder, tmp_path):
 
 
 def server(folder, tmp_path):
-    return load_served("m", find_checkpoint(str(folder)), ModelFlags()).embed([Item(TEXT)])[0].vector
+    return load_served("m", find_checkpoint(str(folder)), ModelFlags()).vectors.embed([Item(TEXT)])[0].vector
 
 
 def command(folder, tmp_path):

@@ -8,8 +8,8 @@ import pytest
 
 from bert_cli import FeatureExtractor, convert_checkpoint, export_model, extract_features
 from bert_cli.sentence.modules import read_modules
+from bert_cli.serving.http.openai import embedding_items
 from bert_cli.serving.loading import load_served
-from bert_cli.serving.requests import embedding_items
 from bert_cli.serving.responses import RequestError
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.settings.serving import Limits
@@ -41,7 +41,7 @@ def test_feature_extractor(name, tmp_path):
 def test_served_vectors(name, tmp_path):
     model = load_served("m", find_checkpoint(str(folder_of(name, tmp_path / "m"))), ModelFlags())
     body = {"input": TEXTS} | ({"prompt_name": prompt_of(name)} if prompt_of(name) else {})
-    embeddings = model.embed(embedding_items(body, model, Limits()))
+    embeddings = model.vectors.embed(embedding_items(body, model, Limits()))
     assert_same([embedding.vector for embedding in embeddings], name)
 
 
@@ -49,9 +49,9 @@ def test_prompts_of_served_texts_may_differ(tmp_path):
     model = load_served("m", find_checkpoint(str(folder_of("named_prompt", tmp_path / "m"))), ModelFlags())
     passages = embedding_items({"input": TEXTS[:2], "prompt_name": "passage"}, model, Limits())
     queries = embedding_items({"input": TEXTS[:2]}, model, Limits())
-    mixed = model.embed([passages[0], queries[1], passages[1]])
+    mixed = model.vectors.embed([passages[0], queries[1], passages[1]])
     np.testing.assert_allclose(mixed[0][0], expected_vectors("named_prompt")[0], atol=1e-5)
-    np.testing.assert_allclose(mixed[1][0], model.embed(queries)[1][0], atol=1e-6)
+    np.testing.assert_allclose(mixed[1][0], model.vectors.embed(queries)[1][0], atol=1e-6)
     np.testing.assert_allclose(mixed[2][0], expected_vectors("named_prompt")[1], atol=1e-5)
     # "passage of the dog" with [CLS] and [SEP]
     assert mixed[0][1] == 6

@@ -625,12 +625,12 @@ def test_the_page_shows_an_error(served, tmp_path):
 def test_server_needs_only_its_requirements(trained_once):
     """requirements/serve.in leaves out TensorFlow and packages that only training imports."""
     code = (
-        "import sys; import bert_cli.serving.server; from bert_cli.serving.loading import load_served\n"
-        "from bert_cli.serving.served_model import Item\n"
+        "import sys; import bert_cli.serving.http.server; from bert_cli.serving.loading import load_served\n"
+        "from bert_cli.serving.items import Item\n"
         "from bert_cli.settings.model_use import ModelFlags\n"
         "from bert_cli.weights.path import find_checkpoint\n"
         f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), ModelFlags())\n"
-        "model.answer([Item('a dog')]); model.embed([Item('a dog')])\n"
+        "model.answer([Item('a dog')]); model.vectors.embed([Item('a dog')])\n"
         "explanation = model.plan_explanation(Item('a dog'), 100); explanation.score(explanation.copies)\n"
         "import bert_cli.serving.watching, bert_cli.serving.processes\n"
         "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"

@@ -9,8 +9,9 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor
 from bert_cli.base.errors import InputError
+from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
-from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.serving.served_model import ServedModel
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests import sentence_cases
@@ -58,7 +59,7 @@ def test_a_text_that_is_cut_is_said_in_the_answer(trained_once):
     assert "cut" not in short
     assert long["cut"] == 280 - 14
     assert explain(model, LONG)["cut"] == 280 - 14
-    assert [embedding.num_cut for embedding in model.embed([Item("a dog"), Item(LONG)])] == [0, 280 - 14]
+    assert [embedding.num_cut for embedding in model.vectors.embed([Item("a dog"), Item(LONG)])] == [0, 280 - 14]
     assert serve(trained_once[0], max_seq_length=16, long_text="windows").answer([Item(LONG)])[0].keys() == short.keys()
 
 
@@ -68,7 +69,7 @@ def test_another_program_stores_its_length(copy, stored, length):
     model = serve(folder)
     record = model.answer([Item(LONG)])[0]
     assert record["cut"] == 280 - (length - 2)
-    assert model.embed([Item(LONG)])[0].num_cut == record["cut"]
+    assert model.vectors.embed([Item(LONG)])[0].num_cut == record["cut"]
     assert Classifier.load(str(folder)).max_seq_length == length
 
 
@@ -102,13 +103,13 @@ def test_flags_that_do_not_fit_the_model(folder, tagger_once):
 )
 def test_vectors_are_those_of_the_feature_extractor(folder, flags):
     expected = FeatureExtractor.load(str(folder), **({"normalize": True} | flags)).extract(["a dog", LONG])
-    vectors = [embedding.vector for embedding in serve(folder, **flags).embed([Item("a dog"), Item(LONG)])]
+    vectors = [embedding.vector for embedding in serve(folder, **flags).vectors.embed([Item("a dog"), Item(LONG)])]
     np.testing.assert_array_equal(vectors, expected)
 
 
 def test_prompts_of_sentence_transformers(tmp_path):
     model = serve(sentence_cases.folder_of("named_prompt", tmp_path / "model"), prompt_name="passage")
-    vectors = [embedding.vector for embedding in model.embed([Item(text) for text in sentence_cases.TEXTS])]
+    vectors = [embedding.vector for embedding in model.vectors.embed([Item(text) for text in sentence_cases.TEXTS])]
     np.testing.assert_allclose(vectors, sentence_cases.expected_vectors("named_prompt"), atol=1e-5)
 
 

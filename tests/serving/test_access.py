@@ -9,6 +9,7 @@ import string
 import pytest
 
 from bert_cli.serving import access
+from bert_cli.serving.http.protocol import plain_error
 from bert_cli.serving.responses import error_response
 from bert_cli.settings.serving import read_networks
 
@@ -64,7 +65,7 @@ def test_errors_have_the_id():
     id_for(b"abc")
     assert json.loads(error_response(400, "wrong").body)["error"]["request_id"] == "abc"
     # TensorFlow Serving's clients read a text under "error".
-    assert json.loads(error_response(400, "wrong", is_plain=True).body) == {"error": "wrong", "request_id": "abc"}
+    assert json.loads(error_response(400, "wrong", form=plain_error).body) == {"error": "wrong", "request_id": "abc"}
 
 
 def test_line_has_no_line_ends_from_the_path(caplog):

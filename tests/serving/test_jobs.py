@@ -1,4 +1,4 @@
-"""Jobs, and the speed of a model."""
+"""Jobs, and a model's speed."""
 
 import pytest
 

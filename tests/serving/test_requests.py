@@ -1,28 +1,29 @@
-"""Checks of requests, and the JSON in responses."""
+"""Checks of requests."""
 
-import base64
 import types
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_cli.serving.items import Item
 from bert_cli.serving.requests import (
-    embedding_answer,
-    embedding_items,
+    check_dimensions,
     find_model,
+    parse_columns,
     parse_item,
     parse_items,
     parse_object,
+    parse_switch,
 )
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Embedding, Item
 from bert_cli.settings.serving import Limits
 from tests.snapshots import raises
 
 LIMITS = Limits(max_texts=3, max_text_chars=10)
-TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"), takes_pairs=True, prompt_names=())
+TEXTS = types.SimpleNamespace(
+    name="texts", fields=("text", "text_b"), takes_pairs=True, vectors=types.SimpleNamespace(prompt_names=())
+)
 SINGLE_TEXTS = types.SimpleNamespace(name="single", fields=("text", "text_b"), takes_pairs=False)
 QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context"))
 
@@ -104,10 +105,32 @@ def test_errors_do_not_quote_python(body, message):
 
 
 def test_the_size_of_vectors_may_be_given():
-    embeddings = [Embedding(np.zeros(3, np.float32), 3, 0)]
-    assert embedding_answer(embeddings, {"dimensions": 3}, TEXTS)["data"][0]["embedding"] == [0, 0, 0]
+    model = types.SimpleNamespace(name="texts", vectors=types.SimpleNamespace(width=3))
+    check_dimensions(3, model)
+    check_dimensions(None, model)
     with pytest.raises(RequestError, match=r"^'dimensions': the vectors of the model texts have 3; leave it out$"):
-        embedding_answer(embeddings, {"dimensions": 2}, TEXTS)
+        check_dimensions(2, model)
+    for value in ("3", True, 3.0):
+        with pytest.raises(RequestError, match="'dimensions' is not a whole number"):
+            check_dimensions(value, model)
+
+
+def test_columns_become_items():
+    assert parse_columns({"text": ["a", "b"], "text_b": ["c", "d"]}, TEXTS, LIMITS, "'inputs'") == [
+        Item("a", "c"),
+        Item("b", "d"),
+    ]
+    with pytest.raises(RequestError, match=r"'inputs'\[1\]: 'text' is not a text"):
+        parse_columns({"text": ["a", None]}, TEXTS, LIMITS, "'inputs'")
+    with pytest.raises(RequestError, match="4 texts; 3 are allowed") as caught:
+        parse_columns({"text": ["a"] * 4}, TEXTS, LIMITS, "'inputs'")
+    assert caught.value.status == 413
+
+
+def test_switches():
+    assert [parse_switch(body, "a", True) for body in ({}, {"a": None}, {"a": False})] == [True, True, False]
+    with pytest.raises(RequestError, match="'a' is neither true nor false"):
+        parse_switch({"a": 1}, "a", True)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b'"a"', b"[" * 100_000, b"null"])
@@ -143,38 +166,3 @@ def test_models_by_name():
         with pytest.raises(RequestError, match="there is first, second") as caught:
             find_model(models, wrong)
         assert caught.value.status == 404
-
-
-def test_embeddings_as_numbers_and_as_base64():
-    vector = np.array([0.5, -0.25], np.float32)
-    embeddings = [Embedding(vector, 3, 0), Embedding(vector, 4, 212)]
-    plain = embedding_answer(embeddings, {}, TEXTS)
-    record = {"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}
-    assert plain["data"] == [record, record | {"index": 1, "cut": 212}]
-    assert plain["usage"] == {"prompt_tokens": 7, "total_tokens": 7}
-    coded = embedding_answer(embeddings, {"encoding_format": "base64"}, TEXTS)["data"][0]["embedding"]
-    assert np.frombuffer(base64.b64decode(coded), "<f4").tolist() == [0.5, -0.25]
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({}, "a text or a list"),
-        ({"input": []}, "a text or a list"),
-        ({"input": [1, 2]}, "check_embedding_ctx_length"),
-        ({"input": [[1, 2]]}, "check_embedding_ctx_length"),
-        ({"input": "a", "dimensions": "2"}, "dimensions"),
-        ({"input": "a", "encoding_format": "int8"}, "float or base64"),
-        (
-            {"input": "a", "encoding_fromat": "base64"},
-            "'encoding_fromat' is unknown; this request takes 'model', 'input'",
-        ),
-        ({"input": "a", "normalize": False}, "'normalize' is unknown"),
-        ({"input": "a", "prompt_name": "query"}, "has no prompt 'query'; it has none"),
-    ],
-)
-def test_invalid_embedding_requests(body, message):
-    with pytest.raises(RequestError, match=message):
-        embedding_items(body, TEXTS, LIMITS)
-    known = {"input": ["a", "b"], "user": "u", "model": "m", "dimensions": None, "prompt_name": None}
-    assert embedding_items(known, TEXTS, LIMITS) == [Item("a"), Item("b")]

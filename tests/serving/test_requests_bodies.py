@@ -12,7 +12,7 @@ from tests.snapshots import raises
 
 
 def read(chunks: list[bytes], max_bytes: int, seconds: float = 5.0, headers=(), is_closed: bool = False) -> bytes:
-    """Return the body of a request that comes in chunks."""
+    """Return a request's body that comes in chunks."""
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     last = {"type": "http.disconnect"} if is_closed else {"type": "http.request", "body": b"", "more_body": False}
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bert_cli.serving.http.protocol import plain_error
 from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
 
 
@@ -25,8 +26,8 @@ def test_errors_have_the_form_of_openai():
     assert error_of() == {"error": {"message": "no such model", "type": "invalid_request_error", "code": 404}}
 
 
-def test_errors_have_the_form_of_tensorflow_serving():
-    assert error_of(is_plain=True) == {"error": "no such model"}
+def test_errors_have_the_form_of_a_protocol():
+    assert error_of(form=plain_error) == {"error": "no such model"}
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """Items, and the methods that all served models share."""
 
+import types
+
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import Cuts
+from bert_cli.serving.items import Item
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import Item, ServedModel, check_served
+from bert_cli.serving.served_model import ServedModel, check_served
 from bert_cli.settings.model_use import ModelFlags
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
 from tests.snapshots import raises
@@ -56,6 +59,7 @@ def test_tokens_are_estimated():
     assert model.estimate_tokens([Item("abcd"), Item("abcd", "efgh"), Item("a" * 400)], is_vector=False) == [4, 5, 103]
     model._longest_answered = 50
     assert model.estimate_tokens([Item("a" * 400)], is_vector=False) == [50]
+    model._vectors = types.SimpleNamespace(longest=None)
     assert model.estimate_tokens([Item("a" * 400)], is_vector=True) == [103]
 
 
@@ -64,7 +68,7 @@ def test_missing_abilities_are_answered_with_400():
     with raises(RequestError):
         model.plan_explanation(Item("a"), 100)
     with raises(RequestError):
-        model.embed([Item("a")])
+        _ = model.vectors
 
 
 def test_cut_texts_are_counted(caplog):

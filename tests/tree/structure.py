@@ -97,14 +97,16 @@ api: problem_types flags model settings text reading examples examples.squad exa
     features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results
-serving: problem_types flags settings examples.squad features sentence weights outputs.answers opening predicting
+serving: problem_types flags settings text examples.squad features sentence weights outputs.answers opening
+    predicting
+serving.http: settings features serving
 keras: flags tf_internals model settings text features weights opening exports api.inputs api
 sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text reading reading.columns examples features corpus sentence weights training
     outputs outputs.vectors report inference run_directory opening predicting runs.preparation
-    runs.tasks runs.tasks.classification runs.extraction runs exports serving
+    runs.tasks runs.tasks.classification runs.extraction runs exports serving serving.http
 package:
 """
 ARROWS = {
@@ -130,7 +132,7 @@ MAX_REACH = {
     "vocab.txt": 18,
     "api.Tokenizer": 44,
     "bert-tokenize": 62,
-    "bert-serve": 175,
+    "bert-serve": 188,
 }
 
 # (line, message) per problem

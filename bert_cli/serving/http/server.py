@@ -15,7 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bert_cli.base.log import LOG
 from bert_cli.runtime.systemd import notify_systemd
 from bert_cli.serving.access import note_client_left
-from bert_cli.serving.app import Guard, State, make_app
+from bert_cli.serving.http.app import Guard, make_app
+from bert_cli.serving.http.protocol import State
 from bert_cli.serving.responses import error_response
 from bert_cli.serving.workers import Supervisor
 from bert_cli.settings.serving import Limits, Server
@@ -126,7 +127,7 @@ class _Server(uvicorn.Server):
             state: counts the running requests.
             shutdown_delay: seconds between the first signal and the drain. /ready is 503 in this
                 time, and requests are answered, because proxies notice the 503 only after a while.
-            drain_seconds: time limit for the drain, in which new requests are refused.
+            drain_seconds: time limit for the drain. New requests are refused then.
             supervisor: the process that started this one; without it, the server ends.
         """
         super().__init__(config)
@@ -198,7 +199,7 @@ def serve(
         settings: flags for the server.
         supervisor: the process that started this one.
     """
-    app: Any = Guard(make_app(state), state, settings.allowed_hosts)
+    app: Any = Guard(make_app(state), state)
     if settings.allowed_origins:
         # Put CORS outside the check of API keys: a browser's preflight request has no key.
         app = CORSMiddleware(

@@ -1,0 +1,1 @@
+"""HTTP interface that bert-serve uses: protocols, application, pages and server."""

@@ -1,0 +1,136 @@
+"""OpenAI's protocol: vectors of texts, and the list of models."""
+
+import base64
+from collections.abc import Sequence
+
+import numpy as np
+from starlette.responses import Response
+
+from bert_cli.base.json_files import Json, JsonObject
+from bert_cli.features.packing import cut_entry
+from bert_cli.serving.http.native import OPENAI_ERROR
+from bert_cli.serving.http.protocol import Call, Protocol, Route
+from bert_cli.serving.http.schemas import INTEGER, NUMBER, TEXT, array, nullable, one_of, record
+from bert_cli.serving.items import Embedding, Item
+from bert_cli.serving.requests import check_dimensions, check_prompt, parse_texts, refuse_other_members
+from bert_cli.serving.responses import RequestError, json_response, openai_error
+from bert_cli.serving.served_model import ServedModel
+from bert_cli.serving.service import Service
+from bert_cli.settings.serving import Limits
+
+# Members that a request may have; user is OpenAI's, and has no effect.
+_MEMBERS = ("model", "input", "encoding_format", "dimensions", "user", "prompt_name")
+
+
+def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> list[Item]:
+    """Return the items in a request for vectors.
+
+    Args:
+        body: has a text or a list with texts as `input`. It may have a `prompt_name`.
+        model: see `requests.parse_item`.
+        limits: limits for the list and its texts.
+
+    Raises:
+        RequestError: 400 if `body` has a wrong form, 413 if the list or a text is too long.
+    """
+    refuse_other_members(body, _MEMBERS)
+    prompt_name = check_prompt(body.get("prompt_name"), model)
+    items = parse_texts(body.get("input"), model, limits, "input")
+    # Some clients send null instead of leaving a member out.
+    if body.get("encoding_format") not in (None, "float", "base64"):
+        raise RequestError(400, "'encoding_format': float or base64 is needed")
+    return [item._replace(prompt_name=prompt_name) for item in items]
+
+
+def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: ServedModel) -> JsonObject:
+    """Return a response body with vectors.
+
+    A text that was cut has the member `cut`, the number of tokens that were left out.
+
+    Args:
+        embeddings: one per text.
+        body: the request; its `encoding_format` is float (default) or base64.
+        model: the model that computed the vectors.
+    """
+    is_base64 = body.get("encoding_format") == "base64"
+
+    def encode(vector: np.ndarray) -> Json:
+        values = np.asarray(vector, "<f4")
+        return base64.b64encode(values.tobytes()).decode("ascii") if is_base64 else values.tolist()
+
+    data: list[Json] = []
+    for number, embedding in enumerate(embeddings):
+        vector: JsonObject = {"object": "embedding", "index": number, "embedding": encode(embedding.vector)}
+        data.append(vector | cut_entry(embedding.num_cut))
+    tokens = sum(embedding.num_tokens for embedding in embeddings)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "data": data, "model": model.name, "usage": usage}
+
+
+async def _embeddings(call: Call) -> Response:
+    body = call.parse()
+    model = call.find_model(body.get("model"))
+    items = embedding_items(body, model, call.service.limits)
+    check_dimensions(body.get("dimensions"), model)
+    return json_response(embedding_answer(await call.service.embed(model, items), body, model))
+
+
+def model_object(service: Service, model: ServedModel) -> JsonObject:
+    """Return OpenAI's model object, with the model's kind and abilities."""
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli", **service.describe(model)}
+
+
+async def _models(call: Call) -> Response:
+    data: list[Json] = [model_object(call.service, model) for model in call.service.models.values()]
+    return json_response({"object": "list", "data": data})
+
+
+_VECTOR = one_of(array(NUMBER), TEXT)
+PROTOCOL = Protocol(
+    "OpenAI",
+    (),
+    (
+        Route(
+            "POST",
+            "/v1/embeddings",
+            _embeddings,
+            "Vectors of texts, as OpenAI's API",
+            "By default the mean of the encoder's last layer, of length 1. encoding_format: float or base64. A text "
+            'that was cut has "cut", the number of tokens that were left out.',
+            record(
+                ("input",),
+                input=one_of(TEXT, array(TEXT)),
+                model=nullable(TEXT),
+                encoding_format=nullable({"type": "string", "enum": ("float", "base64")}),
+                dimensions=nullable(INTEGER),
+                prompt_name=nullable(TEXT),
+                user=nullable(TEXT),
+            ),
+            record(
+                ("object", "data", "model", "usage"),
+                object=TEXT,
+                data=array(record(("object", "index", "embedding"), object=TEXT, index=INTEGER, embedding=_VECTOR)),
+                model=TEXT,
+                usage=record(("prompt_tokens", "total_tokens"), prompt_tokens=INTEGER, total_tokens=INTEGER),
+            ),
+            {"input": ["a text", "another text"], "encoding_format": "float"},
+            {
+                "object": "list",
+                "data": [{"object": "embedding", "index": 0, "embedding": [0.1, -0.2]}],
+                "model": "default",
+                "usage": {"prompt_tokens": 4, "total_tokens": 4},
+            },
+        ),
+        Route(
+            "GET",
+            "/v1/models",
+            _models,
+            "The models",
+            "Their names, kinds and labels.",
+            response=record(("data",), data=array(record(("id",), id=TEXT, kind=TEXT, labels=array(TEXT)))),
+            response_example={"object": "list", "data": [{"id": "default"}]},
+        ),
+    ),
+    openai_error,
+    OPENAI_ERROR,
+)

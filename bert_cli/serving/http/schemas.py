@@ -1,0 +1,37 @@
+"""JSON schemas that describe requests and responses."""
+
+from bert_cli.base.json_files import JsonObject
+
+Schema = JsonObject
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+SWITCH: Schema = {"type": "boolean"}
+ANYTHING: Schema = {}
+
+
+def array(items: Schema) -> Schema:
+    """Return a schema for lists."""
+    return {"type": "array", "items": items}
+
+
+def record(required: tuple[str, ...] = (), **members: Schema) -> Schema:
+    """Return a schema for objects with these members; they may have others."""
+    schema: Schema = {"type": "object", "properties": members}
+    return schema | ({"required": required} if required else {})
+
+
+def one_of(*schemas: Schema) -> Schema:
+    """Return a schema for values that match one or more schemas."""
+    return {"anyOf": schemas}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Return a schema for values that may be null."""
+    return one_of(schema, {"type": "null"})
+
+
+def table(values: Schema) -> Schema:
+    """Return a schema for objects if all members have the same schema."""
+    return {"type": "object", "additionalProperties": values}

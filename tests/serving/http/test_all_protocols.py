@@ -1,0 +1,238 @@
+"""The OpenAPI document: a client that knows nothing else calls every route, with right and wrong requests."""
+
+import itertools
+import json
+import re
+
+import jsonschema
+import pytest
+
+from bert_cli.serving.http.all_protocols import PROTOCOLS, find_protocol
+from bert_cli.settings.serving import Limits
+from tests.serving.http.calls import Application, FakeVectors, FirstWords, Numbers, Vectors, make_model
+
+METHODS = {"get", "post"}
+LIMITS = Limits(max_body_bytes=2000, max_texts=3, max_text_chars=100)
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    """An application that needs a key, and has limits that are easy to exceed."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.txt"
+    keys.write_text("secret\n")
+    models = [make_model(*row) for row in ((FirstWords, "default"), (Numbers, "numbers"), (Vectors, "vectors"))]
+    opened = Application(*models, keys=str(keys), limits=LIMITS, allowed_hosts=("a",))
+    yield opened
+    opened.close()
+
+
+def operations(document: dict):
+    """Yield path, method and description of each operation."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+class Client:
+    """A client made from a document; it refuses answers that are not described."""
+
+    def __init__(self, application):
+        self.application = application
+        status, _, body = application.send("GET", "/openapi.json", authorization="Bearer secret")
+        assert status == 200
+        self.document = json.loads(body)
+
+    def path(self, template: str, **names: str) -> str:
+        return re.sub(r"\{(\w+)\}", lambda match: {"name": "default", "version": "1", **names}[match[1]], template)
+
+    def call(self, path: str, method: str, body: bytes | None = None, *, has_key: bool = True, names=(), **headers):
+        """Return status and content, after they were compared with the description."""
+        operation = self.document["paths"][path][method]
+        needs_key = bool(operation.get("security"))
+        if needs_key and has_key:
+            scheme = self.document["components"]["securitySchemes"]["bearer"]
+            assert scheme == {"type": "http", "scheme": "bearer"}
+            headers["authorization"] = "Bearer secret"
+        example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        data = body if body is not None else json.dumps(example).encode() if example else b""
+        target = self.path(path, **dict(names))
+        status, received_headers, content = self.application.send(method.upper(), target, data, **headers)
+        described = operation["responses"].get(str(status))
+        assert described, f"{method} {path}: {status} is not described: {content[:200]}"
+        media_type = received_headers["content-type"].partition(";")[0]
+        schema = described["content"][media_type]["schema"]
+        if media_type == "application/json":
+            content = json.loads(content)
+        jsonschema.Draft202012Validator(schema).validate(content if media_type == "application/json" else "text")
+        return status, content
+
+
+@pytest.fixture(scope="module")
+def client(keyed):
+    return Client(keyed)
+
+
+def test_the_document_has_the_form_of_openapi(client):
+    document = client.document
+    assert re.fullmatch(r"3\.1\.\d", document["openapi"])
+    assert {"title", "version"} <= document["info"].keys()
+    identifiers = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(identifiers)) == len(identifiers)
+    for path, method, operation in operations(document):
+        assert path.startswith("/")
+        assert method in METHODS
+        parameters = [parameter["name"] for parameter in operation.get("parameters", [])]
+        assert sorted(parameters) == sorted(re.findall(r"\{(\w+)\}", path)), path
+        assert all(parameter["in"] == "path" and parameter["required"] for parameter in operation.get("parameters", []))
+        for status, response in operation["responses"].items():
+            assert re.fullmatch(r"[2-5]\d\d", status)
+            assert response["description"]
+            for content in response["content"].values():
+                jsonschema.Draft202012Validator.check_schema(content["schema"])
+        if method == "post":
+            body = operation["requestBody"]["content"]["application/json"]
+            jsonschema.Draft202012Validator.check_schema(body["schema"])
+            jsonschema.validate(body["example"], body["schema"])
+            jsonschema.validate(
+                operation["responses"]["200"]["content"]["application/json"]["example"],
+                operation["responses"]["200"]["content"]["application/json"]["schema"],
+            )
+
+
+def test_the_document_has_every_route_of_the_table(client):
+    described = {(method.upper(), path) for path, method, _ in operations(client.document)}
+    routes = [route for protocol in PROTOCOLS for route in protocol.routes]
+    assert described == {(route.method, route.path) for route in routes if route.summary}
+    assert [route.path for route in routes if not route.summary] == ["/v1/models/{name}"]
+
+
+def test_no_status_is_invented(client):
+    """422 is FastAPI's; each route has 500, and each one behind a key 401 and 503."""
+    for path, _, operation in operations(client.document):
+        statuses = set(operation["responses"])
+        assert "422" not in statuses
+        assert "500" in statuses
+        is_public = operation.get("security") is None
+        assert is_public == (path in ("/health", "/ready", "/v2/health/live", "/v2/health/ready"))
+        assert ("401" in statuses) != is_public
+
+
+def test_every_example_is_answered(client):
+    for path, method, _ in operations(client.document):
+        if path == "/explain":
+            continue  # The fake models cannot explain; test_serve.py has this example.
+        assert client.call(path, method)[0] == 200, path
+        for model in ("numbers", "vectors"):
+            if "{name}" in path:
+                assert client.call(path, method, names={"name": model})[0] == 200
+
+
+def wrong_bodies(schema: dict):
+    """Yield bodies that a schema refuses: not JSON, no object, missing and wrong members."""
+    yield from (b"", b"{", b"[1]", b"\xff", b'"a"')
+    required = schema.get("required", ())
+    if required:
+        yield b"{}"
+    for name, member in schema["properties"].items():
+        for value in (7, {"a": []}, [[]], "a", None, True):
+            if not jsonschema.Draft202012Validator(member).is_valid(value):
+                yield json.dumps({name: value}).encode()
+
+
+def test_wrong_bodies_have_described_errors(client):
+    count = 0
+    for path, method, operation in operations(client.document):
+        if method == "post":
+            for body in wrong_bodies(operation["requestBody"]["content"]["application/json"]["schema"]):
+                status, _ = client.call(path, method, body)
+                assert status in (400, 404), (path, body)
+                count += 1
+    assert count > 200
+
+
+def test_other_errors_are_described(client):
+    posts = [(path, method) for path, method, operation in operations(client.document) if method == "post"]
+    for path, method in posts:
+        assert client.call(path, method, b"x" * 2001)[0] == 413
+        assert client.call(path, method, b"x", content_encoding="br")[0] == 415
+        assert client.call(path, method, b"x", content_encoding="gzip")[0] == 400
+    for path, method, operation in operations(client.document):
+        if operation.get("security"):
+            assert client.call(path, method, has_key=False)[0] == 401
+            assert client.call(path, method, host="other")[0] == 400
+        if "{name}" in path:
+            assert client.call(path, method, names={"name": "none"})[0] == 404
+        if "{version}" in path:
+            assert client.call(path, method, names={"version": "7"})[0] == 404
+
+
+def test_unknown_models_in_bodies(client):
+    for path, method, operation in operations(client.document):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        if "model" in body.get("schema", {}).get("properties", {}):
+            request = json.dumps(body["example"] | {"model": "none"}).encode()
+            assert client.call(path, method, request)[0] == 404
+
+
+def test_an_ending_server_is_described(client, keyed):
+    keyed.state.is_draining = keyed.state.is_ending = True
+    try:
+        for path, method, _ in operations(client.document):
+            expected = 200 if path in ("/health", "/v2/health/live") else 503
+            assert client.call(path, method)[0] == expected, path
+    finally:
+        keyed.state.is_draining = keyed.state.is_ending = False
+
+
+def test_failures_are_described(client, keyed, monkeypatch):
+    """A programming error has the form of its protocol."""
+
+    def fail(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(FirstWords, "answer", fail)
+    monkeypatch.setattr(FakeVectors, "embed", fail)
+    for path in (
+        "/predict",
+        "/v1/embeddings",
+        "/embed",
+        "/rerank",
+        "/v1/models/{name}:predict",
+        "/v2/models/{name}/infer",
+    ):
+        assert client.call(path, "post")[0] == 500
+
+
+def test_other_methods_have_an_allow_header(client):
+    for path, method in itertools.product(client.document["paths"], ("GET", "POST", "PUT", "DELETE", "PATCH")):
+        allowed = {name.upper() for name in client.document["paths"][path]}
+        if method not in allowed and (path, method) != ("/v1/models/{name}", "POST"):
+            status, headers, _ = client.application.send(method, client.path(path), authorization="Bearer secret")
+            expected = ", ".join(sorted(allowed | ({"HEAD"} if "GET" in allowed else set())))
+            assert (status, headers.get("allow")) == (405, expected), (method, path)
+
+
+def test_a_server_without_keys_has_no_schemes(application):
+    document = application.get("/openapi.json")[1]
+    assert "components" not in document
+    assert all("401" not in operation["responses"] for _, _, operation in operations(document))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/nowhere", "bert_cli"),
+        ("/predict", "bert_cli"),
+        ("/v1/embeddings", "OpenAI"),
+        ("/v1/models", "OpenAI"),
+        ("/v1/models/a:predict", "TensorFlow Serving"),
+        ("/v1/rerank", "Text Embeddings Inference"),
+        ("/embed", "Text Embeddings Inference"),
+        ("/embedding", "bert_cli"),
+        ("/v2", "KServe v2"),
+        ("/v2/nowhere", "KServe v2"),
+        ("/v20", "bert_cli"),
+    ],
+)
+def test_the_protocol_of_a_path(path, name):
+    assert find_protocol(path).name == name
