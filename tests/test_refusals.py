@@ -199,6 +199,9 @@ REFUSALS = {
     "fill-mask": [
         "",
         "a --output_file=b",
+        "a --candidates=b --top_k=3",
+        "a --score --top_k=3",
+        "a --score --candidates=b",
     ],
     "tokenize": [
         "",

@@ -1,14 +1,12 @@
 """Python arguments that correspond to flags and get the same checks."""
 
-import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import join_names
 from bert_cli.flags.foreign import unknown_flags_message
-from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.parser import format_value, parse
+from bert_cli.flags.option import every_flag
+from bert_cli.flags.values import convert_value
 
 # Flags that are arguments of methods or only make sense on a command line.
 NOT_ARGUMENTS = frozenset(
@@ -18,7 +16,7 @@ NOT_ARGUMENTS = frozenset(
 )
 
 
-def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: Collection[str] = ()) -> dict[str, Any]:
+def option_values(settings_class: type, options: Mapping[str, Any], excluded: Collection[str] = ()) -> dict[str, Any]:
     """Return a command's flag values by name.
 
     Args:
@@ -35,20 +33,8 @@ def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: 
     if unknown_names:
         message = unknown_flags_message(unknown_names, allowed, ending="")
         raise InputError(message.replace(": the flag is ", ": the argument is "))
-    # Convert values to a command line, so that they get the same checks and messages.
-    words = [f"--{name}={_text(flags[name], value)}" for name, value in options.items() if value is not None]
-    return parse(settings_class, words)[0]
-
-
-def _text(flag: Flag, value: Any) -> str:
-    if isinstance(value, str | os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, Mapping):
-        return join_names([f"{name}={number}" for name, number in value.items()])
-    if isinstance(value, list | tuple):
-        return join_names([str(item) for item in value])
-    # A text may name a label, and True is then the label True.
-    return str(value) if flag.is_free_text else format_value(value)
+    defaults = {name: flag.default for name, flag in flags.items()}
+    return defaults | {name: convert_value(flags[name], value) for name, value in options.items() if value is not None}
 
 
 def check_arguments(settings_class: type, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,5 +47,5 @@ def check_arguments(settings_class: type, arguments: Mapping[str, Any]) -> dict[
     Raises:
         InputError: if the command would refuse a value.
     """
-    values = parse_arguments(settings_class, arguments)
+    values = option_values(settings_class, arguments)
     return {name: None if value is None else values[name] for name, value in arguments.items()}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bert_cli.api.arguments import parse_arguments
+from bert_cli.api.arguments import option_values
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
 from bert_cli.api.results.page import Page
@@ -71,7 +71,7 @@ class Training:
         A temporary directory is deleted if the block fails. Otherwise the caller deletes it.
         """
         output_dir = self.output_dir
-        values = parse_arguments(self.settings_class, self.options, self.phases)
+        values = option_values(self.settings_class, self.options, self.phases)
         given_phases = {name: value for name, value in self.phases.items() if value is not None}
         paths = {
             name: path_text(value, name) for name, value in given_phases.items() if isinstance(value, str | os.PathLike)

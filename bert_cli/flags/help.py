@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from bert_cli import __version__
 from bert_cli.flags.option import Flag, essential_flags, every_flag
-from bert_cli.flags.parser import format_flag_value
 from bert_cli.flags.rules import describe_rules, join_or
 from bert_cli.flags.sources import prefix_of, variable_of
+from bert_cli.flags.values import format_flag_value
 
 WIDTH = 80  # terminal columns
 _WIDEST = 70  # columns for a list of choices on one line

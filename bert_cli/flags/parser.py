@@ -1,29 +1,19 @@
 """Parser of command lines: defines absl flags from a command's groups and raises one-line errors."""
 
 import itertools
-import math
-import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from absl import flags as absl_flags
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.flags.foreign import unknown_flags_message
-from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
 from bert_cli.flags.option import Flag, every_flag, flag_named
 from bert_cli.flags.paths import expand_home
 from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables, without_overridden
+from bert_cli.flags.values import decode_text, number_parser, read_value, simplify
 
 _UNDEFOK = "undefok"  # absl's flag with the names of flags to ignore if they are unknown
-# Messages of absl and Python, as regular expressions, and plain replacements.
-_PLAINER = (
-    (r"invalid literal for int\(\).*", "a whole number is needed"),
-    (r"could not convert string to float.*", "a number is needed"),
-    (r"\('Non-boolean argument.*", "true or false is needed"),
-    (r"^flag --", "--"),
-)
 
 
 class _CommandLine(NamedTuple):
@@ -80,19 +70,21 @@ def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[d
     try:
         values(["command", *command_line.flags])
     except absl_flags.Error as error:
-        raise InputError(_simplify(str(error))) from None
+        raise InputError(simplify(str(error))) from None
     if command_line.words and not words_flag:
         raise InputError(_stray_word_message(command_line.words[0], [argument.text for argument in arguments], flags))
     for name, flag in flags.items():
         if flag.option.repeat_advice and (times := values[name].present) > 1:
             raise InputError(f"--{name} is given {times} times; {flag.option.repeat_advice}")
     given_names = frozenset(name for name in flags if name in values and values[name].present)
-    checked_values = {
-        name: _read_value(flags[name], values[name].value, name in given_names) for name in flags if name in values
-    }
+    checked_values = {name: flag.default for name, flag in flags.items() if name in values}
+    for name in given_names:
+        value, flag = values[name].value, flags[name]
+        checked_values[name] = read_value(flag, "\n".join(value) if flag.option.repeated else value)
     if words_flag:
         checked_values[words_flag.name] = tuple(
-            expand_home(word, word) if words_flag.is_file else _decode(word, repr(word)) for word in command_line.words
+            expand_home(word, word) if words_flag.is_file else decode_text(word, repr(word))
+            for word in command_line.words
         )
     return checked_values, given_names
 
@@ -167,9 +159,7 @@ def _define_flags(flags: Mapping[str, Flag]) -> absl_flags.FlagValues:
         elif flag.value_type is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
         elif flag.value_type in (int, float):
-            number = Number(flag.value_type, option.lower, option.upper, option.above)
-            parser = NumberOrList(number) if option.grid else number
-            absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
+            absl_flags.DEFINE(number_parser(flag), name, flag.default, text, flag_values=values)
         elif option.repeated:
             absl_flags.DEFINE_multi_string(name, None, text, flag_values=values)
         elif not option.words:
@@ -177,56 +167,6 @@ def _define_flags(flags: Mapping[str, Flag]) -> absl_flags.FlagValues:
             # given texts.
             absl_flags.DEFINE_string(name, None, text, flag_values=values)
     return values
-
-
-def _read_value(flag: Flag, value: Any, is_given: bool) -> Any:
-    """Return a flag's value after checks and Option.read, or its default if it was not given."""
-    if not is_given:
-        return flag.default
-    if flag.option.repeated:
-        value = "\n".join(value)
-    if isinstance(value, str) and not flag.is_file:
-        value = _decode(value, f"--{flag.name}")
-    _check_value(flag, value)
-    if flag.is_file and value:
-        value = expand_home(value, f"--{flag.name}={value}")
-    if not flag.option.read:
-        return value
-    try:
-        return flag.option.read(value)
-    except InputError as error:
-        raise InputError(f"{error}{comma_advice(str(value))}") from None
-
-
-def _check_value(flag: Flag, value: Any) -> None:
-    """Raise InputError for an empty text, or for a number that is not finite."""
-    refuse_if(
-        value == "" and not flag.option.may_be_empty,
-        f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",
-    )
-    for number in value if isinstance(value, tuple) else (value,):
-        is_infinite = isinstance(number, float) and not math.isfinite(number)
-        refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
-
-
-def _decode(text: str, place: str) -> str:
-    """Return a command-line text decoded as UTF-8.
-
-    In an ASCII locale, Python decodes other bytes to surrogates. Do not decode paths: the system
-    needs their original bytes.
-
-    Raises:
-        InputError: if the text is not UTF-8; the message begins with `place`.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        try:
-            return os.fsencode(text).decode()
-        except UnicodeError:
-            advice = "give it in UTF-8, or in a file of another encoding"
-            raise InputError(f"{place}: is not UTF-8; {advice}") from None
-    return text
 
 
 def _stray_word_message(word: str, arguments: Sequence[str], flags: Mapping[str, Flag]) -> str:
@@ -238,20 +178,3 @@ def _stray_word_message(word: str, arguments: Sequence[str], flags: Mapping[str,
             f"write --{previous_name}=true or --{previous_name}=false"
         )
     return f"stray word {word!r}: every argument is a flag such as --name=value (is a space inside a value not quoted?)"
-
-
-def format_value(value: Any) -> str:
-    """Return a value as a user would write it after --name=."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def format_flag_value(flag: Flag, value: Any) -> str:
-    """Return a flag's value as a user would write it after --name=, using Option.write."""
-    return flag.option.write(value) if flag.option.write else format_value(value)
-
-
-def _simplify(text: str) -> str:
-    text = " ".join(text.split())
-    for pattern, replacement in _PLAINER:
-        text = re.sub(pattern, replacement, text)
-    return text

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.parser import format_flag_value
 from bert_cli.flags.rules import LIST, Condition, Rule, alternatives_of, join_or
+from bert_cli.flags.values import format_flag_value
 
 
 class Refusal(NamedTuple):

@@ -11,8 +11,9 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, flag_values
-from bert_cli.flags.parser import format_flag_value, parse
+from bert_cli.flags.parser import parse
 from bert_cli.flags.run_flags import GUESS, read_flags
+from bert_cli.flags.values import format_flag_value
 
 
 def flags_to_save(settings: Any, derived_values: dict[str, Any]) -> dict[str, str]:

@@ -8,9 +8,9 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS
 from bert_cli.flags.option import every_flag, flag_values, replace_values
-from bert_cli.flags.parser import format_flag_value
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered
+from bert_cli.flags.values import format_flag_value
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.checkpoints import folder_to_use, to_use
 from bert_cli.opening.model_choice import choose_model

@@ -12,8 +12,8 @@ from bert_cli.base.names import PAIR_MARK, WINDOWS
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import cut_entry
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.flags.option import build
-from bert_cli.flags.parser import parse
+from bert_cli.flags.option import build, every_flag
+from bert_cli.flags.values import convert_value
 from bert_cli.opening.trained import command_of
 from bert_cli.outputs.answers.tagging import example_entities
 from bert_cli.predicting.classifier import TextClassifier, open_classifier
@@ -170,9 +170,11 @@ class _MaskFiller(ServedModel):
 
     @naming_flags
     def _open(self) -> TextMaskFiller:
-        # Check the values as on a command line: these models have fewer precisions.
         flags = self._flags_for(MaskFillerSettings)
-        parse(MaskFillerSettings, [f"--{name}={flags[name]}" for name in flags.keys() & {"precision", "engine"}])
+        for flag in every_flag(MaskFillerSettings):
+            # Check these values again: this kind of model has fewer precisions.
+            if flag.name in flags and flag.option.choices:
+                convert_value(flag, flags[flag.name])
         return open_mask_filler(build(MaskFillerSettings, flags), self.checkpoint)
 
     @name_arguments_in_errors()

@@ -8,9 +8,9 @@ from typing import Any
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import HEAD_TAIL, TRUNCATE, WINDOWS
 from bert_cli.base.pooling import NONE, POOLINGS, read_pooling
-from bert_cli.flags.option import FlagGroup, build, group, option
-from bert_cli.flags.parser import parse
+from bert_cli.flags.option import FlagGroup, build, every_flag, group, option
 from bert_cli.flags.refusals import check_rules
+from bert_cli.flags.values import convert_value
 from bert_cli.settings.answering import Extraction
 from bert_cli.settings.groups import LAST_LAYER, Encoding, ModelFiles
 
@@ -149,7 +149,7 @@ def read_flags_of(use: ModelUse, name: str, is_only: bool) -> ModelFlags:
         if text := values.get(name) or values.get(""):
             texts[flag] = text
             required |= {flag} if is_only or name in values else set()
-    parsed, _ = parse(FlagsOfModel, [f"--{flag}={text}" for flag, text in texts.items()])
-    values = {flag: parsed[flag] for flag in texts}
+    flags = {flag.name: flag for flag in every_flag(FlagsOfModel)}
+    values = {flag: convert_value(flags[flag], text) for flag, text in texts.items()}
     check_rules(build(FlagsOfModel, values))
     return ModelFlags(values, frozenset(required))

@@ -62,7 +62,8 @@ def test_a_batch_size_is_a_count(classifier, size):
     for call in (
         lambda: classifier.predict(["a"], batch_size=size),
         lambda: classifier.evaluate(["a"], ["0"], batch_size=size),
-        lambda: MaskFiller.load().fill("a [MASK]", top_k=size),
+        # None is the default of top_k.
+        lambda: MaskFiller.load().fill("a [MASK]", top_k=size or 0),
     ):
         with raises(InputError):
             call()

@@ -149,8 +149,6 @@ def test_candidates_and_scores_refuse_other_texts(fill, tmp_path):
     for arguments in (
         ["the [MASK]", "--score"],
         ["--score", f"--input_file={texts}", f"--output_file={tmp_path / 'out.jsonl'}"],
-        ["the [MASK]", "--candidates=dog", "--top_k=2"],
-        ["the [MASK]", "--candidates=dog,cat", "--score"],
         ["the [MASK]", "--candidates=dog,,cat"],
         ["the [MASK]", "--candidates=dog,日本"],
         ["the [MASK]" + " dog" * 60, "--candidates=dogs,bread"],

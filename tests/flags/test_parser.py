@@ -6,7 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.flags.parser import format_value, parse
+from bert_cli.flags.parser import parse
+from bert_cli.flags.values import format_value
 from tests.flags.samples import Settings
 from tests.snapshots import raises
 

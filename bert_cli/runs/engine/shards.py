@@ -18,8 +18,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
-from bert_cli.flags.parser import format_value
 from bert_cli.flags.run_flags import first_difference
+from bert_cli.flags.values import format_value
 from bert_cli.runtime.cluster import rank
 
 LISTING = ".shards.json"  # suffix of the output's name

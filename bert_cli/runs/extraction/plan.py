@@ -19,7 +19,7 @@ from bert_cli.base.pooling import NONE
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.flags.option import flag_values
-from bert_cli.flags.parser import format_value
+from bert_cli.flags.values import format_value
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import check_first_unknown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
+from bert_cli.flags.values import Number, NumberOrList, comma_advice
 from tests.snapshots import raises
 
 RATES = NumberOrList(Number(float, 0.0, None))
