@@ -149,7 +149,7 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
         if not isinstance(field, str) and not (name == "text_b" and field is None):
             raise RequestError(400, f"{place}: {name!r} is not a text")
     identifier = value.get("id")
-    if identifier is not None and not isinstance(identifier, str | int):
+    if identifier is not None and (not isinstance(identifier, str | int) or isinstance(identifier, bool)):
         raise RequestError(400, f"{place}: 'id' is neither a text nor a number")
     item_id = None if identifier is None else str(identifier)
     return _check_item(Item(fields[first], fields.get(second), item_id), model, limits, place)

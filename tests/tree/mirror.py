@@ -45,6 +45,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "serving/items.py": "serving/test_served_model.py",
     "serving/http/app.py": "commands/test_serve.py",
     "serving/http/protocol.py": "serving/http/test_kserve.py",
+    "serving/http/ranking.py": "serving/http/test_text_embeddings.py",
     "serving/http/schemas.py": "serving/http/test_all_protocols.py",
     "serving/http/server.py": "commands/test_serve.py",
     "serving/http/tensors.py": "serving/http/test_kserve.py",

@@ -4,8 +4,8 @@ from starlette.responses import Response
 
 from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
-from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, plain_error, with_versions
-from bert_cli.serving.http.schemas import ANYTHING, INTEGER, SWITCH, array, record
+from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, input_fields, plain_error, with_versions
+from bert_cli.serving.http.schemas import ANYTHING, INTEGER, SWITCH, array, nullable, record, request
 from bert_cli.serving.http.schemas import TEXT as TEXT_SCHEMA
 from bert_cli.serving.http.tensors import TensorRequest, choose_outputs, describe_tensor, tensor_response
 from bert_cli.serving.items import TEXT
@@ -35,7 +35,7 @@ async def _model(call: Call) -> Response:
             "name": model.name,
             "versions": [VERSION],
             "platform": "bert_cli",
-            "inputs": [describe_tensor(field, TEXT) for field in model.fields],
+            "inputs": [describe_tensor(field, TEXT) for field in input_fields(model)],
             "outputs": [describe_tensor(name, datatype, -1, width) for name, datatype, width in model.columns],
         }
     )
@@ -60,13 +60,13 @@ async def _ready(call: Call) -> Response:
 
 _MODEL = "/v2/models/{name}"
 _TENSOR = record(("name", "datatype", "shape"), name=TEXT_SCHEMA, datatype=TEXT_SCHEMA, shape=array(INTEGER))
-_INPUT = record(
+_INPUT = request(
     ("name", "datatype", "shape"),
     name=TEXT_SCHEMA,
     datatype={"type": "string", "enum": (TEXT,)},
-    shape=array(INTEGER),
+    shape=array(INTEGER, least=1),
     data=array(ANYTHING),
-    parameters=record(),
+    parameters=nullable(record()),
 )
 _INFER = Route(
     "POST",
@@ -75,12 +75,12 @@ _INFER = Route(
     "Answer tensors of texts, as KServe's protocol v2",
     "Each input is a tensor of BYTES with one text per row, and is named like a field of an object in POST /predict. "
     "The model's metadata has the outputs. Binary data, as Triton's client sends it, is read and answered.",
-    record(
+    request(
         ("inputs",),
-        id=TEXT_SCHEMA,
-        inputs=array(_INPUT),
-        outputs=array(record(("name",), name=TEXT_SCHEMA, parameters=record())),
-        parameters=record(),
+        id=nullable(TEXT_SCHEMA),
+        inputs=array(_INPUT, least=1),
+        outputs=nullable(array(record(("name",), name=TEXT_SCHEMA, parameters=nullable(record())))),
+        parameters=nullable(record()),
     ),
     record(("model_name", "outputs"), model_name=TEXT_SCHEMA, model_version=TEXT_SCHEMA, outputs=array(_TENSOR)),
     {"inputs": [{"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the film was lovely ."]}]},

@@ -5,7 +5,18 @@ from starlette.responses import Response
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.http.protocol import Call, Protocol, Route
-from bert_cli.serving.http.schemas import ANYTHING, NUMBER, TEXT, Schema, array, nullable, one_of, record
+from bert_cli.serving.http.schemas import (
+    ANYTHING,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Schema,
+    array,
+    nullable,
+    one_of,
+    record,
+    request,
+)
 from bert_cli.serving.requests import parse_item, parse_items, refuse_other_members, with_indices
 from bert_cli.serving.responses import json_response, openai_error
 
@@ -18,13 +29,10 @@ RECORD_EXAMPLE: JsonObject = {
 }
 # A text, a pair, or an object with texts.
 ITEM = one_of(TEXT, array(TEXT), record())
-_MEMBERS: dict[str, Schema] = {
-    "text": TEXT,
-    "text_b": nullable(TEXT),
-    "question": TEXT,
-    "context": TEXT,
-    "model": nullable(TEXT),
-}
+_MODEL: dict[str, Schema] = {"model": nullable(TEXT)}
+_ID = one_of(TEXT, INTEGER, {"type": "null"})
+_PAIR: dict[str, Schema] = {"text": TEXT, "text_b": nullable(TEXT), "id": _ID}
+_QUESTION: dict[str, Schema] = {"question": TEXT, "context": TEXT, "id": _ID}
 OPENAI_ERROR = record(("error",), error=record(("message", "code"), message=TEXT))
 
 
@@ -73,7 +81,11 @@ PROTOCOL = Protocol(
             'each a string, a pair [a, b] or an object; the answer is then {"predictions": [...]} in the same order. '
             '"model" names one of several models. A text that was cut has "cut", the number of tokens that were left '
             "out.",
-            record((), **_MEMBERS, texts=array(ITEM)),
+            one_of(
+                request(("text",), **_PAIR, **_MODEL),
+                request(("question", "context"), **_QUESTION, **_MODEL),
+                request(("texts",), texts=array(ITEM), **_MODEL),
+            ),
             record(predictions=array(record())),
             _TEXT_EXAMPLE,
             RECORD_EXAMPLE,
@@ -84,7 +96,7 @@ PROTOCOL = Protocol(
             _explain,
             "Which words mattered to a classifier",
             "The contribution of each word to the score of the predicted label.",
-            record(("text",), text=TEXT, text_b=nullable(TEXT), model=nullable(TEXT)),
+            request(("text",), **_PAIR, **_MODEL),
             record(("words",), words=array(record(("word",), word=TEXT, share=nullable(NUMBER))), label=ANYTHING),
             _TEXT_EXAMPLE,
             {"label": "good", "probability": 0.9, "words": [{"word": "lovely", "share": 1.4}]},

@@ -10,7 +10,7 @@ from bert_cli.base.json_files import Json, JsonObject
 from bert_cli.features.packing import cut_entry
 from bert_cli.serving.http.native import OPENAI_ERROR
 from bert_cli.serving.http.protocol import Call, Protocol, Route
-from bert_cli.serving.http.schemas import INTEGER, NUMBER, TEXT, array, nullable, one_of, record
+from bert_cli.serving.http.schemas import ANYTHING, INTEGER, NUMBER, TEXT, array, nullable, one_of, record, request
 from bert_cli.serving.items import Embedding, Item
 from bert_cli.serving.requests import check_dimensions, check_prompt, parse_texts, refuse_other_members
 from bert_cli.serving.responses import RequestError, json_response, openai_error
@@ -97,14 +97,14 @@ PROTOCOL = Protocol(
             "Vectors of texts, as OpenAI's API",
             "By default the mean of the encoder's last layer, of length 1. encoding_format: float or base64. A text "
             'that was cut has "cut", the number of tokens that were left out.',
-            record(
+            request(
                 ("input",),
-                input=one_of(TEXT, array(TEXT)),
+                input=one_of(TEXT, array(TEXT, least=1)),
                 model=nullable(TEXT),
                 encoding_format=nullable({"type": "string", "enum": ("float", "base64")}),
                 dimensions=nullable(INTEGER),
                 prompt_name=nullable(TEXT),
-                user=nullable(TEXT),
+                user=ANYTHING,
             ),
             record(
                 ("object", "data", "model", "usage"),

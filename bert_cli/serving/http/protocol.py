@@ -135,6 +135,12 @@ class Protocol:
         return is_below or any(route.path == path for route in self.routes)
 
 
+def input_fields(model: ServedModel) -> tuple[str, ...]:
+    """Return the names of the texts that a model takes."""
+    first, second = model.fields
+    return (first, second) if model.takes_pairs or second != "text_b" else (first,)
+
+
 def plain_error(status: int, message: str, members: JsonObject) -> JsonObject:
     """Return an error body with a text, as TensorFlow Serving and KServe use it.
 

@@ -11,15 +11,21 @@ SWITCH: Schema = {"type": "boolean"}
 ANYTHING: Schema = {}
 
 
-def array(items: Schema) -> Schema:
-    """Return a schema for lists."""
-    return {"type": "array", "items": items}
+def array(items: Schema, least: int = 0) -> Schema:
+    """Return a schema for lists with `least` items or more."""
+    schema: Schema = {"type": "array", "items": items}
+    return schema | ({"minItems": least} if least else {})
 
 
 def record(required: tuple[str, ...] = (), **members: Schema) -> Schema:
     """Return a schema for objects with these members; they may have others."""
     schema: Schema = {"type": "object", "properties": members}
     return schema | ({"required": required} if required else {})
+
+
+def request(required: tuple[str, ...] = (), **members: Schema) -> Schema:
+    """Return a schema for objects with no other members than these."""
+    return record(required, **members) | {"additionalProperties": False}
 
 
 def one_of(*schemas: Schema) -> Schema:

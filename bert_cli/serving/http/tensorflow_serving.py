@@ -8,8 +8,8 @@ from starlette.responses import Response
 from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.http.native import ITEM, RECORD_EXAMPLE
 from bert_cli.serving.http.openai import model_object
-from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, plain_error, with_versions
-from bert_cli.serving.http.schemas import ANYTHING, array, one_of, record, table
+from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, input_fields, plain_error, with_versions
+from bert_cli.serving.http.schemas import ANYTHING, Schema, array, one_of, record, request, table
 from bert_cli.serving.http.schemas import TEXT as TEXT_SCHEMA
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Item
 from bert_cli.serving.requests import parse_columns, parse_items, refuse_other_members, with_indices
@@ -74,7 +74,7 @@ def _tensor(name: str, datatype: str, width: int | None = None) -> JsonObject:
 async def _metadata(call: Call) -> Response:
     model = call.find_named_model()
     signature: JsonObject = {
-        "inputs": {field: _tensor(field, TEXT) for field in model.fields},
+        "inputs": {field: _tensor(field, TEXT) for field in input_fields(model)},
         "outputs": {column.name: _tensor(*column) for column in model.columns},
         "method_name": "tensorflow/serving/predict",
     }
@@ -87,6 +87,7 @@ async def _metadata(call: Call) -> Response:
 
 
 _MODEL = "/v1/models/{name}"
+_SIGNATURE_NAME: Schema = {"enum": (SIGNATURE, "", None)}
 _PREDICT = Route(
     "POST",
     f"{_MODEL}:predict",
@@ -95,8 +96,13 @@ _PREDICT = Route(
     "Rows: each instance is a string, a pair [a, b] or an object, as in POST /predict. Columns: inputs is an object "
     'with a list of texts per field, such as {"text": [...], "text_b": [...]}, or one such list; the answer is then '
     '{"outputs": {...}} with a list per output in the metadata, or one list for a single output.',
-    record(
-        instances=array(ITEM), inputs=one_of(array(TEXT_SCHEMA), table(array(TEXT_SCHEMA))), signature_name=TEXT_SCHEMA
+    one_of(
+        request(("instances",), instances=array(ITEM), signature_name=_SIGNATURE_NAME),
+        request(
+            ("inputs",),
+            inputs=one_of(array(TEXT_SCHEMA), table(array(TEXT_SCHEMA))),
+            signature_name=_SIGNATURE_NAME,
+        ),
     ),
     record(predictions=array(record()), outputs=one_of(array(ANYTHING), table(array(ANYTHING)))),
     {"instances": ["the film was lovely ."]},
