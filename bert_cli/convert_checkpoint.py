@@ -45,7 +45,7 @@ def run(settings: ConvertSettings) -> dict:
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
-    modules = find_modules(checkpoint.folder, changes.head)
+    modules = find_modules(checkpoint.folder, changes.head, settings.model.strict)
 
     setup_tensorflow()
     from bert_cli.exports.conversion_check import compare

@@ -16,13 +16,28 @@ from collections import defaultdict
 from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.model.config_keys import NO_EFFECT, OBEYED, REQUIRED
+from bert_cli.model.config_keys import CONFIG_KEYS
 from bert_cli.reading.formats import FORMATS
+from bert_cli.sentence import keys as sentence_keys
+from bert_cli.text.tokenizer_settings import TOKENIZER_KEYS
+from bert_cli.weights.formats.adapter_files import ADAPTER_KEYS
 from bert_cli.weights.leftovers import DROPPED, OF_ENCODER, OF_HEAD
 from tests import option_types
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+# Title in docs/keys.md -> keys of a file.
+KEY_TABLES = {
+    "config.json and bert_config.json": CONFIG_KEYS,
+    "tokenizer_config.json": TOKENIZER_KEYS,
+    "An entry of modules.json": sentence_keys.MODULE_KEYS,
+    "sentence_bert_config.json": sentence_keys.ENCODER_KEYS,
+    "config_sentence_transformers.json": sentence_keys.SENTENCE_KEYS,
+    "config.json of 1_Pooling": sentence_keys.POOLING_KEYS,
+    "config.json of 2_Dense": sentence_keys.DENSE_KEYS,
+    "config.json of 2_Normalize": sentence_keys.NORMALIZE_KEYS,
+    "adapter_config.json of peft": ADAPTER_KEYS,
+}
 # Page about a subject -> its contents. Commands in a page may use files from the pages before it.
 GUIDES = {
     "coming-from": "equivalents of Google's and Hugging Face's scripts and flags",
@@ -135,27 +150,27 @@ def flags_page() -> str:
 
 
 def keys_page() -> str:
-    """Return the page about keys of config files and about weights, in Markdown."""
+    """Return the page about keys of JSON files and about weights, in Markdown."""
     lines = [_MADE, "", "# Keys and weights in a model's files", "", "```sh", "bert-doctor bert_cli/builtin/pretrained"]
     lines += [
         "```",
         "",
-        "prints a model's network, and names a key that cannot be computed. Each key of `config.json` and",
+        "prints a model's network, and names a key that cannot be computed. Each key of these files is in its table. A",
+        "key that is in none of them is named once in the log, and is an error with `--strict`. If a needed value is",
+        "another one, every command, the server and Python refuse the model.",
     ]
-    lines += [
-        "`bert_config.json` is in one of these tables. A key that is in none of them is named once in the log, and is an"
-    ]
-    lines += ["error with `--strict`.", "", "## Obeyed", "", "| key | |", "|---|---|"]
-    lines += [f"| `{key}` | {effect} |" for key, effect in OBEYED.items()]
-    lines += ["", "## Without effect", "", "| reason | keys |", "|---|---|"]
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for key, reason in NO_EFFECT.items():
-        reasons[reason].append(f"`{key}`")
-    lines += [f"| {reason} | {', '.join(keys)} |" for reason, keys in reasons.items()]
-    lines += ["", "## Refused", "", "With another value, every command, the server and Python refuse the model.", ""]
-    lines += ["| key | value that is read | meaning of others |", "|---|---|---|"]
-    lines += [f"| `{key}` | `{json.dumps(values[0])}` | {meaning} |" for key, (values, meaning) in REQUIRED.items()]
-    lines += ["", "## Weights that a BERT does not have", "", "| weights | |", "|---|---|"]
+    for title, table in KEY_TABLES.items():
+        lines += ["", f"## {title}", "", "| key | |", "|---|---|"]
+        lines += [f"| `{key}` | {effect} |" for key, effect in table.obeyed.items()]
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for key, reason in table.no_effect.items():
+            reasons[reason].append(f"`{key}`")
+        lines += [f"| {', '.join(keys)} | no effect: {reason} |" for reason, keys in reasons.items()]
+        for key, (values, meaning) in table.required.items():
+            others = f"; others mean: {meaning}" if meaning else ""
+            lines.append(f"| `{key}` | `{json.dumps(values[0])}` is needed{others} |")
+    lines += ["", "`generation_config.json` is not read: its keys are for the generation of text.", ""]
+    lines += ["## Weights that a BERT does not have", "", "| weights | |", "|---|---|"]
     lines += [f"| {reason} | dropped |" for reason in DROPPED.values()]
     lines += [f"| {group.title} | refused, as every output depends on them |" for group in OF_ENCODER]
     lines += [

@@ -1,9 +1,10 @@
 """JSON from third-party files; anything unexpected in it is an InputError."""
 
+import dataclasses
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.formats import list_names
@@ -78,17 +79,63 @@ def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
     return values
 
 
-def name_unknown_keys(path: str, values: JsonObject, known_keys: Collection[str], strict: bool = False) -> None:
-    """Log once which keys of a file have no meaning here, or raise InputError with `strict`.
+class Requirement(NamedTuple):
+    """Values of a key that can be computed, and the meaning of others.
 
-    Args:
-        path: the file, for the message.
-        values: its contents.
-        known_keys: all keys with a meaning.
-        strict: whether an unknown key is an error.
+    Attributes:
+        values: values that can be computed; the first one is the default.
+        meaning: the model with another value, for messages; or "".
     """
-    if unknown_keys := sorted(set(values).difference(known_keys)):
-        warn_once_or_fail(f"{path}: not known here, not used: {list_names(unknown_keys)}", strict)
+
+    values: tuple[Any, ...]
+    meaning: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyTable:
+    """Keys in a file of another program: obeyed, without effect, or with a value that is needed.
+
+    docs/keys.md prints these tables.
+
+    Attributes:
+        obeyed: key -> its effect.
+        no_effect: key without an effect -> the reason.
+        required: key -> the values that can be computed.
+        ending: end of the message about another value.
+    """
+
+    obeyed: Mapping[str, str]
+    no_effect: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    required: Mapping[str, Requirement] = dataclasses.field(default_factory=dict)
+    ending: str = ""
+
+    def check(self, path: str, values: Mapping[str, Any]) -> None:
+        """Raise InputError if a key has a value that cannot be computed.
+
+        Args:
+            path: the file, for the message.
+            values: its contents.
+        """
+        for key, (usual, meaning) in self.required.items():
+            value = values.get(key, usual[0])
+            if value not in usual:
+                text = f"{value!r:.60}" if isinstance(value, str | int | float) else "given"
+                raise InputError(f"{path}: {key} is {text}{f': {meaning}' if meaning else ''}; {self.ending}")
+
+    def describe_unknown(self, path: str, values: Mapping[str, Any]) -> str:
+        """Return a message about keys that have no meaning here, or ""; see `check`."""
+        unknown_keys = sorted(set(values).difference(self.obeyed, self.no_effect, self.required))
+        return f"{path}: not known here, not used: {list_names(unknown_keys)}" if unknown_keys else ""
+
+    def name_unknown(self, path: str, values: Mapping[str, Any], strict: bool = False) -> None:
+        """Log once which keys have no meaning here, or raise InputError with `strict`.
+
+        Args:
+            path, values: see `check`.
+            strict: whether an unknown key is an error.
+        """
+        if message := self.describe_unknown(path, values):
+            warn_once_or_fail(message, strict)
 
 
 def member_object(values: Mapping[str, Json], name: str) -> Mapping[str, Json]:

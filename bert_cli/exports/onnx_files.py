@@ -58,9 +58,10 @@ def write(
         spec = dataclasses.replace(spec, temperatures=exported.temperatures)
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
     # Read them now, because a module that cannot be computed should be reported immediately.
-    modules = find_modules(source.folder, "auto") if spec.head_type == ENCODER else None
+    strict = source.required_checkpoint.is_strict
+    modules = find_modules(source.folder, "auto", strict) if spec.head_type == ENCODER else None
     # Require the pooler only for a text classifier: Hugging Face's other models do not have it.
-    optional, strict = () if spec.is_text_classifier else POOLER, source.required_checkpoint.is_strict
+    optional = () if spec.is_text_classifier else POOLER
     original = load_head_model(reader, config, spec, problem_type, optional, strict)
     labels = _check_labels(exported, spec, reader.description)
     metadata = _metadata(exported, spec, labels)

@@ -9,11 +9,11 @@ import os
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES
-from bert_cli.base.json_files import name_unknown_keys, read_json_object
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_keys import KNOWN, check_keys
+from bert_cli.model.config_keys import CONFIG_KEYS
 from bert_cli.model.networks import BERT, CONFIG_NEEDED, HEAD_TYPES_OF_CLASSES, NETWORKS, check_network
 
 # Keys that only Hugging Face's files have.
@@ -59,7 +59,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         if unsupported := network.find_unsupported(values):
             raise InputError(f"{path}: {unsupported}")
         values = {**network.defaults, **{network.keys.get(key, key): value for key, value in values.items()}}
-    check_keys(path, values)
+    CONFIG_KEYS.check(path, values)
     values = {key: value for key, value in values.items() if key not in network.constants}
     _check_values(path, values)
     field_names = {field.name for field in dataclasses.fields(BertConfig)}
@@ -79,7 +79,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def report_unknown_keys(path: str, strict: bool = False) -> None:
     """Name a config file's unknown keys once, or raise InputError with `strict`."""
-    name_unknown_keys(path, read_json_object(path, needed=CONFIG_NEEDED), KNOWN, strict)
+    CONFIG_KEYS.name_unknown(path, read_json_object(path, needed=CONFIG_NEEDED), strict)
 
 
 def has_vocab_size(path: str) -> bool:

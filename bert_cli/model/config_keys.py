@@ -1,15 +1,9 @@
-"""Keys in config files: each is obeyed, has no effect, or is refused unless it has a certain value.
+"""Keys of a model's config.json and bert_config.json."""
 
-docs/keys.md prints these tables.
-"""
-
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import KeyTable, Requirement
 
 # Key -> its effect.
-OBEYED = {
+_OBEYED = {
     "vocab_size": "number of rows in the table of words",
     "hidden_size": "width of the network",
     "dim": "DistilBERT's hidden_size",
@@ -47,7 +41,7 @@ _MEMORY = "speed and memory in other programs, with the same numbers"
 _NAMES = "names and versions"
 _STORED = "the weights or the vocabulary have it"
 # Keys without an effect -> the reason.
-NO_EFFECT = {
+_NO_EFFECT = {
     **dict.fromkeys(("classifier_dropout", "seq_classif_dropout", "qa_dropout", "summary_last_dropout"),
                     "dropout before a head: training uses Google's rate, 0.1"),
     **dict.fromkeys(("gradient_checkpointing", "finetuning_task", "label_smoothing", "mlm_probability", "tf_legacy_loss"),
@@ -77,19 +71,7 @@ NO_EFFECT = {
 }  # fmt: skip
 
 
-class Requirement(NamedTuple):
-    """Values of a key that can be computed, and the meaning of others.
-
-    Attributes:
-        values: values that can be computed; the first one is the default.
-        meaning: the network with another value, for messages.
-    """
-
-    values: tuple[Any, ...]
-    meaning: str
-
-
-REQUIRED = {
+_REQUIRED = {
     "is_decoder": Requirement((False, None), "a causal network, in which a token sees only the tokens before it"),
     "is_encoder_decoder": Requirement((False, None), "two networks, an encoder and a decoder"),
     "add_cross_attention": Requirement((False, None), "a decoder with attention to another encoder"),
@@ -100,20 +82,4 @@ REQUIRED = {
     "adapters": Requirement((None, {}), "an adapter of the library adapters between the layers"),
     "adapter_fusion_models": Requirement((None, {}), "adapters of the library adapters between the layers"),
 }
-KNOWN = OBEYED.keys() | NO_EFFECT.keys() | REQUIRED.keys()
-
-
-def check_keys(path: str, values: Mapping[str, Any]) -> None:
-    """Raise InputError if a key's value describes a network that cannot be computed.
-
-    Args:
-        path: the config file, for the message.
-        values: its contents.
-    """
-    for key, requirement in REQUIRED.items():
-        value = values.get(key, requirement.values[0])
-        if value not in requirement.values:
-            text = f"{value!r:.60}" if isinstance(value, str | int | float) else "given"
-            raise InputError(
-                f"{path}: {key} is {text}: {requirement.meaning}; this is not Google's BERT and cannot be computed here"
-            )
+CONFIG_KEYS = KeyTable(_OBEYED, _NO_EFFECT, _REQUIRED, "this is not Google's BERT and cannot be computed here")

@@ -7,7 +7,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import MODULE_KEY
-from bert_cli.model.config_keys import check_keys
+from bert_cli.model.config_keys import CONFIG_KEYS
 from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.variables import is_training_state
@@ -61,6 +61,6 @@ def describe_checkpoint(checkpoint: CheckpointPath) -> ModelDescription:
 
 def _network(config_file: str) -> str | None:
     values = read_json_object(config_file)
-    check_keys(config_file, values)
+    CONFIG_KEYS.check(config_file, values)
     network = NETWORKS.get(str(values.get("model_type", BERT)))
     return network.title if network and MODULE_KEY not in values else None

@@ -4,7 +4,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import LOG, warn_or_fail
+from bert_cli.base.log import LOG, warn_once_or_fail
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import StoredTokenizer, find_tokenizer_files, is_tokenizer_json, read_tokenizer
 from bert_cli.text.tokenizer_settings import GOOGLE, LOWER_CASE, TokenizerSettings
@@ -63,11 +63,11 @@ def report_tokenizer(stored: StoredTokenizer, do_lower_case: bool | None, strict
     Args:
         stored: the tokenizer.
         do_lower_case: flag value, which decides the casing; None if it is not given.
-        strict: see `warn_or_fail`.
+        strict: see `warn_once_or_fail`.
     """
     for setting, conflict in stored.conflicts.items():
         if setting != LOWER_CASE or do_lower_case is None:
-            warn_or_fail(conflict, strict)
+            warn_once_or_fail(conflict, strict)
     is_lower = do_lower_case
     if is_lower is None:
         is_lower = stored.casing is None or stored.casing[1]
@@ -91,12 +91,12 @@ def check_casing(
         model_folder: the loaded checkpoint's directory, or None.
         stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
             It is used instead of the directory name.
-        strict: see `warn_or_fail`.
+        strict: see `warn_once_or_fail`.
         settings: other settings of the tokenizer.
 
     Raises:
         InputError: if the directory is named like one of Google's releases with the other casing.
-            Other conflicts are warnings, see `warn_or_fail`.
+            Other conflicts are warnings, see `warn_once_or_fail`.
     """
     # The original infers the casing from this name alone, and refuses the wrong flag.
     name = os.path.basename(os.path.abspath(model_folder)) if model_folder else ""
@@ -106,25 +106,25 @@ def check_casing(
         raise InputError(f"--do_lower_case is true, but {name} is a cased model; give --do_lower_case=false")
     flag = str(do_lower_case).lower()
     if stored_casing and stored_casing[1] != do_lower_case:
-        warn_or_fail(
+        warn_once_or_fail(
             f"--do_lower_case={flag}, but {stored_casing[0]} says {str(stored_casing[1]).lower()}; leave the flag out",
             strict,
         )
     # "uncased" contains "cased", so one test finds both.
     elif not stored_casing and "cased" in name.lower() and ("uncased" in name.lower()) != do_lower_case:
         expected = str(not do_lower_case).lower()
-        warn_or_fail(
+        warn_once_or_fail(
             f"--do_lower_case is {flag}, but the name {name} says {expected}; give --do_lower_case={expected}",
             strict,
         )
     if do_lower_case and looks_cased(vocabulary):
-        warn_or_fail(
+        warn_once_or_fail(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
             strict,
         )
     # The files of a published model know how it was trained.
     elif not stored_casing and settings.removes_accents(do_lower_case) and has_marked_words(vocabulary):
-        warn_or_fail(
+        warn_once_or_fail(
             f"{vocabulary.path} has words with vowel marks, but accents are stripped; --do_lower_case=false keeps them",
             strict,
         )

@@ -38,6 +38,7 @@ class VectorFlags:
         prompt_name: value of --prompt_name.
         long_text: whether long texts have several windows.
         words: whether words have vectors, and not texts.
+        strict: whether an unknown key in a module's files is an error.
     """
 
     pooling: str | None = None
@@ -47,6 +48,7 @@ class VectorFlags:
     prompt_name: str | None = None
     long_text: bool = False
     words: bool = False
+    strict: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -181,7 +183,7 @@ def choose_recipe(
     max_positions, encoder_width = config.max_position_embeddings, config.hidden_size
     # A user who asks for tokens or layers needs none of the modules, so let them be of any type.
     is_own_choice = flags.words or flags.pooling in (NONE, POOLER)
-    modules = None if is_own_choice and not flags.prompt_name else read_modules(folder)
+    modules = None if is_own_choice and not flags.prompt_name else read_modules(folder, flags.strict)
     own_pooling = modules.pooling if modules else default_pooling
     pooling = flags.pooling or (NONE if flags.words else own_pooling)
     replacing = [f"--{name}" for name in ("layers", "words") if getattr(flags, name)]

@@ -11,12 +11,13 @@ from bert_cli.sentence.modules import SentenceModules, modules_file, read_module
 from bert_cli.sentence.writing import module_files
 
 
-def find_modules(model_folder: str, head: str) -> SentenceModules | None:
+def find_modules(model_folder: str, head: str, strict: bool = False) -> SentenceModules | None:
     """Return the modules that a conversion keeps.
 
     Args:
         model_folder: the model's directory.
         head: value of --head.
+        strict: whether an unknown key is an error.
 
     Returns:
         None for a model without modules. If a module cannot be computed, an explicit --head drops
@@ -26,7 +27,7 @@ def find_modules(model_folder: str, head: str) -> SentenceModules | None:
         InputError: if a module cannot be computed, and --head is auto.
     """
     try:
-        return read_modules(model_folder)
+        return read_modules(model_folder, strict)
     except InputError as error:
         if head == "auto":
             raise InputError(f"{error}; --head=encoder converts the encoder alone") from None

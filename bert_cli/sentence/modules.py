@@ -1,12 +1,8 @@
-"""Reader for a directory of sentence-transformers: its modules, prompts and length.
-
-Each key in its files is obeyed, has no effect on vectors, or is refused by name.
-"""
+"""Reader for a directory of sentence-transformers: its modules, prompts and length."""
 
 import dataclasses
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
@@ -15,26 +11,17 @@ from bert_cli.base.json_files import (
     JsonObject,
     expect,
     expect_member,
-    name_unknown_keys,
     read_json,
     read_json_object,
 )
 from bert_cli.base.names import MODULES, SENTENCE_BERT, SENTENCE_CONFIG, TOKENIZER_CONFIG
 from bert_cli.base.pooling import CLS, LAST, MAX, MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, modes_of
-from bert_cli.sentence.step_files import FOREIGN, STEP_READERS, read_optional
+from bert_cli.sentence.keys import ENCODER_KEYS, FOREIGN, LEGACY_MODES, MODULE_KEYS, POOLING_KEYS, SENTENCE_KEYS
+from bert_cli.sentence.step_files import STEP_READERS, read_optional
 from bert_cli.sentence.steps import Dense, LayerNorm, Step, Truncate, final_width
 from bert_cli.weights.formats.folder_layouts import inner_folder
 
 _PACKAGE = "sentence_transformers."
-# Keys in a pooling's config -> poolings; concatenation has this order.
-LEGACY_MODES = {
-    "pooling_mode_cls_token": CLS,
-    "pooling_mode_max_tokens": MAX,
-    "pooling_mode_mean_tokens": MEAN,
-    "pooling_mode_mean_sqrt_len_tokens": MEAN_SQRT_LEN,
-    "pooling_mode_weightedmean_tokens": WEIGHTED_MEAN,
-    "pooling_mode_lasttoken": LAST,
-}
 MODE_NAMES = {
     "cls": CLS,
     "max": MAX,
@@ -43,26 +30,6 @@ MODE_NAMES = {
     "weightedmean": WEIGHTED_MEAN,
     "lasttoken": LAST,
 }
-_POOLING_KEYS = {*LEGACY_MODES, "pooling_mode", "include_prompt", "embedding_dimension", "word_embedding_dimension"}
-# Keys in the encoder's config -> values that can be computed. Keys without an entry have no effect.
-_ENCODER_VALUES: dict[str, tuple[Any, ...]] = {
-    "transformer_task": ("feature-extraction",),
-    "module_output_name": ("token_embeddings",),
-    "query_length": (None,),
-    "document_length": (None,),
-    "query_expansion": (None,),
-    "processing_kwargs": (None, {}),
-    "model_args": (None, {}),
-    "model_kwargs": (None, {}),
-    "tokenizer_args": (None, {}),
-    "processor_kwargs": (None, {}),
-    "config_args": (None, {}),
-    "config_kwargs": (None, {}),
-}
-_ENCODER_KEYS = {*_ENCODER_VALUES, "max_seq_length", "do_lower_case", "modality_config", "unpad_inputs"}
-_SENTENCE_KEYS = {
-    "__version__", "prompts", "default_prompt_name", "model_type", "similarity_fn_name", "truncate_dim", "requirements",
-}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,8 +93,12 @@ def module_paths(folder: str) -> dict[str, str]:
     }
 
 
-def read_modules(folder: str) -> SentenceModules | None:
+def read_modules(folder: str, strict: bool = False) -> SentenceModules | None:
     """Return the modules in a model's directory; None if sentence-transformers has not written it.
+
+    Args:
+        folder: the encoder's directory.
+        strict: whether an unknown key is an error.
 
     Raises:
         InputError: if a file is damaged, or a module cannot be computed.
@@ -136,18 +107,19 @@ def read_modules(folder: str) -> SentenceModules | None:
     if path is None:
         return None
     root = os.path.dirname(path)
-    listed = _listed_modules(path)
+    listed = _listed_modules(path, strict)
     types = [module_type for module_type, _ in listed]
     refuse_if(types[0] != "Transformer", f"{path}: begins with the module {types[0]}, not a Transformer; {FOREIGN}")
     refuse_if(types[1:2] != ["Pooling"], f"{path}: lists no Pooling after the Transformer; {FOREIGN}")
     config_path = os.path.join(folder, SENTENCE_BERT)
     config = read_optional(config_path)
-    _check_encoder(config, config_path)
-    pooling, includes_prompt, width = _read_pooling(os.path.join(root, listed[1][1], "config.json"))
+    ENCODER_KEYS.check(config_path, config)
+    ENCODER_KEYS.name_unknown(config_path, config, strict)
+    pooling, includes_prompt, width = _read_pooling(os.path.join(root, listed[1][1], "config.json"), strict)
     vector_path = os.path.join(root, SENTENCE_CONFIG)
     vector_config = read_optional(vector_path)
-    prompts, default_name = _read_prompts(vector_config, vector_path)
-    steps = _read_steps(path, listed[2:], width * len(modes_of(pooling)))
+    prompts, default_name = _read_prompts(vector_config, vector_path, strict)
+    steps = _read_steps(path, listed[2:], width * len(modes_of(pooling)), strict)
     if (size := vector_config.get("truncate_dim")) is not None:
         steps += (Truncate(expect(size, int, f"{vector_path}: truncate_dim", FETCH)),)
     return SentenceModules(
@@ -163,13 +135,14 @@ def read_modules(folder: str) -> SentenceModules | None:
     )
 
 
-def _read_steps(path: str, listed: list[tuple[str, str]], width: int) -> tuple[Step, ...]:
+def _read_steps(path: str, listed: list[tuple[str, str]], width: int, strict: bool) -> tuple[Step, ...]:
     """Return the steps after pooling; raise InputError if one of them does not fit the step before.
 
     Args:
         path: path of modules.json.
         listed: class name and subdirectory per module.
         width: a pooled vector's length.
+        strict: see read_modules.
     """
     steps: tuple[Step, ...] = ()
     for module_type, name in listed:
@@ -179,7 +152,7 @@ def _read_steps(path: str, listed: list[tuple[str, str]], width: int) -> tuple[S
         if module_type not in STEP_READERS:
             raise InputError(f"{path}: lists the module {module_type} ({name}); {FOREIGN}")
         folder = os.path.join(os.path.dirname(path), name)
-        step = STEP_READERS[module_type](folder)
+        step = STEP_READERS[module_type](folder, strict)
         before = final_width(steps, width)
         refuse_if(
             isinstance(step, Dense | LayerNorm) and step.input_width != before,
@@ -196,12 +169,13 @@ def _read_length(config: JsonObject, folder: str) -> int | None:
     if length is not None:
         refuse_if(expect(length, int, f"{path}: max_seq_length", FETCH) < 3, f"{path}: max_seq_length is {length}")
         return int(str(length))
-    length = read_optional(os.path.join(folder, TOKENIZER_CONFIG)).get("model_max_length")
+    tokenizer_config = read_optional(os.path.join(folder, TOKENIZER_CONFIG))
+    length = tokenizer_config.get("model_max_length", tokenizer_config.get("max_len"))
     # transformers writes a number above any length if a tokenizer has no limit.
     return int(length) if isinstance(length, int | float) and 2 < length < 2**31 else None
 
 
-def _listed_modules(path: str) -> list[tuple[str, str]]:
+def _listed_modules(path: str, strict: bool = False) -> list[tuple[str, str]]:
     """Return (class name, subdirectory) per module; refuse classes from other programs."""
     modules = expect(read_json(path, FETCH), list, path, FETCH)
     listed = []
@@ -209,6 +183,8 @@ def _listed_modules(path: str) -> list[tuple[str, str]]:
         place = f"{path}: [{number}]"
         type_name = expect_member(module, "type", str, place, FETCH)
         name = expect_member(module, "path", str, place, FETCH)
+        MODULE_KEYS.check(place, module)
+        MODULE_KEYS.name_unknown(place, module, strict)
         refuse_if(
             not type_name.startswith(_PACKAGE),
             f"{path}: lists {type_name}, code that is not part of sentence-transformers and is not run; {FOREIGN}",
@@ -220,17 +196,10 @@ def _listed_modules(path: str) -> list[tuple[str, str]]:
     return listed
 
 
-def _check_encoder(config: JsonObject, path: str) -> None:
-    name_unknown_keys(path, config, _ENCODER_KEYS)
-    for key, allowed in _ENCODER_VALUES.items():
-        value = config.get(key, allowed[0])
-        refuse_if(value not in allowed, f"{path}: {key} is {value!r}; {FOREIGN}")
-
-
-def _read_pooling(path: str) -> tuple[str, bool, int]:
+def _read_pooling(path: str, strict: bool) -> tuple[str, bool, int]:
     """Return the pooling, whether it includes the prompt, and the encoder's width."""
     config = read_json_object(path, FETCH)
-    name_unknown_keys(path, config, _POOLING_KEYS)
+    POOLING_KEYS.name_unknown(path, config, strict)
     mode = config.get("pooling_mode")
     if mode is None:
         modes = [name for key, name in LEGACY_MODES.items() if config.get(key)] or [MEAN]
@@ -245,11 +214,10 @@ def _read_pooling(path: str) -> tuple[str, bool, int]:
     return ",".join(modes), includes_prompt, width
 
 
-def _read_prompts(config: JsonObject, path: str) -> tuple[dict[str, str], str | None]:
+def _read_prompts(config: JsonObject, path: str, strict: bool) -> tuple[dict[str, str], str | None]:
     """Return the prompts by name, and the default one's name."""
-    name_unknown_keys(path, config, _SENTENCE_KEYS)
-    model_type = config.get("model_type", "SentenceTransformer")
-    refuse_if(model_type != "SentenceTransformer", f"{path}: model_type is {model_type}; {FOREIGN}")
+    SENTENCE_KEYS.check(path, config)
+    SENTENCE_KEYS.name_unknown(path, config, strict)
     prompts = expect(config.get("prompts") or {}, dict, f"{path}: prompts", FETCH)
     texts = {name: expect(text or "", str, f"{path}: prompts.{name}", FETCH) for name, text in prompts.items()}
     if config.get("default_prompt_name") is None:

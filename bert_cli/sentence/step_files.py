@@ -6,17 +6,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import FETCH, JsonObject, expect, name_unknown_keys, read_json_object
+from bert_cli.base.json_files import FETCH, JsonObject, expect, read_json_object
 from bert_cli.base.names import SAFETENSORS
+from bert_cli.sentence.keys import DENSE_KEYS, NORMALIZE_KEYS
 from bert_cli.sentence.steps import ACTIVATIONS, Dense, LayerNorm, Normalize, Step
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
-
-FOREIGN = "only modules of sentence-transformers for one vector per text can be computed here"
-_DENSE_KEYS = {
-    "in_features", "out_features", "bias", "activation_function", "module_input_name", "module_output_name",
-    "use_residual",
-}  # fmt: skip
-_VECTOR = "sentence_embedding"
 
 
 def read_optional(path: str) -> JsonObject:
@@ -24,13 +18,11 @@ def read_optional(path: str) -> JsonObject:
     return read_json_object(path, FETCH) if files.exists(path) else {}
 
 
-def _read_dense(folder: str) -> Dense:
+def _read_dense(folder: str, strict: bool) -> Dense:
     path = os.path.join(folder, "config.json")
     config = read_json_object(path, FETCH)
-    name_unknown_keys(path, config, _DENSE_KEYS)
-    for key in ("module_input_name", "module_output_name"):
-        value = config.get(key) or _VECTOR
-        refuse_if(value != _VECTOR, f"{path}: {key} is {value!r}; {FOREIGN}")
+    DENSE_KEYS.check(path, config)
+    DENSE_KEYS.name_unknown(path, config, strict)
     type_name = expect(config.get("activation_function", "torch.nn.Tanh"), str, f"{path}: activation_function", FETCH)
     activation = type_name.rpartition(".")[2]
     refuse_if(
@@ -51,21 +43,21 @@ def _read_dense(folder: str) -> Dense:
     return Dense(kernel, _read(tensors, "linear.bias") if has_bias else None, activation, has_residual, residual_kernel)
 
 
-def _read_layer_norm(folder: str) -> LayerNorm:
+def _read_layer_norm(folder: str, strict: bool) -> LayerNorm:
     tensors = _open_tensors(folder)
     return LayerNorm(_read(tensors, "norm.weight"), _read(tensors, "norm.bias"))
 
 
-def _read_normalize(folder: str) -> Normalize:
+def _read_normalize(folder: str, strict: bool) -> Normalize:
     path = os.path.join(folder, "config.json")
     config = read_optional(path)
-    for key in ("module_input_name", "module_output_name"):
-        value = config.get(key) or _VECTOR
-        refuse_if(value != _VECTOR, f"{path}: {key} is {value!r}; {FOREIGN}")
+    NORMALIZE_KEYS.check(path, config)
+    NORMALIZE_KEYS.name_unknown(path, config, strict)
     return Normalize()
 
 
-STEP_READERS: dict[str, Callable[[str], Step]] = {
+# Each takes a module's directory, and whether an unknown key is an error.
+STEP_READERS: dict[str, Callable[[str, bool], Step]] = {
     "Dense": _read_dense,
     "LayerNorm": _read_layer_norm,
     "Normalize": _read_normalize,

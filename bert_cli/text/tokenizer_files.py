@@ -29,6 +29,7 @@ from bert_cli.text.tokenizer_settings import (
     OUTSIDE_WORDPIECE,
     ROLES,
     STRIP_ACCENTS,
+    TOKENIZER_KEYS,
     TokenizerSettings,
 )
 from bert_cli.text.vocabulary import PAD, Vocabulary, check_special_tokens, read_tokens, vocabulary_of
@@ -42,8 +43,6 @@ _NETWORKS = (
 # The tokenizers of these networks are BERT's. The generic classes use tokenizer.json alone.
 _BERT_CLASSES = {f"{network}Tokenizer" for network in _NETWORKS} | {"BertTokenizerLegacy"}
 _GENERIC_CLASSES = {"PreTrainedTokenizer", "TokenizersBackend"}
-# Keys with the values that BERT's tokenizer allows.
-_USUAL = {"do_basic_tokenize": (True,), "word_tokenizer_type": ("basic",), "subword_tokenizer_type": ("wordpiece",)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +53,7 @@ class StoredTokenizer:
         vocabulary: tokens with the added ones; None without a vocabulary file.
         casing: (file, do_lower_case), None if no file sets it.
         settings: the other settings.
-        conflicts: messages about files that contradict each other, by setting.
+        conflicts: messages about files that contradict each other, by setting, and about unknown keys.
     """
 
     vocabulary: Vocabulary | None
@@ -86,7 +85,8 @@ def read_model_length(path: str) -> int | None:
 
     Files without a limit have a huge number, such as 1e30.
     """
-    length = read_json_object(path, "give --max_seq_length").get("model_max_length")
+    values = read_json_object(path, "give --max_seq_length")
+    length = values.get("model_max_length", values.get("max_len"))
     if length is None:
         return None
     if isinstance(length, bool) or not isinstance(length, int | float) or not length >= 3:
@@ -114,7 +114,8 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
         stored: TokenizerJson | None = read_tokenizer_json(vocab_file)
     else:
         stored = read_tokenizer_json(paths.tokenizer) if paths.tokenizer else None
-    conflicts: dict[str, str] = {}
+    unknown = TOKENIZER_KEYS.describe_unknown(str(paths.config), config)
+    conflicts = {"unknown keys": unknown} if unknown else {}
     if stored and is_tokenizer_json(vocab_file):
         tokens = _tokens_by_id(stored.model_ids)
     else:
@@ -167,13 +168,11 @@ def _check_class(config: JsonObject, paths: TokenizerPaths) -> bool:
     path, name = paths.config, config.get("tokenizer_class")
     if name is None and paths.model_config:
         path, name = paths.model_config, read_json_object(paths.model_config).get("tokenizer_class")
-    cannot = "only the WordPiece tokenizer of BERT can be computed here"
+    cannot = TOKENIZER_KEYS.ending
     class_name = str(name).removesuffix("Fast")
     is_supported = name is None or class_name in _BERT_CLASSES or class_name in _GENERIC_CLASSES
     refuse_if(not is_supported, f"{path}: tokenizer_class is {name}; {cannot}")
-    for key, usual in _USUAL.items():
-        value = config.get(key)
-        refuse_if(value is not None and value not in usual, f"{paths.config}: {key} is {value}; {cannot}")
+    TOKENIZER_KEYS.check(str(paths.config), config)
     for role, token in ROLES.items():
         value = config.get(role)
         value = value.get("content") if isinstance(value, dict) else value

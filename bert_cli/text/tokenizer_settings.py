@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from bert_cli.base.formats import list_names
+from bert_cli.base.json_files import KeyTable, Requirement
 from bert_cli.text.characters import GOOGLE_CHARACTERS
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
 
@@ -147,3 +148,49 @@ GOOGLE = TokenizerSettings()
 def special_token(content: str, index: int) -> AddedToken:
     """Return a special token with the flags that Hugging Face's BERT tokenizer uses."""
     return AddedToken(content, index, normalized=False, special=True)
+
+
+_PADDING = "padding, which no batch has here"
+_CALLS = "arguments of calls in other programs"
+_NAMES = "names, versions and files"
+# Keys of tokenizer_config.json.
+TOKENIZER_KEYS = KeyTable(
+    {
+        LOWER_CASE: "whether texts are lower-cased; --do_lower_case replaces it",
+        STRIP_ACCENTS: "whether accents are removed",
+        CHINESE: "whether each ideograph is a word",
+        NEVER_SPLIT: "words that stay unchanged",
+        ADDED_TOKENS: "added tokens, with their ids",
+        "additional_special_tokens": "special tokens that are searched for in texts",
+        "extra_special_tokens": "the same, since transformers 5",
+        "model_max_length": "largest number of tokens in a text",
+        "max_len": "the same, of older releases",
+        "tokenizer_class": "the tokenizer; other tokenizers than BERT's are refused",
+        **dict.fromkeys(ROLES, "a special token; another name than BERT's is refused"),
+        MAX_WORD: "characters of a word that is not [UNK], a key of bert_cli",
+        OUTSIDE_WORDPIECE: "added tokens that are no word pieces, a key of bert_cli",
+        CHARACTERS: "rules for characters, a key of bert_cli",
+    },
+    {
+        **dict.fromkeys(("padding_side", "padding", "pad_to_multiple_of", "pad_token_type_id", "pad_to_max_length"), _PADDING),
+        **dict.fromkeys(("max_length", "stride", "truncation", "truncation_strategy", "return_tensors", "model_input_names",
+                         "chat_template", "verbose"), _CALLS),
+        **dict.fromkeys(("bos_token", "eos_token"), "BERT has no such token in its texts"),
+        "clean_up_tokenization_spaces": "for texts that are made from tokens",
+        **dict.fromkeys(("name_or_path", "special_tokens_map_file", "tokenizer_file", "vocab_file", "full_tokenizer_file",
+                         "transformers_version", "processor_class", "backend", "is_local", "local_files_only", "use_fast",
+                         "from_slow", "_commit_hash", "init_inputs", "trust_remote_code", "revision", "token"), _NAMES),
+    },
+    {
+        "do_basic_tokenize": Requirement((True, None), "texts are not split into words"),
+        "word_tokenizer_type": Requirement(("basic", None), "another rule for words"),
+        "subword_tokenizer_type": Requirement(("wordpiece", None), "other pieces than WordPiece"),
+        "wordpieces_prefix": Requirement(("##", None), "another mark of inner pieces"),
+        "clean_text": Requirement((True, None), "control characters stay in texts"),
+        "split_special_tokens": Requirement((False, None), "special tokens in texts are split"),
+        "truncation_side": Requirement(("right", None), "long texts lose their beginning"),
+        "add_prefix_space": Requirement((False, None), "a space before each text"),
+        "auto_map": Requirement((None, {}), "code of its own, which is not run"),
+    },
+    "only the WordPiece tokenizer of BERT can be computed here",
+)  # fmt: skip

@@ -114,7 +114,7 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     if path.opened:
         return path.opened
     if path.kind == HUGGING_FACE:
-        return HuggingFaceReader(path.location, path.weights_name, path.adapter_folder)
+        return HuggingFaceReader(path.location, path.weights_name, path.adapter_folder, path.is_strict)
     # Import late: TensorFlow takes seconds, and h5py half a second.
     if path.kind == HUB:
         setup_tensorflow()

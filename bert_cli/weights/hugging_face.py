@@ -59,13 +59,14 @@ def _open_tensors(folder: str, weights_name: str) -> _TensorFiles:
 class HuggingFaceReader(Reader):
     """Reader for a Hugging Face directory, under Google's names; no code in it is executed."""
 
-    def __init__(self, folder: str, weights_name: str = "", adapter_folder: str = ""):
+    def __init__(self, folder: str, weights_name: str = "", adapter_folder: str = "", strict: bool = False):
         """Open model.safetensors, its shards or tf_model.h5; raise InputError for a damaged file.
 
         Args:
             folder: the directory.
             weights_name: the file to open; "" for the first of these.
             adapter_folder: directory with an adapter of peft to merge, or "".
+            strict: whether an unknown key of an adapter is an error.
         """
         self._tensors = _open_tensors(folder, weights_name)
         self.description = self._tensors.description
@@ -82,7 +83,7 @@ class HuggingFaceReader(Reader):
         self._changes: dict[str, Change] = {}
         self._replaced: dict[str, np.ndarray] = {}
         if adapter_folder:
-            self._add_adapter(read_adapter(adapter_folder))
+            self._add_adapter(read_adapter(adapter_folder, strict))
             self.description = f"{adapter_folder} (LoRA on {self.description})"
 
     def _add_adapter(self, adapter: Adapter) -> None:

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import warn_once
 from bert_cli.model.config_files import read_config, report_unknown_keys
-from bert_cli.model.config_keys import KNOWN, NO_EFFECT, OBEYED, REQUIRED, check_keys
+from bert_cli.model.config_keys import CONFIG_KEYS
 from bert_cli.model.networks import NETWORKS
 from tests.configs import SMALL
 
@@ -38,11 +38,13 @@ GOOGLE = (
     "directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type"
 )
 
+KNOWN = {*CONFIG_KEYS.obeyed, *CONFIG_KEYS.no_effect, *CONFIG_KEYS.required}
+
 
 def test_every_key_has_one_entry():
-    tables = [set(OBEYED), set(NO_EFFECT), set(REQUIRED)]
-    assert len(set().union(*tables)) == sum(map(len, tables))
-    assert set(REFUSED) == set(REQUIRED)
+    tables = [CONFIG_KEYS.obeyed, CONFIG_KEYS.no_effect, CONFIG_KEYS.required]
+    assert len(KNOWN) == sum(map(len, tables))
+    assert set(REFUSED) == set(CONFIG_KEYS.required)
 
 
 def test_keys_of_other_programs_are_known():
@@ -60,8 +62,8 @@ def test_refused_values(key, tmp_path):
     path.write_text(json.dumps(SMALL | {key: REFUSED[key]}))
     with pytest.raises(InputError, match=rf"config\.json: {key} is .*cannot be computed here"):
         read_config(str(path))
-    check_keys("c", SMALL | {key: REQUIRED[key].values[0]})
-    check_keys("c", SMALL | {key: None})
+    CONFIG_KEYS.check("c", SMALL | {key: CONFIG_KEYS.required[key].values[0]})
+    CONFIG_KEYS.check("c", SMALL | {key: None})
 
 
 def test_unknown_keys_are_named_once_or_refused(tmp_path, caplog):

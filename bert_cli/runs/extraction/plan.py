@@ -69,6 +69,7 @@ def vector_flags(settings: ExtractSettings) -> VectorFlags:
         prompt_name=extraction.prompt_name,
         long_text=extraction.long_text,
         words=extraction.words,
+        strict=settings.model.strict,
     )
 
 

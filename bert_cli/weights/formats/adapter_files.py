@@ -3,44 +3,51 @@
 import math
 import os
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import FETCH, expect, name_unknown_keys, read_json_object
+from bert_cli.base.json_files import FETCH, KeyTable, Requirement, expect, read_json_object
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _PREFIX = "base_model.model."
 _LORA = re.compile(r"(?P<module>.+)\.lora_(?P<matrix>[AB])(?:\.default)?\.weight")
-# Keys that change the formula, with the values that can be computed.
-_REQUIRED: dict[str, tuple[Any, ...]] = {
-    "peft_type": ("LORA",),
-    "use_dora": (False, None),
-    "fan_in_fan_out": (False, None),
-    "rank_pattern": ({}, None),
-    "alpha_pattern": ({}, None),
-    "lora_bias": (False, None),
-    "layer_replication": (None,),
-    "megatron_config": (None,),
-    "trainable_token_indices": (None,),
-    "target_parameters": (None, []),
-    # Other initializations, such as pissa, olora and loftq, also change the base model.
-    "init_lora_weights": (True, False, None, "gaussian", "eva", "orthogonal"),
-    "use_qalora": (False, None),
-    "arrow_config": (None,),
-    "alora_invocation_tokens": (None, []),
-}
-# Keys that the formula uses, or that do not change a stored adapter.
-_KNOWN = {
-    *_REQUIRED, "r", "lora_alpha", "use_rslora", "base_model_name_or_path", "target_modules", "exclude_modules",
-    "modules_to_save", "bias", "layers_to_transform", "layers_pattern", "lora_dropout", "inference_mode", "task_type",
-    "auto_mapping", "revision", "megatron_core", "loftq_config", "eva_config", "corda_config", "qalora_group_size",
-    "runtime_config", "ensure_weight_tying", "peft_version",
-}  # fmt: skip
+_USED = dict.fromkeys(("r", "lora_alpha", "use_rslora"), "the scale of the changes")
+_STORED = dict.fromkeys(
+    ("target_modules", "exclude_modules", "modules_to_save", "bias", "layers_to_transform", "layers_pattern"),
+    "the weights have it",
+)
+_TRAINING = dict.fromkeys(
+    ("lora_dropout", "inference_mode", "task_type", "auto_mapping", "revision", "megatron_core", "loftq_config",
+     "eva_config", "corda_config", "qalora_group_size", "runtime_config", "ensure_weight_tying", "peft_version"),
+    "for training in other programs, or a version",
+)  # fmt: skip
+ADAPTER_KEYS = KeyTable(
+    {**_USED, "base_model_name_or_path": "the directory of the base model"},
+    {**_STORED, **_TRAINING},
+    {
+        "peft_type": Requirement(("LORA",)),
+        "use_dora": Requirement((False, None)),
+        "fan_in_fan_out": Requirement((False, None)),
+        "rank_pattern": Requirement(({}, None)),
+        "alpha_pattern": Requirement(({}, None)),
+        "lora_bias": Requirement((False, None)),
+        "layer_replication": Requirement((None,)),
+        "megatron_config": Requirement((None,)),
+        "trainable_token_indices": Requirement((None,)),
+        "target_parameters": Requirement((None, [])),
+        # Other initializations, such as pissa, olora and loftq, also change the base model.
+        "init_lora_weights": Requirement((True, False, None, "gaussian", "eva", "orthogonal")),
+        "use_qalora": Requirement((False, None)),
+        "arrow_config": Requirement((None,)),
+        "alora_invocation_tokens": Requirement((None, [])),
+    },
+    "only a plain LoRA can be merged here; merge it with peft's merge_and_unload",
+)
 
 
 class Change(NamedTuple):
@@ -95,17 +102,17 @@ def find_base(folder: str) -> str:
     )
 
 
-def read_adapter(folder: str) -> Adapter:
-    """Return an adapter's contents; raise InputError if it is damaged, or not a plain LoRA."""
+def read_adapter(folder: str, strict: bool = False) -> Adapter:
+    """Return an adapter's contents; raise InputError if it is damaged, or not a plain LoRA.
+
+    Args:
+        folder: the adapter's directory.
+        strict: whether an unknown key is an error.
+    """
     path = os.path.join(folder, ADAPTER_CONFIG)
     config = read_json_object(path, FETCH)
-    for key, values in _REQUIRED.items():
-        value = config.get(key, values[0])
-        refuse_if(
-            value not in values,
-            f"{path}: {key} is {value!r:.60}, and only a plain LoRA can be merged here; merge it with peft's merge_and_unload",
-        )
-    name_unknown_keys(path, config, _KNOWN)
+    ADAPTER_KEYS.check(path, config)
+    ADAPTER_KEYS.name_unknown(path, config, strict)
     rank = expect(config.get("r"), int, f"{path}: r", FETCH)
     alpha = config.get("lora_alpha", rank)
     refuse_if(
