@@ -75,6 +75,7 @@ def test_stored_messages_for_python_have_no_flags():
         ("m: damaged; --overwrite_output_dir starts over", "m: damaged"),
         ("--bert_config_file is needed; give --output_dir", "--bert_config_file is needed; give --output_dir"),
         ("m; bert-convert --head=encoder leaves it", "m; bert-convert --head=encoder leaves it"),
+        ("m; pip install --force-reinstall x may help", "m; pip install --force-reinstall x may help"),
         (
             "unknown flags --a (x; leave it out), --b; --output_dir",
             "unknown flags --a (x; leave it out), --b; --output_dir",
