@@ -7,6 +7,7 @@
 returns a part of the context, or "" if there is no answer. `train` trains a new model.
 """
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -16,6 +17,8 @@ from typing import Any, Unpack
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.options import SquadOptions
+from bert_cli.api.inputs.questions import read_questions
+from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
@@ -25,6 +28,9 @@ from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import CuttingModel, warn_cuts
+from bert_cli.flags.option import replace_values
+from bert_cli.flags.paths import path_text
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
@@ -41,16 +47,18 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
     # Make it a static method: from Python 3.14 on, a partial function in a class becomes a method.
     on_cut = staticmethod(functools.partial(warn_cuts, noun="questions"))
 
-    def __init__(self, answerer: TextAnswerer):
+    def __init__(self, answerer: TextAnswerer, settings: SquadSettings, model: AnyModel):
         self._answerer = answerer
+        self._settings = settings
+        self._model = model
         self._session = answerer.predictor
 
     @classmethod
-    @name_arguments_in_errors(predict_file="dev_file")
+    @name_arguments_in_errors(train_file="train", predict_file="dev")
     def train(
         cls,
-        train_file: str | os.PathLike,
-        dev_file: str | os.PathLike | None = None,
+        train: Any,
+        dev: Any = None,
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
@@ -59,20 +67,35 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         """Train as bert-squad does, and load the trained model.
 
         Args:
-            train_file: SQuAD file to train on.
-            dev_file: SQuAD file to evaluate; None for no evaluation.
+            train: training data: a path as for --train_file; a table, or a list of dicts, with a
+                question per row (question, context, answer, perhaps answer_start); a list of
+                (question, context, answer); or the JSON value of a SQuAD file.
+            dev: data to evaluate, in the same forms; None for no evaluation.
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the model.
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-squad without dashes.
 
         Raises:
-            InputError: if bert-squad would refuse the data or options; the message names arguments.
+            InputError: if bert-squad would refuse the data or options. The message names arguments,
+                and train:n for a question in a list or table.
         """
-        phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
-        watching = Watching(callbacks, verbose)
+        arguments = (("train_file", "train", train), ("predict_file", "dev", dev))
+        sources = {
+            flag: read_questions(name, data) for flag, name, data in arguments if data is not None and not is_path(data)
+        }
+        # Training needs a file by its rules. Data in memory has a name instead, which no flags.txt should have.
+        phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         return cls._load_trained(
-            Training(SquadSettings, SquadTask, phases, output_dir, options, watching, check_answers)
+            Training(
+                SquadSettings,
+                lambda settings: SquadTask(settings, sources),
+                phases | {"do_eval": dev is not None},
+                output_dir,
+                options,
+                Watching(callbacks, verbose),
+                lambda settings: check_answers(replace_values(settings, dict.fromkeys(sources))),
+            )
         )
 
     @classmethod
@@ -132,7 +155,8 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         checkpoint = find_model(path)
         check_command(checkpoint, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, values)
-        return with_source(cls(open_answerer(select_groups(AnswererSettings, settings), model)), checkpoint, values)
+        answerer = open_answerer(select_groups(AnswererSettings, settings), model)
+        return with_source(cls(answerer, settings, model), checkpoint, values)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:
@@ -145,6 +169,23 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         read = _read(questions)
         records = zip(self._records(read), read.pairs, strict=True)
         return Answers(read, [make_answer(record, context or "") for record, (_, context) in records])
+
+    @name_arguments_in_errors(predict_file="data")
+    def evaluate(self, data: Any) -> dict[str, float]:
+        """Return exact match and F1 for questions with answers, with the names in eval_results.txt.
+
+        They are percentages, as in the official scorers of SQuAD.
+
+        Args:
+            data: a path, or questions in memory, as for `train`.
+        """
+        sources = {} if is_path(data) else {"predict_file": read_questions("data", data)}
+        phases: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
+        path = path_text(data, "data") if is_path(data) else None
+        task = SquadTask(replace_values(self._settings, phases | {"predict_file": path}), sources)
+        with contextlib.ExitStack() as stack:
+            results = task.evaluate(self._session, task.read(self._model, stack)).results
+        return {name: float(value) for name, value in results.items()}
 
     @name_arguments_in_errors()
     def records(self, questions: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

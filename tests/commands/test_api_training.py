@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import json
 import logging
 import os
 import pathlib
@@ -274,13 +275,44 @@ def test_taggers(options, tmp_path):
         Tagger.train(sentences, dev=[sentences[0], (["a", "cat"], ["O", "B-Y"])], **options)
 
 
-@pytest.mark.slow
-def test_answers(model, tmp_path):
+def _questions(path: pathlib.Path) -> list[dict]:
+    """Return a SQuAD file's questions as records with their contexts."""
+    return [
+        {"context": paragraph["context"]} | question
+        for article in json.loads(path.read_text())["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
+
+
+def test_question_answerer_learns_from_memory(model, tmp_path):
     path, flags = squad_run.write_data(tmp_path / "train.json", 4), squad_run.base_flags(model)
-    answerer = QuestionAnswerer.train(path, path, **flags)
-    assert {"exact_match", "f1"} <= set(answerer.report["eval"])
-    assert len(answerer.answer([("who ?", "the farmer sings .")])) == 1
-    with pytest.raises(InputError, match=r"check train_file$"):
+    rows = _questions(path)
+    answerer = QuestionAnswerer.train(pd.DataFrame(rows), rows[:3], output_dir=tmp_path / "out", **flags)
+    report = answerer.report["eval"]
+    assert report["total"] == 3
+    names = ("exact_match", "f1", "total")
+    assert {name: answerer.evaluate(rows[:3])[name] for name in names} == {name: report[name] for name in names}
+    # No file is a flag, so that a later command does not look for one.
+    assert not re.search("--(train|predict)_file=", (tmp_path / "out" / "flags.txt").read_text())
+    with raises(InputError, "data: "):
+        answerer.evaluate([])
+    with raises(InputError, "train[1]: "):
+        QuestionAnswerer.train([rows[0], rows[1] | {"answers": [{"start": 1}]}], **flags)
+
+
+@pytest.mark.slow
+def test_answers_from_memory_equal_those_from_a_file(model, tmp_path):
+    path, flags = squad_run.write_data(tmp_path / "train.json", 4), squad_run.base_flags(model)
+    rows = _questions(path)
+    from_file = QuestionAnswerer.train(path, path, **flags)
+    in_memory = QuestionAnswerer.train(rows, json.loads(path.read_text()), **flags)
+    pairs = [(row["question"], row["context"]) for row in rows]
+    assert in_memory.records(pairs) == from_file.records(pairs)
+    scores = from_file.evaluate(path)
+    assert in_memory.evaluate(rows) == scores
+    assert {"exact_match", "f1"} <= scores.keys() & set(from_file.report["eval"])
+    with pytest.raises(InputError, match=r"check train$"):
         QuestionAnswerer.train(tmp_path / "none.json", **flags)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_examples
 from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.packing import Cuts, doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
@@ -235,10 +236,10 @@ def golden(home, run, split):
     tokenizer = FullTokenizer(read_vocabulary(str(folder / flags["vocab"])), flags["do_lower_case"])
     data = str(folder / flags["data"])
     if split == "train":
-        examples = read_training_examples(data, flags["version_2_with_negative"]).examples
+        examples = read_training_examples(QuestionSource(data), flags["version_2_with_negative"]).examples
         random.Random(12345).shuffle(examples)  # the original shuffled before it made these
     else:
-        examples = read_examples(data).examples
+        examples = read_examples(QuestionSource(data)).examples
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
     features = squad_features(examples, tokenizer, *lengths, is_training=split == "train")
     text = (folder / run / f"{split}_features.jsonl").read_text(encoding="utf-8")
@@ -272,7 +273,8 @@ def test_windows_equal_the_originals_with_default_lengths(shared):
 def test_real_training_data(shared):
     """Tokens at answer positions equal the answer. Such positions are only in windows with the whole answer."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
-    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first").examples[:200]
+    source = QuestionSource(str(shared / "data/squad/dev-v1.1.json"))
+    examples = read_training_examples(source, multiple_answers="first").examples[:200]
     features = squad_features(examples, tokenizer, 128, 64, 32, is_training=True)
     same = 0
     for row in np.flatnonzero(features.start_positions):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_gold_answers
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.metrics.squad import (
     exact_match,
     f1,
@@ -186,7 +187,7 @@ def test_read_predictions_and_null_odds(tmp_path):
 
 def test_known_scores_of_a_strong_model(shared):
     folder = shared / "data/squad"
-    gold = read_gold_answers(str(folder / "dev-v1.1.json"))
+    gold = read_gold_answers(QuestionSource(str(folder / "dev-v1.1.json")))
     scores = scores_v1(gold, read_predictions(str(folder / "predictions-of-a-strong-model.json")))
     assert round(scores["exact_match"], 4) == 86.4295
     assert round(scores["f1"], 4) == 92.5958
@@ -194,6 +195,6 @@ def test_known_scores_of_a_strong_model(shared):
 
 
 def test_gold_answers_have_full_scores(shared):
-    gold = read_gold_answers(str(shared / "data/squad/sample-v2.0.json"))
+    gold = read_gold_answers(QuestionSource(str(shared / "data/squad/sample-v2.0.json")))
     scores = scores_v2(gold, {qas_id: answers[0] if answers else "" for qas_id, answers in gold.items()})
     assert (scores["exact"], scores["f1"], scores["HasAns_total"], scores["NoAns_total"]) == (100.0, 100.0, 581, 579)

@@ -91,7 +91,7 @@ runs: metrics flags settings text features weights training.optimizers training 
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
     weights heads opening
-api.inputs: problem_types settings reading examples examples.token_files opening
+api.inputs: problem_types settings reading reading.exports examples examples.squad examples.token_files opening
 api.results: problem_types flags text outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text reading examples examples.squad examples.token_files outputs
     features sentence weights heads outputs.answers outputs.vectors inference run_directory opening

@@ -46,7 +46,9 @@ class Table:
     source: Any
     names: tuple[Any, ...]
 
-    def __len__(self) -> int:
+    @property
+    def num_rows(self) -> int:
+        # Not __len__: an empty table would be false.
         return len(self.source)
 
     @property

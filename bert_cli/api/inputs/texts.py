@@ -132,7 +132,7 @@ def read_texts(
         raise InputTypeError(f"{name}: {form.sequence} is needed; pass {column_advice(table, form.most == 2)}")
     cells = [_check_column(name, column, table.column(column)) for column in chosen]
     names = (chosen[0], chosen[1] if len(chosen) == 2 else "text_b")
-    second_texts = cells[1] if len(cells) == 2 else [None] * len(table)
+    second_texts = cells[1] if len(cells) == 2 else [None] * table.num_rows
     return Texts(list(zip(cells[0], second_texts, strict=True)), names, table)
 
 

@@ -13,14 +13,11 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, expect_member
 from bert_cli.base.log import LOG
-from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
-from bert_cli.examples.squad.tables import is_question_table, read_question_table
+from bert_cli.examples.squad.source import QuestionSource
+from bert_cli.examples.squad.tables import read_question_table
 from bert_cli.reading.columns.facts import DataFacts
-from bert_cli.reading.records import read_document
 from bert_cli.reading.rows import LeftOut
-from bert_cli.reading.source import Source
-from bert_cli.settings.data import PLAIN, TextForm
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
@@ -96,15 +93,15 @@ def read_id(value: object, location: str, advice: str) -> str | None:
     return str(value) if type(value) is int else expect(value, str, location, advice)
 
 
-def _iterate_articles(path: str, form: TextForm, members: dict[str, None]) -> Iterator[tuple[str, object]]:
+def _iterate_articles(source: QuestionSource, members: dict[str, None]) -> Iterator[tuple[str, object]]:
     """Yield the location and JSON value of each article, or of each record with one question."""
-    if is_question_table(path):
-        table = read_question_table(path, form)
-        members.update(dict.fromkeys(table.not_used))
-        yield from table.rows
+    path = source.path
+    if table := source.table():
+        records = read_question_table(table)
+        members.update(dict.fromkeys(records.not_used))
+        yield from records.rows
         return
-    encoding = None if form.encoding == UTF_8 else form.encoding
-    document = read_document(path, Source(path, encoding).text)
+    document = source.document()
     root = document.root
     if isinstance(root, list):
         for i, article in enumerate(root):
@@ -122,16 +119,15 @@ def _is_record(value: object) -> TypeGuard[dict]:
     return isinstance(value, dict) and "context" in value and "qas" not in value
 
 
-def _iterate_entries(path: str, form: TextForm, members: dict[str, None]) -> Iterator[tuple[str, Paragraph, dict]]:
-    """Yield the location, paragraph and JSON object for each question in a file.
+def _iterate_entries(source: QuestionSource, members: dict[str, None]) -> Iterator[tuple[str, Paragraph, dict]]:
+    """Yield the location, paragraph and JSON object for each question.
 
     Args:
-        path: the file.
-        form: values of --encoding, --quoting and --sheet.
+        source: the questions.
         members: collector for member names.
     """
     paragraph = split_context("")
-    for article_location, article in _iterate_articles(path, form, members):
+    for article_location, article in _iterate_articles(source, members):
         if _is_record(article):
             members.update(dict.fromkeys(article))
             # Records about the same context usually follow one another.
@@ -149,15 +145,16 @@ def _iterate_entries(path: str, form: TextForm, members: dict[str, None]) -> Ite
         members.update(dict.fromkeys(cast(dict, article)))
 
 
-def read_questions(path: str, form: TextForm = PLAIN) -> QuestionFile:
+def read_questions(source: QuestionSource) -> QuestionFile:
     """Read a SQuAD file's or a table's questions in order.
 
     Questions without id get the id "question-N", using their number in the file, and are counted in
     the log. Raise InputError for a file with a different layout or without questions.
     """
+    path = source.path
     questions = []
     members: dict[str, None] = {}
-    for location, paragraph, fields in _iterate_entries(path, form, members):
+    for location, paragraph, fields in _iterate_entries(source, members):
         text = expect_member(fields, "question", str, location, _LAYOUT)
         qas_id = read_id(fields.get("id"), f"{location}.id", _LAYOUT)
         questions.append(Question(location, qas_id or "", text, paragraph, fields))
@@ -190,10 +187,10 @@ def check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None:
     locations[qas_id] = location
 
 
-def _read_unique_questions(path: str, form: TextForm) -> QuestionFile:
+def _read_unique_questions(source: QuestionSource) -> QuestionFile:
     """Read a SQuAD file's questions; raise InputError for a repeated id."""
     locations: dict[str, str] = {}
-    file = read_questions(path, form)
+    file = read_questions(source)
     for question in file.questions:
         check_new_id(question.qas_id, question.location, locations)
     return file
@@ -203,12 +200,12 @@ def _make_example(question: Question) -> SquadExample:
     return SquadExample(question.qas_id, question.text, question.paragraph)
 
 
-def read_examples(path: str, form: TextForm = PLAIN) -> QuestionExamples:
+def read_examples(source: QuestionSource) -> QuestionExamples:
     """Read the questions to predict in file order, without answers.
 
     Raise InputError for a repeated id.
     """
-    file = _read_unique_questions(path, form)
+    file = _read_unique_questions(source)
     return QuestionExamples([_make_example(question) for question in file.questions], file.facts(len(file.questions)))
 
 
@@ -265,18 +262,18 @@ def _read_gold_texts(question: Question) -> tuple[str, ...]:
     return tuple(answer.text for answer in read_answers(question))
 
 
-def read_gold_answers(path: str, form: TextForm = PLAIN) -> dict[str, tuple[str, ...]]:
+def read_gold_answers(source: QuestionSource) -> dict[str, tuple[str, ...]]:
     """Return the correct answers by question id, using () for impossible questions.
 
     Raise InputError if an id is repeated, or if a question has no answers and is not marked as
     impossible.
     """
-    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path, form).questions}
+    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(source).questions}
 
 
-def read_scored_examples(path: str, form: TextForm = PLAIN) -> tuple[QuestionExamples, dict[str, tuple[str, ...]]]:
+def read_scored_examples(source: QuestionSource) -> tuple[QuestionExamples, dict[str, tuple[str, ...]]]:
     """Return the questions to predict, and their correct answers (see read_gold_answers)."""
-    file = _read_unique_questions(path, form)
+    file = _read_unique_questions(source)
     examples = QuestionExamples(
         [_make_example(question) for question in file.questions], file.facts(len(file.questions))
     )

@@ -8,7 +8,7 @@ question is impossible.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
@@ -16,9 +16,7 @@ from bert_cli.base.formats import list_names, quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.exports.cells import JsonCell
-from bert_cli.reading.formats import JSON, find_format, is_table
-from bert_cli.reading.probe import open_table
-from bert_cli.settings.data import TextForm
+from bert_cli.reading.probe import TableFile
 
 # Member -> usual column names.
 _NAMES = {
@@ -42,28 +40,20 @@ class QuestionTable(NamedTuple):
     not_used: tuple[str, ...]
 
 
-def is_question_table(path: str) -> bool:
-    """Return whether a file is a table by its name, and not JSON."""
-    return is_table(path) and find_format(path) != JSON
-
-
-def read_question_table(path: str, form: TextForm) -> QuestionTable:
+def read_question_table(table: TableFile) -> QuestionTable:
     """Read a table's rows.
-
-    Args:
-        path: the file.
-        form: values of --encoding, --quoting and --sheet.
 
     Raises:
         InputError: a column is missing or has two usual names, or answer_start is no number.
     """
-    table = open_table(path, "train_file", form)
+    path = table.path
     rows = table.filled_rows()
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: is empty; {_ADVICE}")
     names = [str(cell).strip() for cell in header.cells]
-    columns = _find_columns(path, names)
+    # Names in memory are on no line.
+    columns = _find_columns(path if table.source is None else f"{path}:1", names)
     records = []
     for row in rows:
         table.check_width(row, len(names))
@@ -73,7 +63,7 @@ def read_question_table(path: str, form: TextForm) -> QuestionTable:
     return QuestionTable(records, not_used)
 
 
-def _find_columns(path: str, names: list[str]) -> dict[str, int]:
+def _find_columns(place: str, names: list[str]) -> dict[str, int]:
     usual = [normalize_name(name) for name in names]
     columns: dict[str, int] = {}
     for member, candidates in _NAMES.items():
@@ -81,11 +71,11 @@ def _find_columns(path: str, names: list[str]) -> dict[str, int]:
         if len(numbers) > 1:
             shown = list_names([names[number] for number in numbers])
             raise InputError(
-                f"{path}:1: several columns may be the {candidates[0]}: {shown}; rename all but one; {_ADVICE}"
+                f"{place}: several columns may be the {candidates[0]}: {shown}; rename all but one; {_ADVICE}"
             )
         columns |= dict.fromkeys([member], numbers[0]) if numbers else {}
     missing = [member for member in _NEEDED if member not in columns]
-    refuse_if(missing, f"{path}:1: has the columns {list_names(names)}, and not {list_names(missing)}; {_ADVICE}")
+    refuse_if(missing, f"{place}: has the columns {list_names(names)}, and not {list_names(missing)}; {_ADVICE}")
     return columns
 
 
@@ -101,15 +91,14 @@ def _make_record(location: str, cells: dict[str, Any]) -> JsonObject:
 
 
 def _read_answers(location: str, cell: Any, start: Any) -> Iterator[JsonObject]:
-    """Yield the answers in a cell: a text, a list of texts, or an object with texts and offsets."""
-    starts = start if isinstance(start, tuple) else (start,) if str(start).strip() else ()
-    texts: list[str] | tuple[str, ...] = cell if isinstance(cell, tuple) else (cell,) if cell.strip() else ()
+    """Yield the answers in a cell: a text, a list of texts, or objects with texts and offsets."""
+    texts: Sequence[str]
+    starts: Sequence[object]
     if isinstance(cell, JsonCell):
-        value = json.loads(cell)
-        value = value if isinstance(value, dict) else {}
-        texts, starts = value.get("text", ()), value.get("answer_start", ())
-        are_lists = isinstance(texts, list) and isinstance(starts, list)
-        refuse_if(not are_lists, f"{location}: the answer is {quote(cell)}, a text is needed")
+        texts, starts = _answer_columns(location, cell)
+    else:
+        texts = cell if isinstance(cell, tuple) else (cell,) if cell.strip() else ()
+        starts = start if isinstance(start, tuple) else (start,) if str(start).strip() else ()
     if starts and len(starts) != len(texts):
         raise InputError(
             f"{location}: has {len(texts)} answers and {len(starts)} numbers as answer_start; correct the row"
@@ -119,6 +108,22 @@ def _read_answers(location: str, cell: Any, start: Any) -> Iterator[JsonObject]:
         if starts:
             answer["answer_start"] = _read_start(location, str(starts[number]))
         yield answer
+
+
+def _answer_columns(location: str, cell: JsonCell) -> tuple[list[str], list[object]]:
+    """Return the texts and offsets in an object with a list of both, or in a list of objects."""
+    value = json.loads(cell)
+    texts: object
+    starts: object
+    if isinstance(value, list) and all(isinstance(answer, dict) for answer in value):
+        texts = [answer.get("text") for answer in value]
+        starts = [answer["answer_start"] for answer in value if answer.get("answer_start") is not None]
+    else:
+        columns = value if isinstance(value, dict) else {}
+        texts, starts = columns.get("text"), columns.get("answer_start", [])
+    if isinstance(texts, list) and isinstance(starts, list) and all(isinstance(text, str) for text in texts):
+        return texts, starts
+    raise InputError(f"{location}: the answer is {quote(cell)}, a text is needed")
 
 
 def _read_start(location: str, text: str) -> int:

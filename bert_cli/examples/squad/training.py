@@ -8,11 +8,18 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.squad.reading import Answer, Question, QuestionExamples, read_answers, read_mark, read_questions
+from bert_cli.examples.squad.reading import (
+    Answer,
+    Question,
+    QuestionExamples,
+    read_answers,
+    read_mark,
+    read_questions,
+)
 from bert_cli.examples.squad.records import Paragraph, SquadExample
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.reading.rows import LeftOut
 from bert_cli.settings.answering import MULTIPLE_ANSWERS
-from bert_cli.settings.data import PLAIN, TextForm
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
 
@@ -128,9 +135,9 @@ def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[
 
 
 def read_training_examples(
-    path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None, form: TextForm = PLAIN
+    source: QuestionSource, version_2_with_negative: bool = False, multiple_answers: str | None = None
 ) -> QuestionExamples:
-    """Read a SQuAD file's training examples, in file order.
+    """Read training examples in the order of their questions.
 
     `answer_start` has the offset unit that finds most answers (see offset_units). Without it, the
     answer is searched in its context, and must occur once. An answer that is
@@ -138,12 +145,11 @@ def read_training_examples(
     `is_impossible`.
 
     Args:
-        path: the file.
+        source: the questions.
         version_2_with_negative: whether questions may be impossible. A question without
             `is_impossible` is impossible if it has no answers.
         multiple_answers: rule for questions with several answers: "first", "all" (one example per
             different answer), or None to raise an error.
-        form: values of --encoding, --quoting and --sheet.
 
     Raises:
         InputError: a question has no answer, a question is impossible without
@@ -153,7 +159,7 @@ def read_training_examples(
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")
     examples: list[SquadExample] = []
     num_not_found = num_used = 0
-    file = read_questions(path, form)
+    path, file = source.path, read_questions(source)
     questions = file.questions
     answers_of_questions = [
         (
@@ -177,7 +183,7 @@ def read_training_examples(
         num_used += not answers or len(examples) > num_examples
     if not examples:
         raise InputError(
-            f"{path}: none of its {num_not_found} answers is at its answer_start; "
+            f"{path}: none of its {num_not_found} answers is in its context, at its answer_start if it has one; "
             "answer_start counts characters of the context from 0"
         )
     left_out = [LeftOut("answers that are not at their answer_start", num_not_found)] if num_not_found else []

@@ -4,6 +4,8 @@ import contextlib
 import functools
 import json
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +15,14 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
-from bert_cli.examples.squad.reading import QuestionExamples, read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.reading import (
+    QuestionExamples,
+    read_examples,
+    read_gold_answers,
+    read_scored_examples,
+)
 from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.answer_limits import (
     describe_long_answers,
@@ -70,7 +78,7 @@ def score_file(settings: SquadSettings) -> dict:
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock("one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold = read_gold_answers(settings.data.predict_file, settings.text_form)
+    gold = read_gold_answers(QuestionSource(settings.data.predict_file, settings.text_form))
     answers = read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
@@ -89,28 +97,35 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
 
     settings: SquadSettings
 
+    def __init__(self, settings: SquadSettings, sources: Mapping[str, QuestionSource] = MappingProxyType({})):
+        """Prepare the task.
+
+        Args:
+            settings: the run's flags.
+            sources: questions in memory, by the flag for their file.
+        """
+        super().__init__(settings)
+        self._sources = sources
+
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         splits: dict[str, Split] = {}
         accounts: dict[str, DataFacts] = {}
         gold: dict = {}
-        form = settings.text_form
         if phases.do_train:
-            path = settings.data.train_file
-            files.check_not_empty(path, "train_file")
-            file = read_training_examples(path, task.version_2_with_negative, task.multiple_answers, form)
+            source = self._source("train_file", settings.data.train_file)
+            file = read_training_examples(source, task.version_2_with_negative, task.multiple_answers)
             splits["train"] = self._split("train", file, model.tokenizer)
             accounts["train"] = file.facts
             self._warn_about_answers("train", splits["train"].features, splits["train"].features.answer_lengths)
         if settings.inference.do_predict or phases.do_eval:
-            path = settings.data.predict_file
-            files.check_not_empty(path, "predict_file")
+            source = self._source("predict_file", settings.data.predict_file)
             if phases.do_eval:
-                file, gold = read_scored_examples(path, form)
+                file, gold = read_scored_examples(source)
                 # Report data that cannot be scored before training.
                 score(task.version_2_with_negative, gold, {}, None)
             else:
-                file = read_examples(path, form)
+                file = read_examples(source)
             splits["predict"] = self._split("predict", file, model.tokenizer)
             accounts["predict"] = file.facts
             if gold:
@@ -120,6 +135,14 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
                 lengths = measure_gold_answers(gold.values(), model.tokenizer, limit)
                 self._warn_about_answers("predict", splits["predict"].features, lengths)
         return SquadDataset(settings, model.tokenizer, splits, gold, accounts)
+
+    def _source(self, flag: str, path: str | None) -> QuestionSource:
+        """Return the questions in memory for a flag's file, or the file after a check."""
+        if flag in self._sources:
+            return self._sources[flag]
+        assert path is not None  # a phase needs the flag
+        files.check_not_empty(path, flag)
+        return QuestionSource(path, self.settings.text_form)
 
     def _split(self, name: str, file: QuestionExamples, tokenizer: FullTokenizer) -> Split:
         """Return the examples with their windows, and log the account and the cuts."""

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_examples, read_gold_answers
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.settings.data import CSV_QUOTES, PLAIN
 from tests.snapshots import raises
@@ -37,8 +38,8 @@ def write(path, rows):
     return str(path)
 
 
-def train(path, **options):
-    examples = read_training_examples(path, **options).examples
+def train(path, form=PLAIN, **options):
+    examples = read_training_examples(QuestionSource(path, form), **options).examples
     return [(row.qas_id, row.answer_text, row.start_position, row.end_position) for row in examples]
 
 
@@ -47,8 +48,10 @@ def test_answers_are_found_in_every_format(name, tmp_path):
     path = write(tmp_path / name, ROWS)
     form = PLAIN._replace(quoting=CSV_QUOTES) if name == "t.tsv" else PLAIN
     assert train(path, form=form) == EXPECTED
-    assert read_gold_answers(path, form) == {"a": ("Anna",), "b": ("2",), "c": ("in Rome",)}
-    assert [row.question for row in read_examples(path, form).examples] == [row["question"] for row in ROWS]
+    assert read_gold_answers(QuestionSource(path, form)) == {"a": ("Anna",), "b": ("2",), "c": ("in Rome",)}
+    assert [row.question for row in read_examples(QuestionSource(path, form)).examples] == [
+        row["question"] for row in ROWS
+    ]
 
 
 def test_offsets_and_other_names(tmp_path):
@@ -70,7 +73,7 @@ def test_offsets_and_other_names(tmp_path):
     ]
     path = write(tmp_path / "t.csv", rows)
     assert train(path) == [("question-1", "Rome", 4, 4), ("question-2", "Rome", 1, 1)]
-    assert read_examples(path).facts.not_used == ("source",)
+    assert read_examples(QuestionSource(path)).facts.not_used == ("source",)
 
 
 def test_questions_without_an_answer(tmp_path):
@@ -83,14 +86,14 @@ def test_questions_without_an_answer(tmp_path):
     with raises(InputError, "t.csv:2: has no answer"):
         train(path)
     unanswered = write(tmp_path / "new.csv", [{"question": "Who?", "context": CONTEXT}])
-    assert len(read_examples(unanswered).examples) == 1
+    assert len(read_examples(QuestionSource(unanswered)).examples) == 1
     with raises(InputError, "new.csv:2: "):
         train(unanswered)
 
 
 def test_answers_that_are_absent_are_left_out(tmp_path, caplog):
     path = write(tmp_path / "t.csv", [*ROWS, {"id": "d", "question": "Who?", "context": CONTEXT, "answer": "Bob"}])
-    read = read_training_examples(path)
+    read = read_training_examples(QuestionSource(path))
     assert [row.qas_id for row in read.examples] == ["a", "b", "c"]
     assert [str(rows) for rows in read.facts.left_out] == ["answers that are not at their answer_start (1)"]
 
@@ -108,7 +111,7 @@ def test_several_occurrences_are_asked_about(context, answer, fragment, tmp_path
     with raises(InputError, fragment):
         train(path)
     # The score needs no offset.
-    assert read_gold_answers(path) == {"question-1": (answer,)}
+    assert read_gold_answers(QuestionSource(path)) == {"question-1": (answer,)}
 
 
 def test_whole_words_are_preferred(tmp_path):
@@ -150,3 +153,19 @@ def test_rows_of_another_width_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("question,context,answer\nWho?,Anna, and Tom,Anna\n")
     with raises(InputError, "t.csv:2: 4 columns"):
         train(str(tmp_path / "t.csv"))
+
+
+def test_answers_of_squad_in_a_column(tmp_path):
+    """A list of objects was read as no answer, so that the question was impossible."""
+    answers = [{"text": "Rome", "answer_start": 3}, {"text": "in Rome", "answer_start": 13}]
+    rows = [{"question": "Where?", "context": "In Rome, not in Rome.", "answers": answers}]
+    path = write(tmp_path / "t.parquet", rows)
+    assert read_gold_answers(QuestionSource(path)) == {"question-1": ("Rome", "in Rome")}
+    assert [row[1:] for row in train(path, multiple_answers="all")] == [("Rome", 1, 1), ("in Rome", 3, 4)]
+
+
+@pytest.mark.parametrize("answers", [[{"words": "Rome"}], [{"text": 3, "answer_start": 1}], {"answer_start": [1]}])
+def test_objects_that_are_no_answers_are_refused(answers, tmp_path):
+    rows = [{"question": "Where?", "context": "In Rome.", "answers": answers}]
+    with raises(InputError, "t.parquet:1: the answer is "):
+        read_gold_answers(QuestionSource(write(tmp_path / "t.parquet", rows)))

@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.reading.rows import LeftOut
 from tests.input_errors import error_of
@@ -13,7 +14,7 @@ from tests.squad_files import CONTEXT, question, squad_file
 
 
 def train(tmp_path, *questions, context=CONTEXT, **rules):
-    return read_training_examples(squad_file(tmp_path, *questions, context=context), **rules).examples
+    return read_training_examples(QuestionSource(squad_file(tmp_path, *questions, context=context)), **rules).examples
 
 
 def positions(training):
@@ -59,7 +60,7 @@ def test_answers_at_wrong_positions_are_skipped(tmp_path, caplog, answer, actual
     with caplog.at_level(logging.WARNING, "bert_cli"):
         context = CONTEXT.replace(" Lee", "\u00a0Lee") if "\u00a0" in answer[0] else CONTEXT
         path = squad_file(tmp_path, question("q", ("was", 8)), question("x", answer), context=context)
-        training = read_training_examples(path)
+        training = read_training_examples(QuestionSource(path))
     assert [example.qas_id for example in training.examples] == ["q"]
     messages = [record.getMessage() for record in caplog.records]
     assert training.facts.num_rows == 1
@@ -219,11 +220,11 @@ def test_training_needs_no_ids(tmp_path, caplog):
 
 def test_real_training_data(shared, caplog):
     path = str(shared / "data/squad/train-v1.1.json")
-    training = read_training_examples(path).examples
+    training = read_training_examples(QuestionSource(path)).examples
     assert len(training) == 5397
     assert not caplog.records
     for example in training[:200]:
         words = " ".join(example.paragraph.doc_tokens[example.start_position : example.end_position + 1])
         assert " ".join(example.answer_text.split()) in words
-    v2 = read_training_examples(str(shared / "data/squad/sample-v2.0.json"), True, "first").examples
+    v2 = read_training_examples(QuestionSource(str(shared / "data/squad/sample-v2.0.json")), True, "first").examples
     assert (len(v2), sum(example.is_impossible for example in v2)) == (1160, 579)
