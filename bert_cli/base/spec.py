@@ -24,6 +24,8 @@ ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids",
 # Google's saved models on TensorFlow Hub use the same input names.
 INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
+# Rows of the word table, float32 [B, S, E], which may replace the token ids.
+WORD_EMBEDDINGS = "input_word_embeddings"
 
 
 def encoder_inputs(batch: Mapping[str, _Values]) -> dict[str, _Values]:

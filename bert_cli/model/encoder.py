@@ -8,11 +8,12 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from bert_cli.base.spec import WORD_EMBEDDINGS
 from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.model.layers import Dense, Embeddings, LayerNorm, TransformerLayer, named_weights
-from bert_cli.model.layout import Layout, dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.layout import Layout, collect, dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
@@ -26,7 +27,8 @@ class BertEncoder(keras.Model):
     """A BERT encoder with Google's variables, initialization and dropout.
 
     Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding) and
-    `input_type_ids`. It returns a dict of float32 tensors:
+    `input_type_ids`. `input_word_embeddings`, float32 [B, S, E], may replace the ids: rows of the word
+    table, or vectors between them. It returns a dict of float32 tensors:
 
     - `embedding_output`: [B, S, H].
     - `encoder_outputs`: a list with [B, S, H] per layer.
@@ -96,9 +98,11 @@ class BertEncoder(keras.Model):
         else:
             layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
-        x = self.embeddings(  # float32 [T, E]
-            inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]
-        )
+        if WORD_EMBEDDINGS in inputs:
+            words = tf.cast(collect(inputs[WORD_EMBEDDINGS], layout), tf.float32)
+        else:
+            words = self.embeddings.look_up(collect(inputs["input_word_ids"], layout))
+        x = self.embeddings(words, inputs["input_type_ids"], layout=layout, seed=seeds[0])  # float32 [T, E]
         x = tf.cast(x, self.product_dtype)
         if self.projection is not None:
             x = self.projection(x, training=training)  # [T, H]

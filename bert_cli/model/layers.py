@@ -160,13 +160,13 @@ class Embeddings(Scoped):
         """
         self._used_table = table
 
-    def call(
-        self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
-    ) -> tf.Tensor:
+    def look_up(self, word_ids: tf.Tensor) -> tf.Tensor:
+        """Return the rows of the word table, float32 [..., E]."""
         table = self.words.value if self._used_table is None else self._used_table
-        # Gather from a tensor: after a gather from a variable, TensorFlow copies the whole table on
-        # every read and assignment.
-        x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, E]
+        # Not from a variable: after that, TensorFlow copies the table on every read and assignment.
+        return tf.gather(tf.convert_to_tensor(table), word_ids)
+
+    def call(self, x: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None) -> tf.Tensor:
         if self.type_count:
             # Multiply by one-hot rows, as the original does: a type out of range adds nothing.
             x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)

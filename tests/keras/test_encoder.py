@@ -1,5 +1,6 @@
 """The encoder in Keras 3 models: outputs, training with fit, saving and loading."""
 
+import collections
 import json
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUTS
 from bert_cli.keras import Encoder
+from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.reference import numpy_bert
 from tests.sentence_cases import folder_of
@@ -44,18 +46,107 @@ def rows(count, length=9):
     return dict(zip(INPUTS, (words, mask, types), strict=True)), (words[:, :1] % 2).astype(np.float32)
 
 
+def reference(folder, batch):
+    """Return the NumPy BERT's outputs and its function for gradients."""
+    reader = Tf1Reader(str(folder / "bert_model.ckpt"))
+    weights = {name: reader.read(name).astype(np.float64) for name in reader.shapes}
+    config = json.loads((folder / "bert_config.json").read_text())
+    return numpy_bert.encode(config, weights, *(batch[name] for name in INPUTS), gelu="tanh")
+
+
 def test_outputs_equal_the_numpy_reference(pretrained):
     batch, _ = rows(4)
-    outputs = Encoder.load(pretrained)(batch)
-    assert tuple(outputs) == NAMES
-    reader = Tf1Reader(str(pretrained / "bert_model.ckpt"))
-    weights = {name: reader.read(name).astype(np.float64) for name in reader.shapes}
-    config = json.loads((pretrained / "bert_config.json").read_text())
-    expected, _ = numpy_bert.encode(config, weights, *(batch[name] for name in INPUTS), gelu="tanh")
+    outputs = Encoder.load(pretrained, return_attention=True)(batch)
+    assert tuple(outputs) == (*NAMES, "attention_probs")
+    expected, _ = reference(pretrained, batch)
     for name in NAMES[:2]:
         np.testing.assert_allclose(outputs[name], expected[name], atol=2e-5)
-    for actual_states, expected_states in zip(outputs["encoder_outputs"], expected["encoder_outputs"], strict=True):
-        np.testing.assert_allclose(actual_states, expected_states, atol=2e-5)
+    for name in ("encoder_outputs", "attention_probs"):
+        for actual_states, expected_states in zip(outputs[name], expected[name], strict=True):
+            np.testing.assert_allclose(actual_states, expected_states, atol=2e-5)
+
+
+def with_embeddings(encoder, batch):
+    """Return the batch with word embeddings instead of ids."""
+    words = {"input_word_embeddings": encoder.embed_words(batch["input_word_ids"])}
+    return words | {name: batch[name] for name in INPUTS[1:]}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_word_embeddings_give_the_numbers_of_their_ids(pretrained, dtype):
+    batch, _ = rows(4)
+    encoder = Encoder.load(pretrained, dtype=dtype)
+    expected = encoder(batch)
+    replaced = batch | {"input_word_ids": np.zeros_like(batch["input_word_ids"])}
+    for embedded in (with_embeddings(encoder, batch), replaced | with_embeddings(encoder, batch)):
+        np.testing.assert_array_equal(encoder(embedded)["pooled_output"], expected["pooled_output"])
+
+
+def test_gradients_of_word_embeddings_equal_the_numpy_reference(pretrained):
+    batch, _ = rows(4)
+    encoder = Encoder.load(pretrained)
+    embedded = with_embeddings(encoder, batch)
+    with tf.GradientTape() as tape:
+        tape.watch(embedded["input_word_embeddings"])
+        total = tf.reduce_sum(encoder(embedded)["pooled_output"])
+    _, back = reference(pretrained, batch)
+    expected = back(np.zeros((4, 9, 16)), np.ones((4, 16)), collections.defaultdict(float))
+    actual = tape.gradient(total, embedded["input_word_embeddings"])
+    np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-4)
+
+
+def trained_names(encoder):
+    names = {
+        name.removeprefix("bert/").removeprefix("encoder/").split("/")[0]
+        for name, variable in named_weights(encoder).items()
+        if any(variable is trained for trained in encoder.trainable_variables)
+    }
+    return sorted(names)
+
+
+def test_frozen_layers_are_those_of_the_flag(pretrained):
+    """The embeddings and the lowest layers, as with --freeze_layers."""
+    everything = ["embeddings", "layer_0", "layer_1", "pooler"]
+    encoder = Encoder.load(pretrained)
+    for number, names in ((None, everything), (0, everything[1:]), (np.int64(1), everything[2:]), (2, everything[3:])):
+        encoder.freeze_layers = number
+        assert trained_names(encoder) == names == trained_names(Encoder.from_config(encoder.get_config()))
+    encoder.trainable = False
+    assert encoder.trainable_variables == []
+    encoder.trainable = True  # as Keras sets it on a model's layers
+    assert trained_names(encoder) == ["pooler"]
+    assert trained_names(Encoder.load(pretrained, freeze_layers=1)) == everything[2:]
+
+
+def test_fit_leaves_frozen_layers_unchanged(pretrained):
+    encoder = Encoder.load(pretrained, freeze_layers=1)
+    model = classifier(encoder)
+    before = {name: variable.numpy() for name, variable in named_weights(encoder).items()}
+    batch, labels = rows(8)
+    model.compile(keras.optimizers.AdamW(1e-2), "binary_crossentropy")
+    model.fit(batch, labels, verbose=0)
+    for name, variable in named_weights(encoder).items():
+        is_frozen = "embeddings" in name or "layer_0" in name
+        assert is_frozen == np.array_equal(variable.numpy(), before[name]), name
+
+
+def test_frozen_layers_attention_and_embeddings_survive_a_file(pretrained, tmp_path):
+    batch, _ = rows(4)
+    encoder = Encoder.load(pretrained, freeze_layers=1, return_attention=True, name="bert")
+    embedded = with_embeddings(encoder, batch)
+    shapes = {"input_word_embeddings": (None, 16)} | dict.fromkeys(INPUTS[1:], (None,))
+    model_inputs = {name: keras.Input(shape, name=name) for name, shape in shapes.items()}
+    outputs = encoder(model_inputs)
+    assert [probabilities.shape for probabilities in outputs["attention_probs"]] == [(None, 2, None, None)] * 2
+    model = keras.Model(model_inputs, [outputs["pooled_output"], *outputs["attention_probs"]])
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    expected = encoder(batch)
+    for actual, values in zip(
+        loaded.predict(embedded, verbose=0), [expected["pooled_output"], *expected["attention_probs"]], strict=True
+    ):
+        np.testing.assert_allclose(actual, values, atol=1e-6)
+    assert trained_names(loaded.get_layer("bert")) == ["layer_1", "pooler"]
 
 
 @pytest.mark.parametrize("length", [None, 9])
@@ -165,6 +256,12 @@ def test_refusals(one_layer, tmp_path):
         encoder(dict.fromkeys(INPUTS, np.ones(3, np.int32)))
     with pytest.raises(InputError, match="65 tokens a row, and the model has 64 positions"):
         encoder(inputs(65))
+    batch, _ = rows(2)
+    with pytest.raises(InputError, match=r"input_word_embeddings has width 3, the model has 16"):
+        encoder(batch | {"input_word_embeddings": np.zeros((2, 9, 3), np.float32)})
+    for number, problem in ((2, "the model has 1 layers; give 0 to 1"), (-1, "give 0 to 1"), (True, "whole number")):
+        with pytest.raises(InputError, match=f"freeze_layers={number}: .*{problem}"):
+            encoder.freeze_layers = number
 
 
 def test_a_missing_pooler_is_an_error_or_new(tmp_path):
@@ -177,9 +274,9 @@ def test_a_missing_pooler_is_an_error_or_new(tmp_path):
     for given in (batch, inputs(None)):
         outputs = encoder(given)
         assert list(outputs) == ["sequence_output", "encoder_outputs"]
-        with pytest.raises(InputError, match="pooled_output: this model has no pooler; use sequence_output, or load"):
+        with pytest.raises(InputError, match="this model has no pooler, so it has sequence_output and encoder_outputs"):
             outputs["pooled_output"]
-        with pytest.raises(KeyError):
-            outputs["other"]
+    model = keras.Model(model_inputs := inputs(None), encoder(model_inputs)["sequence_output"])
+    np.testing.assert_allclose(model.predict(batch, verbose=0), encoder(batch)["sequence_output"], atol=1e-6)
     assert not Encoder.from_config(encoder.get_config()).has_pooler
     assert Encoder.load(folder, new_pooler=True)(batch)["pooled_output"].shape == (1, 8)
