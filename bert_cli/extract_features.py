@@ -28,7 +28,6 @@ from bert_cli.base.log import LOG
 from bert_cli.base.pooling import NONE
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
-from bert_cli.inference.rows import load_trained, start_loading
 from bert_cli.model.config import ModuleConfig
 from bert_cli.opening.checkpoints import builtin_message, to_use
 from bert_cli.opening.loader import load_model
@@ -97,21 +96,19 @@ def run(settings: ExtractSettings) -> int:
     batch_size = settings.devices.batch_size
     devices = settings.devices.without_workers() if shards else settings.devices.without_cluster()
     choice = VectorChoice(recipe.pooling, layer_indices, recipe.max_seq_length, batch_size, with_attention)
-    vector_model = open_vector_model(model, devices, choice, settings.model.strict, many=not with_attention)
+    # Weights are read, and the network is compiled, while the first texts of a file are tokenized.
+    in_background = not (shows_attention or shards)
+    vector_model = open_vector_model(model, devices, choice, settings.model.strict, not with_attention, in_background)
     if shows_attention:
         from bert_cli.runs.extraction.shown_attention import show_attention
 
-        load_trained(vector_model.engine, model.required_checkpoint)
         show_attention(vector_model, attention, model.tokenizer, checkpoint.name)
         return 0
     write = functools.partial(write_features, vector_model, settings, model, recipe, vector_format)
     if shards:
-        load_trained(vector_model.engine, model.required_checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in shards.iterate(shards_to_do))
     facts = plan.resume_facts(settings, model, recipe, vector_model.engine.precision)
     num_done_lines = lines_to_skip(output_file, facts) if extraction.resume else 0
-    # Weights are read, and the network is compiled, while the first texts are tokenized.
-    start_loading(vector_model.engine, model.required_checkpoint)
     num_lines = write(input_file, output_file, num_done_lines, facts)
     # Freeing the compiled network takes longer than ending the process.
     PROCESS.keep(vector_model)

@@ -242,9 +242,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             raise InputError(f"{model.config.hub_module}: this module shows no attention")
         self.source.check_unchanged()
         choice = dataclasses.replace(self._vectors.vector_model.choice, with_attention=True)
-        vector_model = open_vector_model(model, self._devices.for_answers(True), choice)
-        vector_model.engine.load(model.required_checkpoint)
-        return vector_model
+        return open_vector_model(model, self._devices.for_answers(True), choice)
 
     def _chosen_modules(self) -> SentenceModules | None:
         recipe = self._vectors.recipe

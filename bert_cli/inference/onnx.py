@@ -49,7 +49,7 @@ def share_processors(many: bool) -> Shares:
     operator. With few threads per batch, they compute more batches in the same time.
 
     Args:
-        many: see rows.open_engine.
+        many: see rows.open_trained.
     """
     processors = num_processors()
     if not many or processors == 1:
@@ -179,7 +179,7 @@ class OnnxEngine:
 def open_onnxruntime(
     network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
 ) -> OnnxEngine:
-    """Return an engine with onnxruntime; see OnnxEngine, and rows.open_engine for `many`."""
+    """Return an engine with onnxruntime; see OnnxEngine, and rows.open_trained for `many`."""
     shares = share_processors(many)
 
     def version() -> str:

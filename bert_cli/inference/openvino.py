@@ -28,7 +28,7 @@ _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
 def open_openvino(
     network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
 ) -> OnnxEngine:
-    """Return an engine with OpenVINO; see OnnxEngine, and rows.open_engine for `many`."""
+    """Return an engine with OpenVINO; see OnnxEngine, and rows.open_trained for `many`."""
     shares = share_processors(many)
     open_backend = functools.partial(_open_backend, inference.precision, shares)
     return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__, shares.batches)

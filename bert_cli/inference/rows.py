@@ -3,7 +3,7 @@
 import collections
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,25 +28,75 @@ Check = Callable[[RaggedFeatures], None]
 _BATCHES_TOGETHER = 8
 
 
-def open_engine(
+class TrainedEngine(NamedTuple):
+    """An engine with the weights of a trained model.
+
+    Attributes:
+        engine: the engine.
+        step: global_step of the checkpoint, or 0.
+        missing: names of optional variables that the checkpoint lacks.
+    """
+
+    engine: Engine
+    step: int
+    missing: Sequence[str]
+
+
+def open_trained(
     network: Network,
     config: BertConfig | ModuleConfig,
+    checkpoint: CheckpointPath,
     devices: Devices,
     max_seq_length: int,
     make_model: Callable[[str], Any] | None = None,
     many: bool = False,
-) -> Engine:
-    """Return the engine that the flags choose, without weights.
+    in_background: bool = False,
+) -> TrainedEngine:
+    """Return a trained model on the engine that the flags choose; no other function opens one.
 
     Args:
         network: the network to compute.
         config: the model's config.
+        checkpoint: the model's weights.
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.
         make_model: make_model(compute dtype) returns the Keras model; only a head needs it.
         many: whether to compute several batches at a time, which is faster for many. If not, all
             processors share one batch, so that a single text is answered sooner.
+        in_background: whether a thread may read the weights (see Engine.compilation). `step` and
+            `missing` are not known then.
+
+    Raises:
+        InputError: if a variable is missing that is not optional.
     """
+    engine = _open_engine(network, config, devices, max_seq_length, make_model, many)
+    if in_background and devices.inference:
+        from bert_cli.inference.onnx import OnnxEngine
+
+        assert isinstance(engine, OnnxEngine), "both engines that compute ONNX graphs are"
+        engine.start_loading(checkpoint)
+        return TrainedEngine(engine, 0, ())
+    report, step = engine.load(checkpoint)
+    report.log()
+    return TrainedEngine(engine, step, report.missing)
+
+
+def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
+    """Load a checkpoint of the same training into its engine, and return its global_step, or 0."""
+    report, step = engine.load(checkpoint)
+    report.log()
+    return step
+
+
+def _open_engine(
+    network: Network,
+    config: BertConfig | ModuleConfig,
+    devices: Devices,
+    max_seq_length: int,
+    make_model: Callable[[str], Any] | None,
+    many: bool,
+) -> Engine:
+    """Return the engine that the flags choose, without weights; see `open_trained`."""
     # Import late: a command needs only one engine.
     inference = devices.inference
     if inference is None:
@@ -62,27 +112,6 @@ def open_engine(
     from bert_cli.inference.openvino import open_openvino
 
     return open_openvino(network, config, inference, many)
-
-
-def load_trained(engine: Engine, checkpoint: CheckpointPath) -> int:
-    """Load a trained checkpoint's weights, log a report, and return its global_step, or 0.
-
-    Raises:
-        InputError: if a variable is missing that is not optional.
-    """
-    report, step = engine.load(checkpoint)
-    report.log()
-    return step
-
-
-def start_loading(engine: Engine, checkpoint: CheckpointPath) -> None:
-    """Load trained weights, in a thread if the engine can (see Engine.compilation)."""
-    from bert_cli.inference.onnx import OnnxEngine
-
-    if isinstance(engine, OnnxEngine):
-        engine.start_loading(checkpoint)
-    else:
-        load_trained(engine, checkpoint)
 
 
 def run_sequences(

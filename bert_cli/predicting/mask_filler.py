@@ -12,7 +12,7 @@ from bert_cli.features.encoded_text import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
-from bert_cli.inference.rows import open_engine, run_sequences
+from bert_cli.inference.rows import open_trained, run_sequences
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import PairCheck
@@ -65,22 +65,22 @@ def open_masked_words(
         model: the model's files.
         devices: device flags; Devices.for_answers chooses the engine.
         strict: whether a doubt about the model is an error, see base.log.warn_or_fail.
-        many: see inference.rows.open_engine.
+        many: see inference.rows.open_trained.
 
     Raises:
         InputError: if the checkpoint has no masked-LM head.
     """
     config = model.config
     network = MaskedWords(model.vocabulary.size)
-    engine = open_engine(network, config, devices.for_answers(), config.max_position_embeddings, many=many)
-    report, _ = engine.load(model.required_checkpoint)
+    checkpoint, num_positions = model.required_checkpoint, config.max_position_embeddings
+    opened = open_trained(network, config, checkpoint, devices.for_answers(), num_positions, many=many)
     no_next_sentence = ""
-    if report.missing:
-        no_next_sentence = f"{report.source} lacks {report.missing[0]}"
+    if opened.missing:
+        no_next_sentence = f"{checkpoint.name} lacks {opened.missing[0]}"
     elif model.head.has_untrained_next_sentence:
-        no_next_sentence = f"{report.source} was trained with --no_nsp"
+        no_next_sentence = f"{checkpoint.name} was trained with --no_nsp"
     check_pairs = PairCheck(config, model.config_name, strict)
-    return PretrainedModel(engine, devices.batch_size, check_pairs, config.max_position_embeddings, no_next_sentence)
+    return PretrainedModel(opened.engine, devices.batch_size, check_pairs, num_positions, no_next_sentence)
 
 
 def predict_masks(

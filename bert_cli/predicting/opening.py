@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_cli.flags.option import group
 from bert_cli.inference.engine import Head
-from bert_cli.inference.rows import Predictor, load_trained, open_engine
+from bert_cli.inference.rows import Predictor, open_trained
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck
@@ -120,10 +120,9 @@ def open_for_new_texts(
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.
         strict: whether a doubt about the texts is an error, see base.log.warn_or_fail.
-        many: see inference.rows.open_engine.
+        many: see inference.rows.open_trained.
     """
     devices = devices.for_answers(isinstance(model.config, BertConfig))
-    engine = open_engine(network, model.config, devices, max_seq_length, make_model, many)
-    predictor = Predictor(engine, max_seq_length, PairCheck(model.config, model.config_name, strict))
-    load_trained(predictor.engine, model.required_checkpoint)
-    return predictor
+    checkpoint = model.required_checkpoint
+    engine = open_trained(network, model.config, checkpoint, devices, max_seq_length, make_model, many).engine
+    return Predictor(engine, max_seq_length, PairCheck(model.config, model.config_name, strict))

@@ -187,7 +187,7 @@ def open_tagger(settings: TaggerSettings, model: AnyModel, many: bool = False) -
     Args:
         settings: flags, including the training run's values.
         model: the model's files.
-        many: see inference.rows.open_engine.
+        many: see inference.rows.open_trained.
 
     Raises:
         InputError: if the labels are missing or not BIO, or the model lacks a layer.

@@ -11,7 +11,7 @@ from bert_cli.base.head_types import parse_layers
 from bert_cli.base.pooling import NONE, POOLER
 from bert_cli.examples.text_lines import make_line
 from bert_cli.features.packing import NOT_CUT, Cuts
-from bert_cli.inference.rows import load_trained, open_engine
+from bert_cli.inference.rows import open_trained
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck
@@ -139,22 +139,31 @@ MAX_NUMBERS = 1 << 24
 
 
 def open_vector_model(
-    model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False, many: bool = False
+    model: AnyModel,
+    devices: Devices,
+    choice: VectorChoice,
+    strict: bool = False,
+    many: bool = False,
+    in_background: bool = False,
 ) -> VectorModel:
-    """Return a model for vectors without weights, using the chosen engine.
+    """Return a model for vectors with its weights, using the chosen engine.
 
     Args:
         model: the model.
         devices: flags that select engine, devices and precision.
         choice: settings for the vectors.
         strict: whether a conflict is an error instead of a warning.
-        many: see inference.rows.open_engine.
+        many, in_background: see inference.rows.open_trained.
+
+    Raises:
+        InputError: if the model lacks a layer.
     """
     inference = devices.inference
     if inference and choice.with_attention and inference.precision == INT8:
         raise InputError(f"{inference.flag} shows no attention; leave it out")
-    engine = open_engine(choice.network, model.config, devices, choice.max_seq_length, many=many)
-    return VectorModel(engine, choice, PairCheck(model.config, model.config_name, strict))
+    network, checkpoint, length = choice.network, model.required_checkpoint, choice.max_seq_length
+    opened = open_trained(network, model.config, checkpoint, devices, length, None, many, in_background)
+    return VectorModel(opened.engine, choice, PairCheck(model.config, model.config_name, strict))
 
 
 def chunk_limits(
@@ -272,5 +281,4 @@ def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorReci
     places = [layer.place for layer in parse_layers(recipe.layers, config.num_hidden_layers)]
     choice = VectorChoice(recipe.pooling, places, recipe.max_seq_length, settings.devices.batch_size)
     vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
-    load_trained(vector_model.engine, model.required_checkpoint)
     return TextVectors(vector_model, model, recipe)

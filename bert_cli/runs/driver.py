@@ -14,7 +14,6 @@ from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
-from bert_cli.inference.rows import load_trained
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback as Observer
@@ -31,7 +30,7 @@ from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
-from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_predictor
+from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_trained
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.runtime.cluster import is_writer
@@ -198,6 +197,5 @@ def _trained_model(
     """Train the model, or load a trained one if there is no plan."""
     if plan:
         return open_and_train(task, model, data, plan, stack, observers, shared)
-    predictor = open_predictor(task, model, data, task.settings)
-    step = load_trained(predictor.engine, model.required_checkpoint)
+    predictor, step = open_trained(task, model, data, task.settings)
     return TrainedModel(predictor, step, {"global_step": step})

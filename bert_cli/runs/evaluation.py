@@ -128,7 +128,7 @@ def _main_metric(data: Data, results: Collection[str]) -> str:
 def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Data) -> tuple[Mapping[str, Metric], str]:
     """Return the model's results with --precision=auto, and that precision."""
     devices = dataclasses.replace(task.settings.devices, precision="auto")
-    predictor = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
+    predictor, _ = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
     with predictor.quietly():
         return task.evaluate(predictor, data).results, predictor.precision
 

@@ -20,7 +20,7 @@ class EngineFacts:
     """An engine that computes trained networks on the CPU, without TensorFlow.
 
     Attributes:
-        name: spelling in --engine; see also inference.rows.open_engine.
+        name: spelling in --engine; see also inference.rows.open_trained.
         precisions: precisions of matrix products; --precision=auto uses the first.
         description: text in the help of --engine.
     """

@@ -11,6 +11,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.inference.rows import Predictor, average_windows, map_in_threads, run_sequences
+from tests.house_figures import HOUSE, imports
 
 LENGTHS = [3, 1, 4, 1, 5, 2]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
@@ -138,3 +139,23 @@ def test_the_first_error_in_order_is_raised_and_ends_the_threads():
         results.extend(map_in_threads(fail, range(100), 2))
     assert threading.active_count() == before
     assert list(itertools.islice(map_in_threads(fail, range(100), 2), 2)) == [0, 1]
+
+
+def importers(name):
+    """Return the modules that import a module, or a name of one."""
+    return {
+        module for module in HOUSE.modules for _, target, _ in imports(module, HOUSE.read(module)) if target == name
+    }
+
+
+def test_one_function_opens_trained_models():
+    """The driver, new texts, teachers, the server and Python open models with these callers of open_trained."""
+    inference = "bert_cli.inference"
+    callers = {f"bert_cli.predicting.{name}" for name in ("opening", "mask_filler", "vectors")}
+    assert importers(f"{inference}.rows.open_trained") == callers
+    assert importers(f"{inference}.rows") == {"bert_cli.runs.tasks.opening"}
+    for name in ("tensorflow.open_tensorflow", "onnx.open_onnxruntime", "openvino.open_openvino"):
+        assert importers(f"{inference}.{name}") == {f"{inference}.rows"}
+    # A training goes back to its own weights.
+    trainings = {"bert_cli.runs.training", "bert_cli.runs.callbacks.evaluation"}
+    assert importers(f"{inference}.rows.load_trained") == trainings

@@ -105,7 +105,7 @@ sklearn: problem_types api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text reading reading.columns examples features corpus sentence weights training
-    outputs outputs.vectors report inference run_directory opening predicting runs.preparation
+    outputs outputs.vectors report run_directory opening predicting runs.preparation
     runs.tasks runs.tasks.classification runs.extraction runs exports serving serving.http
 package:
 """

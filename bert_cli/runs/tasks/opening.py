@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from bert_cli.flags.option import flag_values
+from bert_cli.inference import rows
 from bert_cli.inference.engine import Engine
-from bert_cli.inference.rows import Predictor, load_trained, open_engine
+from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.checkpoints import to_start_from, to_use
 from bert_cli.opening.checks import PairCheck
@@ -221,18 +222,18 @@ def make_predictor(engine: Engine, model: Model, data: Data, settings: TrainingS
     return Predictor(engine, settings.encoding.max_seq_length, check)
 
 
-def open_predictor(
+def open_trained(
     task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool = True
-) -> Predictor:
-    """Return the task's model for predictions with any --engine, without its weights.
+) -> tuple[Predictor, int]:
+    """Return the task's trained model for predictions with any --engine, and its global_step.
 
     Inference engines do not import TensorFlow. See open_network for the arguments, and
-    inference.rows.open_engine for `many`.
+    inference.rows.open_trained for `many`.
     """
     make_model = _make_model(task, model, data, settings)
-    max_seq_length = settings.encoding.max_seq_length
-    engine = open_engine(task.network(model, data), model.config, settings.devices, max_seq_length, make_model, many)
-    return make_predictor(engine, model, data, settings)
+    network, checkpoint, length = task.network(model, data), model.required_checkpoint, settings.encoding.max_seq_length
+    opened = rows.open_trained(network, model.config, checkpoint, settings.devices, length, make_model, many)
+    return make_predictor(opened.engine, model, data, settings), opened.step
 
 
 def open_for_new_texts(
@@ -240,19 +241,7 @@ def open_for_new_texts(
 ) -> Predictor:
     """Return the trained model for new texts, with the engine of Devices.for_answers.
 
-    See open_predictor for the arguments.
+    See open_trained for the arguments.
     """
     devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
-    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices), many)
-
-
-def open_trained(
-    task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool = True
-) -> Predictor:
-    """Return the task's model for predictions, with the weights of the checkpoint in `model`.
-
-    See open_predictor for the arguments.
-    """
-    predictor = open_predictor(task, model, data, settings, many)
-    load_trained(predictor.engine, model.required_checkpoint)
-    return predictor
+    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices), many)[0]

@@ -19,7 +19,6 @@ from bert_cli.features.classification import (
     with_teacher,
 )
 from bert_cli.flags.option import flag_values
-from bert_cli.inference.rows import load_trained
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.head_labels import describe_renamed, match_names
 from bert_cli.opening.trained import check_command, load_with_settings
@@ -30,6 +29,7 @@ from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.interface import Task
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.devices import TENSORFLOW
 from bert_cli.settings.groups import Inference
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import find_checkpoint
@@ -162,9 +162,10 @@ def load_teacher(
         features = classification_features(unlabeled, teacher_labels, model.tokenizer, length, teacher_type, long_text)
         # Use TensorFlow even if --engine asks for onnxruntime: the student is trained with
         # TensorFlow in the same process.
-        engine = opening.open_network(task, model, data, teacher_settings)
-        predictor = opening.make_predictor(engine, model, data, teacher_settings)
-        load_trained(engine, model.required_checkpoint)
+        settings = dataclasses.replace(
+            teacher_settings, devices=dataclasses.replace(teacher_settings.devices, engine=TENSORFLOW)
+        )
+        predictor, _ = opening.open_trained(task, model, data, settings)
         batch_size = teacher_settings.inference.predict_batch_size
         predictions, _ = decoder.infer_raw(predictor, features, batch_size, "asking the teacher")
         return predictions["probabilities"]

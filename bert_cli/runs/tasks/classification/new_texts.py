@@ -294,7 +294,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         check_pairs(split.features.sequences)
         # The session needs a dataset, so open it after reading the first shard.
-        session = session or opening.open_trained(shard_task, model, data, one_process)
+        session = session or opening.open_trained(shard_task, model, data, one_process)[0]
         predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
         prediction_tables(data).write(shard.targets, split, predictions, data.decoder)
     return {"shards": len(shards_to_do)}
