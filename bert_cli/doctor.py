@@ -71,7 +71,7 @@ def run(settings: DoctorSettings) -> dict:
     if config_file:
         describe = functools.partial(describe_config, config_file, read_config(config_file))
     else:
-        checkpoint = to_use(ModelFiles(init_checkpoint=path))
+        checkpoint = to_use(ModelFiles(init_checkpoint=path)).find()
         describe = functools.partial(describe_checkpoint, checkpoint)
     broken: dict[str, str] = {}
     devices = _attempt(_devices, broken)

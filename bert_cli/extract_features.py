@@ -72,7 +72,7 @@ def run(settings: ExtractSettings) -> int:
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     if max_seq_length:
         check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    checkpoint = to_use(settings.model, settings.hub)
+    checkpoint = to_use(settings.model, settings.hub).find()
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")

@@ -49,7 +49,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
     files.check_output_files([output_file], [input_file])
-    checkpoint = to_use(settings.model, default="bert_output")
+    checkpoint = to_use(settings.model, default="bert_output").find()
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer = model.config, model.tokenizer
     if line := builtin_message(checkpoint, config):

@@ -34,7 +34,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.run_flags import read_flags
-from bert_cli.opening.checkpoints import folder_to_use
+from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.completion import complete
 from bert_cli.runs import driver
 from bert_cli.runs.tasks.pretraining import PretrainingTask, absolute_patterns
@@ -56,7 +56,7 @@ def _with_trained_share(settings: PretrainSettings) -> PretrainSettings:
 
     It uses held-out documents of the training text, but all documents of another text.
     """
-    saved = read_flags(os.path.join(folder_to_use(settings.model, settings.phases.output_dir), FLAGS))
+    saved = read_flags(os.path.join(to_use(settings.model, settings.hub, settings.phases.output_dir).folder, FLAGS))
     is_same_text = saved.get("input_file") == absolute_patterns(settings.files.input_file)
     if is_same_text and "eval_file" not in saved:
         return settings

@@ -167,7 +167,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         values = check_arguments(ExtractSettings, arguments)
         pooling = values["pooling"]
         if path is None:
-            checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module))
+            checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module)).find()
             values["hub_module"] = None  # already used as the checkpoint
         else:
             checkpoint = find_model(path)

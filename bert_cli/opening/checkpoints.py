@@ -1,5 +1,6 @@
 """Choice of the checkpoint that a run starts from or uses. Imports no TensorFlow."""
 
+import dataclasses
 import logging
 import os
 
@@ -29,8 +30,41 @@ def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
     return _named(model) if _has_flags(model) else pretrained_model()
 
 
-def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> CheckpointPath:  # noqa: B008
-    """Return the checkpoint that a command uses without training it.
+@dataclasses.dataclass(frozen=True)
+class UsedModel:
+    """The model that a command uses without training it; its weights are looked for on demand.
+
+    Attributes:
+        flags, hub, output_dir, default: see `to_use`.
+    """
+
+    flags: ModelFiles
+    hub: Hub
+    output_dir: str
+    default: str
+
+    @property
+    def folder(self) -> str:
+        """Return the checkpoint's directory, without looking for damage in the checkpoint."""
+        if folder := named_folder(self.flags):
+            return folder
+        folder = model_folder(self.output_dir) if self.output_dir else ""
+        return folder if folder and latest_checkpoint(folder) else self.find().folder
+
+    def find(self) -> CheckpointPath:
+        """Return the checkpoint; raise InputError without one, or if random weights are requested."""
+        if not self.output_dir:
+            return _pretrained(self.flags, self.hub, self.default)
+        if named := _named(self.flags):
+            return named
+        chosen = _trained(self.output_dir, self.flags.strict)
+        if model_folder(self.output_dir) != self.output_dir:
+            LOG.info("%s: the best checkpoint of %s is taken", chosen.location, self.output_dir)
+        return chosen
+
+
+def to_use(flags: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> UsedModel:  # noqa: B008
+    """Return the model that a command uses without training it.
 
     It is --init_checkpoint, or else the checkpoint in output_dir: the best one if the run kept
     that, or the newest one. Commands that can train call `model_choice.choose_model` before, which
@@ -40,35 +74,11 @@ def to_use(model: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: s
     built-in pre-trained model.
 
     Args:
-        model, hub: flag values.
+        flags, hub: flag values.
         output_dir: flag value; "" for a command that does not use a training run.
         default: checkpoint to use if there is no built-in model, or "".
-
-    Raises:
-        InputError: if there is no checkpoint, or if random weights are requested.
     """
-    if not output_dir:
-        return _pretrained(model, hub, default)
-    if named := _named(model):
-        return named
-    chosen = _trained(output_dir, model.strict)
-    if model_folder(output_dir) != output_dir:
-        LOG.info("%s: the best checkpoint of %s is taken", chosen.location, output_dir)
-    return chosen
-
-
-def folder_to_use(model: ModelFiles, output_dir: str) -> str:
-    """Return the directory of the checkpoint that `to_use` will return; log nothing.
-
-    Args:
-        model, output_dir: see `to_use`.
-    """
-    if folder := named_folder(model):
-        return folder
-    if not output_dir:
-        return _pretrained(model, Hub(), "").folder
-    folder = model_folder(output_dir)
-    return folder if latest_checkpoint(folder) else _trained(output_dir, strict=False).folder
+    return UsedModel(flags, hub, output_dir, default)
 
 
 def _has_flags(model: ModelFiles) -> bool:

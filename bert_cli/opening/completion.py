@@ -12,13 +12,12 @@ from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered
 from bert_cli.flags.values import format_flag_value
 from bert_cli.model.config_files import read_module_config
-from bert_cli.opening.checkpoints import folder_to_use, to_use
+from bert_cli.opening.checkpoints import UsedModel, to_use
 from bert_cli.opening.model_choice import choose_model
 from bert_cli.opening.network import find_bert, open_tensorflow
 from bert_cli.opening.paths import find_paths
 from bert_cli.opening.trained import own_length
 from bert_cli.settings.devices import check_cluster
-from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.settings.training import with_frozen_encoder
 
 
@@ -50,26 +49,26 @@ def complete(
         check_cluster(settings.devices)
     if not settings.phases.do_train:
         settings = choose_model(settings, given_names)
-        folder = folder_to_use(settings.model, settings.phases.output_dir)
+        model = to_use(settings.model, settings.hub, settings.phases.output_dir)
+        folder = model.folder
         changed = _changed_names(settings, folder, replaced.keys() & given_names)
         skipped = {*given_names, *(name for flag in changed for name in replaced[flag])}
         settings = replace_values(settings, read_remembered(type(settings), folder, skipped))
         if has_own_length and "max_seq_length" not in given_names and not read_flags(os.path.join(folder, FLAGS)):
-            default, hub = settings.encoding.max_seq_length, settings.hub
-            length = _find_own_length(settings.model, hub, settings.phases.output_dir, default)
+            length = _find_own_length(model, settings.encoding.max_seq_length)
             settings = replace_values(settings, {"max_seq_length": length})
     return with_frozen_encoder(settings)
 
 
-def _find_own_length(flags: ModelFiles, hub: Hub, output_dir: str, command_default: int) -> int:
-    """Return the maximum sequence length for the checkpoint that flags name, see `own_length`.
+def _find_own_length(model: UsedModel, command_default: int) -> int:
+    """Return the maximum sequence length of a model without the flag, see `own_length`.
 
     Args:
-        flags, hub, output_dir: see `to_use`.
+        model: the model.
         command_default: default of the command's flag.
     """
-    checkpoint = open_tensorflow(to_use(flags, hub, output_dir))
-    config_file = find_paths(None, flags.bert_config_file, checkpoint, needs_vocab=False).config_file
+    checkpoint = open_tensorflow(model.find())
+    config_file = find_paths(None, model.flags.bert_config_file, checkpoint, needs_vocab=False).config_file
     # Modules for tensorflow-hub and ELECTRA's checkpoints without this file have no trained head.
     if checkpoint is None or config_file is None:
         return command_default

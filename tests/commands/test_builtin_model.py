@@ -195,7 +195,7 @@ def test_user_files_replace_the_built_in_model(present, user_files):
     expected = (logging.INFO, "--init_checkpoint=random: the model starts from random weights")
     assert checkpoints.random_start_message("random", is_builtin=False) == expected
     with pytest.raises(InputError, match="--init_checkpoint is needed"):
-        checkpoints.to_use(model)
+        checkpoints.to_use(model).find()
 
 
 @pytest.mark.skipif(paths.pretrained_model() is None, reason="this version has no pre-trained weights in the box")

@@ -144,7 +144,7 @@ def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> 
     if settings.phases.do_train:
         # Training may start from any command's model, because it uses only the encoder.
         return task.load(to_start_from(settings.model, settings.hub))
-    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir)
+    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir).find()
     check_command(checkpoint, task.command)
     return task.load(checkpoint)
 

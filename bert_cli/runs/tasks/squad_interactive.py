@@ -53,7 +53,7 @@ def run(settings: SquadSettings) -> dict:
     question_flags = settings.questions
     source = settings.files.input_file
     target = settings.files.output_file
-    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir)
+    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir).find()
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
