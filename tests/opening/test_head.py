@@ -10,6 +10,7 @@ from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.weights.path import CheckpointPath
+from tests.house_figures import HOUSE
 from tests.snapshots import raises
 
 
@@ -96,3 +97,11 @@ def test_one_label_is_no_choice(checkpoint, tmp_path):
 def test_the_first_two_equal_labels():
     assert find_twin(("a", "b", "c", "b", "a")) == (1, 3)
     assert find_twin(("a", "b")) is None
+
+
+def test_one_function_decides_label_names():
+    """Copies and a new head take the stored names as they are; all others ask HeadFiles.label_names."""
+    modules = {module for module in HOUSE.modules if "head.labels" in HOUSE.read(module)}
+    assert modules == {
+        f"bert_cli.{name}" for name in ("exports.converted", "exports.converted_files", "opening.head_labels")
+    }
