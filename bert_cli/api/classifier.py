@@ -7,13 +7,14 @@ returns ["0"] or ["1"]: for each text, a label from labels.txt. `fit` and `train
 classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
+import dataclasses
 import os
 from collections.abc import Iterable
-from typing import Any, overload
+from typing import Any, Self, overload
 
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.classifier_training import TrainableClassifier
-from bert_cli.api.evaluation import score
+from bert_cli.api.evaluation import LabeledTexts, calibrate, score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
 from bert_cli.api.inputs.label_types import find_label_type, read_labels
 from bert_cli.api.inputs.tables import COLUMN_ADVICE
@@ -28,6 +29,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
 from bert_cli.opening import trained
+from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
 from bert_cli.predicting.explanation import BUDGET
@@ -187,14 +189,51 @@ class Classifier(TrainableClassifier, CuttingModel):
             positive_label: label that eval_f1 is of if there are two, the one to find. None to use
                 the training's option, or else the last label.
         """
-        # A table with separate labels has the columns that `predict` reads.
+        texts = self._read_labeled(data, labels, batch_size)
+        return score(self._classifier, self._settings, texts, positive_label)
+
+    @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="data")
+    def calibrate(
+        self,
+        data: Any,
+        labels: Iterable | None = None,
+        abstain_error: float | str | None = None,
+        batch_size: int = BATCH_SIZE,
+    ) -> Self:
+        """Calibrate the probabilities on labeled texts, as `bert-classify --calibrate` does.
+
+        Use other texts than for the training. Later predictions, `save` and pickles use the
+        result. Predicted labels stay the same, unless thresholds are tuned: these are tuned again.
+
+        Args:
+            data, labels: labeled texts, as for `evaluate`.
+            abstain_error: the most wrong answers, such as 0.02 or "2%". Uncertain predictions then
+                have `abstain`, so that the error among the others stays below it on fresh data, with
+                95 % confidence.
+            batch_size: texts of maximum length per batch.
+
+        Returns:
+            This classifier.
+
+        Raises:
+            InputError: if the model has no probabilities, as for a regression.
+        """
+        texts = self._read_labeled(data, labels, batch_size)
+        error = None if abstain_error is None else str(abstain_error)
+        folders = run_folders(self.source.checkpoint)
+        calibrated = calibrate(self._classifier, self._settings, texts, error, folders)
+        self._classifier = dataclasses.replace(self._classifier, decoder=calibrated.decoder)
+        self.source = dataclasses.replace(self.source, new_files=calibrated.files)
+        return self
+
+    def _read_labeled(self, data: Any, labels: Iterable | None, batch_size: int) -> LabeledTexts:
         check_count(batch_size, "batch_size")
+        # A table with separate labels has the columns that `predict` reads.
         if labels is None:
             check_has_labels(data, self._columns)
         else:
             data = self._read(data)
-        columns = self._trained_columns
-        return score(self._classifier, self._settings, columns, data, labels, batch_size, positive_label)
+        return LabeledTexts(data, labels, self._trained_columns, batch_size)
 
     @overload
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET, label: Any = None) -> Explanation: ...

@@ -1,67 +1,177 @@
-"""Metrics of a loaded classifier for labeled texts."""
+"""Metrics and calibration of a loaded classifier for labeled texts."""
 
-from typing import Any
+import dataclasses
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_texts
+from bert_cli.base import files
+from bert_cli.base.errors import refuse_if
+from bert_cli.base.formats import list_names, quote
+from bert_cli.base.names import THRESHOLDS
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
 from bert_cli.predicting.classifier import TextClassifier
+from bert_cli.predicting.decoder import Decoder
+from bert_cli.problem_types.parts import Predictions
+from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.data import read_data
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.runs.tasks.classification.encoded_splits import make_split
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import CalibrationFlags, ClassifySettings, read_abstain_error
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
+from bert_cli.settings.groups import TUNED
 
 # Columns of a table that is made from texts and labels, instead of the columns of the training.
 _COLUMNS = {"text_column": "text", "label_column": "label", "id_column": None}
 
 
+@dataclasses.dataclass(frozen=True)
+class LabeledTexts:
+    """Labeled texts as the arguments of a method.
+
+    Attributes:
+        data: a path, a table or rows with labels; or texts if `labels` are given.
+        labels: the texts' labels; None if `data` has them.
+        columns: columns of the training data.
+        batch_size: texts of maximum length per batch.
+    """
+
+    data: Any
+    labels: Any
+    columns: TrainedColumns
+    batch_size: int
+
+    def infer(
+        self, classifier: TextClassifier, decoder: FittingDecoder, settings: ClassifySettings
+    ) -> tuple[np.ndarray, Predictions]:
+        """Return the label ids and the raw predictions.
+
+        Args:
+            classifier: the opened model.
+            decoder: its decoder.
+            settings: flags of the training run.
+
+        Raises:
+            InputError: if the data has no labels, or labels that the model does not have.
+        """
+        changes: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
+        tables: dict[str, TableFile] = {}
+        columns, names = self.columns, decoder.labels.names or None
+        if self.labels is not None:
+            rows = read_label_rows("labels", self.labels, names)
+            _check_known(rows.items, names)
+            texts = read_texts(self.data)
+            tables["dev"] = pair_up("texts", texts, rows.items)
+            changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
+            columns = NOT_TRAINED
+        elif is_path(self.data):
+            changes["dev_file"] = path_text(self.data, "data")
+        else:
+            tables["dev"] = read_table("data", self.data)
+        if tables or not is_tab_separated(changes["dev_file"]):
+            # A task, such as cola, is a layout of TSV files.
+            changes["task_name"] = ""
+        settings = replace_values(settings, changes)
+        examples = read_data(settings, names, decoder.problem_type, tables, columns).splits["dev"]
+        split = make_split("dev", examples, names or (), classifier.tokenizer, decoder.problem_type, settings.encoding)
+        predictions, _ = decoder.infer_raw(classifier.predictor, split.features, self.batch_size, "evaluating")
+        return split.features.label_ids, predictions
+
+
+def _check_known(labels: Sequence[Any], names: Sequence[str] | None) -> None:
+    """Raise InputError for a label that the model does not have; `names` is None for a regression."""
+    for row, label in enumerate(labels if names else ()):
+        # The reader checks rows of 0 and 1, and missing labels.
+        items = label if isinstance(label, list | set | frozenset) else [label]
+        unknown = [item for item in items if not isinstance(item, tuple | float) and item is not None]
+        unknown = [item for item in unknown if str(item) not in (names or ())]
+        refuse_if(
+            unknown,
+            f"labels[{row}]: {quote(str(unknown[0] if unknown else ''))} is not among the model's labels "
+            f"{list_names(list(names or ()))}",
+        )
+
+
 def score(
-    classifier: TextClassifier,
-    settings: ClassifySettings,
-    columns: TrainedColumns,
-    data: Any,
-    labels: Any,
-    batch_size: int,
-    positive_label: Any = None,
+    classifier: TextClassifier, settings: ClassifySettings, texts: LabeledTexts, positive_label: Any = None
 ) -> dict[str, float]:
     """Return the metrics in eval_results.txt for labeled texts.
 
     Args:
         classifier: the opened model.
         settings: flags of the training run.
-        columns: columns of the training data.
-        data: a path, a table or rows with labels; or texts if `labels` are given.
-        labels: labels of the texts; None if `data` has them.
-        batch_size: texts of maximum length per batch.
+        texts: the texts.
         positive_label: label that eval_f1 is of, None to use the training's label.
 
     Raises:
         InputError: if the data has no labels, or labels that the model does not have.
     """
-    changes: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False, "task_name": ""}
-    tables: dict[str, TableFile] = {}
     positive_name = settings.label_kind.positive_label if positive_label is None else str(positive_label)
     decoder = FittingDecoder(**vars(classifier.decoder.with_positive_label(positive_name)))
-    if labels is not None:
-        rows = read_label_rows("labels", labels, decoder.labels.names or None)
-        texts = read_texts(data)
-        tables["dev"] = pair_up("texts", texts, rows.items)
-        changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
-        columns = NOT_TRAINED
-    elif is_path(data):
-        changes["dev_file"] = path_text(data, "data")
-    else:
-        tables["dev"] = read_table("data", data)
-    settings = replace_values(settings, changes)
-    names = decoder.labels.names
-    examples = read_data(settings, names or None, decoder.problem_type, tables, columns).splits["dev"]
-    split = make_split("dev", examples, names, classifier.tokenizer, decoder.problem_type, settings.encoding)
-    raw_predictions, _ = decoder.infer_raw(classifier.predictor, split.features, batch_size, "evaluating")
-    label_ids = split.features.label_ids
+    label_ids, raw_predictions = texts.infer(classifier, decoder, settings)
     predictions = decoder.calibrate(raw_predictions, label_ids)
-    metrics = decoder.score(label_ids, raw_predictions, predictions, batch_size).metrics
+    metrics = decoder.score(label_ids, raw_predictions, predictions, texts.batch_size).metrics
     return {name: float(value) for name, value in metrics.items()}
+
+
+class Calibrated(NamedTuple):
+    """A fitted decoder, and its files by name."""
+
+    decoder: Decoder
+    files: dict[str, bytes]
+
+
+def calibrate(
+    classifier: TextClassifier,
+    settings: ClassifySettings,
+    texts: LabeledTexts,
+    abstain_error: str | None,
+    folders: Sequence[str],
+) -> Calibrated:
+    """Return a decoder with temperatures, and perhaps thresholds, that fit labeled texts.
+
+    Args:
+        classifier: the opened model.
+        settings: flags of the training run and of `load`.
+        texts: the texts.
+        abstain_error: the most wrong answers, such as "2%"; None to answer all texts.
+        folders: the model's directories.
+
+    Raises:
+        InputError: if the model has no probabilities to calibrate, or thresholds for others.
+    """
+    problem_type = classifier.decoder.problem_type
+    refusal = problem_type.decoder.calibration_refusal
+    refuse_if(refusal, f"calibrate: {refusal}")
+    is_tuned = problem_type.decoder.has_thresholds and settings.inference.threshold == TUNED
+    refuse_if(
+        is_tuned and abstain_error is not None,
+        f'abstain_error and threshold="{TUNED}" cannot be combined: the thresholds would be chosen by the rows that the '
+        "error is measured on; load the model with a fixed threshold",
+    )
+    outdated = [path for folder in folders if files.exists(path := os.path.join(folder, THRESHOLDS))]
+    refuse_if(
+        problem_type.decoder.has_thresholds and not is_tuned and outdated,
+        f'{outdated[0] if outdated else ""}: was tuned for other probabilities; load the model with threshold="{TUNED}"',
+    )
+    error = read_abstain_error(abstain_error) if abstain_error is not None else ""
+    decoder = FittingDecoder(
+        problem_type,
+        classifier.decoder.labels,
+        should_tune=is_tuned,
+        calibration_flags=CalibrationFlags(calibrate=True, abstain_error=error),
+    )
+    decoder = decoder.fit(*texts.infer(classifier, decoder, settings))
+    with tempfile.TemporaryDirectory(prefix="bert_cli-") as folder:
+        decoder.write(RunDirectory(folder))
+        written = {name: files.read_bytes(os.path.join(folder, name)) for name in files.list_directory(folder)}
+    return Calibrated(Decoder(problem_type, decoder.labels, decoder.calibration), written)

@@ -29,8 +29,7 @@ from bert_cli.weights.weights_only import read_weights_only
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
 _VOCABULARY = "vocab_file"  # directory in a pickle
 _TEMPORARY = "temporary; save(directory) keeps it"
-_DESCRIPTIONS = (".json", ".txt")
-_WEIGHTS = (".safetensors", ".h5")
+_DESCRIPTIONS, _WEIGHTS = (".json", ".txt"), (".safetensors", ".h5")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,11 +40,13 @@ class ModelSource:
         checkpoint: the checkpoint.
         arguments: arguments of `load` except for the path.
         stamp: time and size of the weights, to notice that another training replaced them.
+        new_files: the model's files that are in memory alone, by name; they replace those on disk.
     """
 
     checkpoint: CheckpointPath
     arguments: Mapping[str, Any]
     stamp: tuple[int, int]
+    new_files: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     @property
     def is_builtin(self) -> bool:
@@ -82,9 +83,9 @@ class ModelSource:
         """
         paths = self.paths()
         weights = read_weights_only(self.checkpoint.location) if self.checkpoint.kind == TF1 else None
-        if weights is None:
-            return {name: files.read_bytes(path) for name, path in paths.items()}
-        return {name: files.read_bytes(path) for name, path in paths.items() if not self._is_weights(name)} | weights
+        omitted = {*self.new_files, *(filter(self._is_weights, paths) if weights else ())}
+        contents = {name: files.read_bytes(path) for name, path in paths.items() if name not in omitted}
+        return self.new_files | contents | (weights or {})
 
     def paths(self) -> dict[str, str]:
         """Return the model's files: name -> path, with the weights at the end.

@@ -52,7 +52,7 @@ def test_evaluate_names_its_own_arguments(classifier):
     with raises(InputError, "data: ") as error:
         classifier.evaluate(frame)
     assert "second argument" in str(error.value)
-    with raises(InputError, "texts[0]: label 'fair'") as error:
+    with raises(InputError, "labels[0]: 'fair'") as error:
         classifier.evaluate(["a"], ["fair"])
     assert "with labels" not in str(error.value)
 

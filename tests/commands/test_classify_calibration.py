@@ -1,6 +1,8 @@
 """bert-classify --calibrate and --abstain_error, and the commands that apply their results."""
 
 import json
+import pathlib
+import pickle
 import shutil
 
 import numpy as np
@@ -8,9 +10,10 @@ import pandas as pd
 import pytest
 
 from bert_cli import Classifier, convert_checkpoint, export_model
+from bert_cli.base.errors import InputError
 from tests.commands.helpers import RunFolder, as_problem, words
 from tests.rows import write_rows
-from tests.snapshots import check_message
+from tests.snapshots import check_message, raises
 
 TEXTS = ["the old farmer buys bread .", "a dog chases a cat .", "small horse , small dog ?"]
 CALIBRATE = ("--do_eval", "--calibrate", "--noreport")
@@ -93,6 +96,61 @@ def test_every_engine_and_export_applies_the_calibration(calibrated, trained_onc
     assert convert_checkpoint.main([f"--from={path}", f"--to={tmp_path / 'hf'}"]) == 0
     converted = Classifier.load(str(tmp_path / "hf"), precision="float32", max_seq_length=32)
     np.testing.assert_allclose(converted.predict(TEXTS).probabilities, expected, atol=2e-3)
+
+
+def test_python_calibrates_as_the_command(calibrated, trained_once, data_dir, tmp_path):
+    kept = json.loads((calibrated[0].path / "calibration.json").read_text("utf-8"))
+    model = Classifier.load(trained_once[0], precision="float32")
+    plain = model.predict(TEXTS).probabilities
+    assert model.calibrate(f"{data_dir.partition('=')[2]}/dev.tsv", abstain_error="40%") is model
+    expected = model.predict(TEXTS).probabilities
+    np.testing.assert_allclose(expected, divided(plain, kept["temperature"]), atol=1e-5)
+    model.save(tmp_path / "copy")
+    assert json.loads((tmp_path / "copy" / "calibration.json").read_text("utf-8")) == kept
+    for copy in (Classifier.load(tmp_path / "copy", precision="float32"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(copy.predict(TEXTS).probabilities, expected, atol=1e-6)
+        assert [record["abstain"] for record in copy.records(TEXTS)] == [
+            record["abstain"] for record in model.records(TEXTS)
+        ]
+    # The run itself is not changed; a second calibration replaces the first one.
+    assert not (pathlib.Path(trained_once[0]) / "calibration.json").exists()
+    again = model.calibrate(TEXTS, ["1", "0", "1"]).predict(TEXTS).probabilities
+    assert np.abs(again - expected).max() > 1e-4
+    assert "abstain" not in model.records(TEXTS)[0]
+
+
+def test_thresholds_are_tuned_again_after_a_calibration_in_python(trained_once, tmp_path):
+    several = as_problem(trained_once[0], tmp_path / "several", "multi_label")
+    (several / "thresholds.json").write_text('{"0": 0.9, "1": 0.9}', "utf-8")
+    labels = [["0"], ["0", "1"], ["1"]]
+    with raises(InputError, "thresholds.json: was tuned"):
+        Classifier.load(several).calibrate(TEXTS, labels)
+    model = Classifier.load(several, threshold="tuned")
+    model.calibrate(TEXTS, labels).save(tmp_path / "copy")
+    thresholds = json.loads((tmp_path / "copy" / "thresholds.json").read_text("utf-8"))
+    assert thresholds != {"0": 0.9, "1": 0.9}
+    copy = Classifier.load(tmp_path / "copy", threshold="tuned")
+    assert copy.predict(TEXTS).labels == model.predict(TEXTS).labels
+    with raises(InputError, "abstain_error and threshold"):
+        model.calibrate(TEXTS, labels, abstain_error="2%")
+
+
+def test_calibrations_that_python_refuses(trained_once, tmp_path):
+    number = as_problem(trained_once[0], tmp_path / "number", "regression")
+    with raises(InputError):
+        Classifier.load(number).calibrate(TEXTS, [1.0, 2.0, 3.0])
+    model = Classifier.load(trained_once[0])
+    for arguments in (
+        {"labels": ["0", "1", "2"]},
+        {"labels": ["0", "1"]},
+        {},
+        {"labels": ["0", "1", "1"], "abstain_error": 2},
+        {"labels": ["0", "1", "1"], "abstain_error": "few"},
+        {"labels": ["0", "1", "1"], "batch_size": 0},
+    ):
+        with raises(InputError):
+            model.calibrate(TEXTS, **arguments)
+    assert "abstain" not in model.records(TEXTS)[0]
 
 
 @pytest.mark.slow
