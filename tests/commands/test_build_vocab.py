@@ -186,6 +186,7 @@ def test_extend_keeps_ids(build):
     assert (vocabulary[1], vocabulary[2], vocabulary[13]) == ("river", "walks", "wheel")
     assert all(new == old for new, old in zip(vocabulary, OLD, strict=True) if "unused" not in old)
     assert any("3 placed in 3 [unusedN], 0 added at the end" in line for line in outcome.lines)
+    assert "  river walks wheel" in outcome.lines
     assert not any("embeddings" in line for line in outcome.lines)
     figures = table(outcome.lines)
     assert figures["vocabulary"] == [str(len(OLD)), f"{len(OLD)} before"]

@@ -135,6 +135,8 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
         (trained / name).unlink()
     (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
     refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: ")
+    (trained / "labels.txt").write_text("O\nPER\n", encoding="utf-8")
+    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: ", "PER")
     (trained / "labels.txt").unlink()
     refused([*base, "--text=a dog", f"--init_checkpoint={trained}"], "labels.txt: ", "O, B-x, I-x")
 
