@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn: BertClassifier and BertRegressor.
+"""Estimators for scikit-learn: BertClassifier, BertRegressor and BertVectorizer.
 
    from bert_cli.sklearn import BertClassifier
    BertClassifier(num_train_epochs=3).fit(texts, labels).predict_proba(["a fine film"])
@@ -8,5 +8,6 @@ estimators use these classes like any other.
 """
 
 from bert_cli.sklearn.estimators import BertClassifier, BertRegressor
+from bert_cli.sklearn.vectorizer import BertVectorizer
 
-__all__ = ["BertClassifier", "BertRegressor"]
+__all__ = ["BertClassifier", "BertRegressor", "BertVectorizer"]

@@ -1,25 +1,23 @@
 """Classifier and regressor with the interface of scikit-learn."""
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from bert_cli.api.classifier import Classifier
-from bert_cli.api.inputs.texts import Texts, read_texts
 from bert_cli.api.results.predictions import Predictions
-from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.sklearn.inputs import TextEstimator, text_column, value_errors
 
 
-class _BertEstimator(BaseEstimator):
+class _BertEstimator(TextEstimator):
     """Base class for the estimators; see BertClassifier for the parameters."""
 
     def __init__(
@@ -45,9 +43,6 @@ class _BertEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
 
@@ -60,7 +55,7 @@ class _BertEstimator(BaseEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         values["random_seed"] = seed
         given_values = {name: value for name, value in values.items() if value is not None}
-        with _value_errors():
+        with value_errors():
             self.model_ = Classifier.fit(
                 texts,
                 labels,
@@ -75,8 +70,8 @@ class _BertEstimator(BaseEstimator):
 
     def _predictions(self, texts: object) -> Any:
         check_is_fitted(self, "model_")
-        with _value_errors():
-            return self.model_.predict(_column(texts))
+        with value_errors():
+            return self.model_.predict(text_column(texts))
 
 
 class BertClassifier(ClassifierMixin, _BertEstimator):
@@ -140,7 +135,7 @@ class BertClassifier(ClassifierMixin, _BertEstimator):
             y: n labels, or an array [n, labels] of 0 and 1 for any number of labels per text.
             sample_weight: n weights of at least 0 in the loss; None for equal weights.
         """
-        texts = _column(X)
+        texts = text_column(X)
         target = _checked_target(y)
         kind = type_of_target(target, input_name="y")
         if kind == "multilabel-indicator":
@@ -218,7 +213,7 @@ class BertRegressor(RegressorMixin, _BertEstimator):
             y: n finite numbers.
             sample_weight: n weights of at least 0 in the loss; None for equal weights.
         """
-        texts = _column(X)
+        texts = text_column(X)
         numbers = column_or_1d(_checked_target(y), dtype=np.float64, warn=True)
         check_consistent_length(texts.pairs, numbers, sample_weight)
         if not np.isfinite(numbers).all():
@@ -228,16 +223,6 @@ class BertRegressor(RegressorMixin, _BertEstimator):
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """Return n numbers, float64."""
         return self._predictions(X).values.astype(np.float64)
-
-
-def _column(values: Any) -> Texts:
-    """Return the texts in an argument; an array [n, 1] is a column of texts."""
-    if isinstance(values, Texts):
-        return values
-    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    with _value_errors():
-        return read_texts(values)
 
 
 def _checked_target(y: Any) -> Any:
@@ -256,12 +241,3 @@ def _label_names(classes: np.ndarray) -> tuple[str, ...]:
     """Return the classes as texts, or as their indices if two texts would be equal or empty."""
     names = tuple(str(label).strip() for label in classes.tolist())
     return names if all(names) and len(set(names)) == len(names) else tuple(map(str, range(len(names))))
-
-
-@contextlib.contextmanager
-def _value_errors() -> Iterator[None]:
-    """Raise ValueError instead of InputError, as scikit-learn's users expect."""
-    try:
-        yield
-    except InputError as error:
-        raise ValueError(str(error).replace("random_seed", "random_state")) from None

@@ -15,16 +15,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
-from sklearn.utils.validation import validate_data
 
 from bert_cli import Callback
 from bert_cli.api import watching
 from bert_cli.sklearn import BertClassifier, BertRegressor
 from tests.rows import write_rows
+from tests.sklearn.numbers_as_texts import WORDS, NumbersAsTexts, to_texts
 from tests.snapshots import raises
 
-WORDS = [f"w{number}" for number in range(60)]
-NUM_COLUMNS, NUM_LEVELS = 10, 6  # a text has a word per column, with a number's level
 CONFIG = {
     "vocab_size": 5 + len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
     "intermediate_size": 32, "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu",
@@ -144,23 +142,8 @@ def test_check_estimator_on_texts(parameters, estimator_class):
     assert {result["check_name"]: result["status"] for result in results} == {"check_estimator_cloneable": "passed"}
 
 
-def to_texts(estimator, numbers, reset):
-    """Return a text per row of numbers, after scikit-learn's own checks of arrays."""
-    numbers = validate_data(estimator, numbers, reset=reset)
-    levels = np.clip(np.floor(numbers[:, :NUM_COLUMNS].astype(float) * 2 + NUM_LEVELS / 2), 0, NUM_LEVELS - 1)
-    words = np.arange(levels.shape[1]) * NUM_LEVELS + levels.astype(int)
-    return [" ".join(f"w{word}" for word in row) for row in words.tolist()]
-
-
-class OnNumbers:
+class OnNumbers(NumbersAsTexts):
     """An estimator of texts that scikit-learn's checks can call: each row of numbers becomes a text."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.one_d_array = False
-        tags.input_tags.string = False
-        return tags
 
     def fit(self, X, y=None, sample_weight=None):  # noqa: N803
         return super().fit(to_texts(self, X, reset=True), y, sample_weight)

@@ -35,6 +35,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "predicting/vectors.py": "commands/test_api.py",
     "sentence/conversion.py": "commands/test_sentence_folders.py",
     "serving/loading.py": "commands/test_serve.py",
+    "sklearn/inputs.py": "sklearn/test_estimators.py",
     "exports/converted.py": "commands/test_convert.py",
     "exports/converted_files.py": "commands/test_convert.py",
     "exports/hugging_face_files.py": "commands/test_export_hugging_face_names.py",

@@ -1,0 +1,43 @@
+"""Texts as scikit-learn passes them, and errors as its users expect them."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bert_cli.api.inputs.texts import Texts, read_texts
+from bert_cli.base.errors import InputError
+
+
+class TextEstimator(BaseEstimator):
+    """Base class for estimators with texts as input."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def text_column(values: Any) -> Texts:
+    """Return the texts in an argument, see `flat_column`."""
+    with value_errors():
+        return read_texts(flat_column(values))
+
+
+def flat_column(values: Any) -> Any:
+    """Return an array [n, 1], as ColumnTransformer passes it, as [n], and other values unchanged."""
+    is_column = isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1
+    return values[:, 0] if is_column else values
+
+
+@contextlib.contextmanager
+def value_errors() -> Iterator[None]:
+    """Raise ValueError if the block raises InputError, as scikit-learn's users expect."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error).replace("random_seed", "random_state")) from None
