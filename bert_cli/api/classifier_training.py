@@ -141,8 +141,11 @@ class TrainableClassifier(TrainableModel):
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the classifier.
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
-            options: flags of bert-classify without dashes, such as init_checkpoint,
-                num_train_epochs, dev_split, text_column or problem_type.
+            options: flags of bert-classify without dashes. The most common ones: init_checkpoint
+                (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
+                (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=128,
+                dev_split=0.0, random_seed=12345.
+                Options of the data are text_column, label_column and problem_type.
 
         Returns:
             The classifier; with cross_validation=k a CrossValidation, because no model remains.
@@ -212,7 +215,11 @@ class TrainableClassifier(TrainableModel):
             sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
                 for equal weights.
             output_dir, callbacks, verbose: see `train`.
-            options: flags of bert-classify without dashes. class_weights may be a dict.
+            options: flags of bert-classify without dashes. The most common ones: init_checkpoint
+                (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
+                (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=128,
+                dev_split=0.0, random_seed=12345.
+                class_weights may be a dict.
 
         Returns:
             The classifier; with cross_validation=k a CrossValidation, because no model remains.

@@ -74,7 +74,10 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the model.
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
-            options: flags of bert-squad without dashes.
+            options: flags of bert-squad without dashes. The most common ones: init_checkpoint
+                (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
+                (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=384,
+                doc_stride=128, random_seed=12345.
 
         Raises:
             InputError: if bert-squad would refuse the data or options. The message names arguments,

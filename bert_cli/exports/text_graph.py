@@ -91,9 +91,9 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
     cased = tf.pad(tf.boolean_mask(tf.equal(cases, CASED), counted), [[1, 1]])
     row = tf.pad(tf.boolean_mask(rows, counted), [[1, 1]], constant_values=-1)
 
-    def is_cased(neighbour: tf.Tensor) -> tf.Tensor:
-        neighbour = tf.minimum(neighbour, tf.size(row) - 1)
-        return tf.gather(cased, neighbour) & tf.equal(tf.gather(row, neighbour), rows)
+    def is_cased(neighbor: tf.Tensor) -> tf.Tensor:
+        neighbor = tf.minimum(neighbor, tf.size(row) - 1)
+        return tf.gather(cased, neighbor) & tf.equal(tf.gather(row, neighbor), rows)
 
     return tf.equal(codes, _SIGMA) & is_cased(position) & ~is_cased(position + 2)
 

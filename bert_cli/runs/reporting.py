@@ -1,5 +1,6 @@
 """The end of a run: facts about the machine, report.html, and the last log lines."""
 
+import datetime
 import os
 import platform
 import time
@@ -43,7 +44,11 @@ def run_facts(predictor: "Predictor", sequences: Mapping[str, RaggedFeatures], s
         seconds: time since the run started.
     """
     now = time.time()
-    started, finished = (time.strftime("%Y-%m-%d %H:%M", time.localtime(moment)) for moment in (now - seconds, now))
+    # With the zone, as runs of several machines are compared.
+    started, finished = (
+        datetime.datetime.fromtimestamp(moment).astimezone().isoformat(" ", "seconds")
+        for moment in (now - seconds, now)
+    )
     engine_facts = predictor.engine.facts()
     versions = {
         "bert_cli": __version__,

@@ -1,6 +1,7 @@
 """Training from Python with files, data frames and lists: results of the command, and refusals."""
 
 import contextlib
+import datetime
 import gc
 import json
 import logging
@@ -291,6 +292,9 @@ def test_question_answerer_learns_from_memory(model, tmp_path):
     answerer = QuestionAnswerer.train(pd.DataFrame(rows), rows[:3], output_dir=tmp_path / "out", **flags)
     report = answerer.report["eval"]
     assert report["total"] == 3
+    started, finished = (datetime.datetime.fromisoformat(answerer.report[name]) for name in ("started", "finished"))
+    # Without a zone, this is a TypeError.
+    assert started <= finished <= datetime.datetime.now(datetime.UTC)
     names = ("exact_match", "f1", "total")
     assert {name: answerer.evaluate(rows[:3])[name] for name in names} == {name: report[name] for name in names}
     # No file is a flag, so that a later command does not look for one.

@@ -234,7 +234,7 @@ def mrpc_files() -> dict[str, str]:
     files = {}
     for seed, split in enumerate(("train", "dev", "test")):
         rows = [row[3] for row in sentences("mrpc", 100 + 20 * seed, 11)] + HARD_TEXTS
-        # Neighbours are a pair; all hard texts come first and second; some pairs are cut on the left, some on the right.
+        # Neighbors are a pair; all hard texts come first and second; some pairs are cut on the left, some on the right.
         pairs = [(first, second * (number % 3 + 1)) for number, (first, second) in enumerate(zip(rows, rows[1:]))]  # noqa: B905, RUF007
         lines = [[str(number % 2), str(number), str(900 + number), *pair] for number, pair in enumerate(pairs)]
         files[split] = "".join("\t".join(row) + "\n" for row in [header, *lines])
