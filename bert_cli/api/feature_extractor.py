@@ -200,7 +200,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         read = read_texts(texts, columns=self._columns)
         pairs = read.pairs
         if self._vectors.vector_model.choice.pooling == NONE:
-            return cast(Result, TokenVectors(read, self._tokens(pairs)))
+            return cast(Result, TokenVectors(read, self._tokens(pairs), self.width))
         vectors, cuts = self._vectors.extract(pairs)
         self._report(cuts)
         return cast(Result, make_vectors(vectors, read))

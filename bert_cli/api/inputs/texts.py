@@ -52,12 +52,14 @@ class Texts:
         names: text columns; for a list, column names for a DataFrame.
         source: the caller's table as an api.inputs.frames.Table, its pandas.Series, or None.
         rows: rows of `source`, None for all of them.
+        has_pairs: whether texts have second ones; parts of the texts keep this.
     """
 
     pairs: list[Pair]
     names: tuple[str, str] = ("text", "text_b")
     source: Any = None
     rows: Sequence[int] | None = None
+    has_pairs: bool = False
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -66,11 +68,6 @@ class Texts:
     def singles(self) -> list[str]:
         """Return the texts, or the first texts of pairs."""
         return [text for text, _ in self.pairs]
-
-    @property
-    def has_pairs(self) -> bool:
-        """Return whether a text has a second one."""
-        return any(text_b is not None for _, text_b in self.pairs)
 
     def take(self, rows: Sequence[int]) -> "Texts":
         """Return the texts in these rows, which are 0 to n − 1."""
@@ -86,12 +83,29 @@ class Texts:
 
         if self.source is None:
             columns = zip(*self.pairs, strict=True) if self.pairs else ((), ())
-            return pd.DataFrame(dict(zip(self.names[: 1 + self.has_pairs], columns, strict=False)))
+            names = self.names[: 1 + self.has_pairs]
+            return make_frame({name: (column, "") for name, column in zip(names, columns, strict=False)})
         if isinstance(self.source, pd.Series):
             frame = self.source.to_frame(self.names[0] if self.source.name is None else self.source.name)
         else:
             frame = self.source.to_pandas()
         return frame.copy() if self.rows is None else frame.iloc[list(self.rows)].copy()
+
+
+def make_frame(columns: Mapping[str, tuple[Sequence[Any] | np.ndarray, object]]) -> "pd.DataFrame":
+    """Return a DataFrame. Columns without rows have the same types as others.
+
+    Args:
+        columns: name -> values, and an example for the type of an empty column.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: values if isinstance(values, np.ndarray) or len(values) else pd.Series([example]).iloc[:0]
+            for name, (values, example) in columns.items()
+        }
+    )
 
 
 def read_texts(
@@ -126,14 +140,17 @@ def read_texts(
         column_name = _column_name(values)
         refuse_labels(name, [column_name], columns)
         names = (column_name or "text", "text_b")
-        return Texts([_pair(f"{name}[{row}]", item, form) for row, item in enumerate(items)], names, source)
+        pairs = [_pair(f"{name}[{row}]", item, form) for row, item in enumerate(items)]
+        has_pairs = form.least == 2 or any(text_b is not None for _, text_b in pairs)
+        return Texts(pairs, names, source, has_pairs=has_pairs)
     chosen = choose_columns(table, columns, name, form.most == 2 and takes_pairs)
     if len(chosen) > form.most or len(chosen) < form.least:
         raise InputTypeError(f"{name}: {form.sequence} is needed; pass {column_advice(table, form.most == 2)}")
     cells = [_check_column(name, column, table.column(column)) for column in chosen]
     names = (chosen[0], chosen[1] if len(chosen) == 2 else "text_b")
     second_texts = cells[1] if len(cells) == 2 else [None] * table.num_rows
-    return Texts(list(zip(cells[0], second_texts, strict=True)), names, table)
+    has_pairs = any(text_b is not None for text_b in second_texts)
+    return Texts(list(zip(cells[0], second_texts, strict=True)), names, table, has_pairs=has_pairs)
 
 
 def _column_name(values: object) -> str | None:

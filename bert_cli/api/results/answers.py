@@ -51,5 +51,8 @@ class Answers(ItemResults[Answer]):
         names = [name for name in _NAMES if name not in ("question", "context", "nbest")]
         return {name: [getattr(item, name) for item in self] for name in names}
 
+    def _examples(self) -> dict[str, object]:
+        return {"answer": "", "probability": 0.0, "start": 0, "end": 0, "sentence": ""}
+
     def _summary(self, item: Answer) -> str:
         return f"{shorten_text(item.question)}  {shorten_text(item.answer) or 'no answer'}"

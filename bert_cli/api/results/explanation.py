@@ -5,7 +5,8 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+from bert_cli.api.inputs.texts import make_frame
+from bert_cli.api.results.sequence import Column, ItemResults, index_of_rows, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,10 +58,8 @@ class Explanation:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with one row per word: word, share, and text_b for pairs."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {"word": self.words, "share": self.shares}
-        return pd.DataFrame(columns | ({} if self.text_b is None else {"text_b": self.in_text_b}))
+        columns: dict[str, Any] = {"word": (self.words, ""), "share": (self.shares, 0.0)}
+        return make_frame(columns | ({} if self.text_b is None else {"text_b": (self.in_text_b, False)}))
 
     def __repr__(self) -> str:
         best = sorted(zip(self.words, self.shares, strict=True), key=lambda pair: -abs(pair[1]))[:8]
@@ -126,9 +125,9 @@ class Explanations(ItemResults[Explanation]):
         """Return a DataFrame with one row per word, using its text's index."""
         import pandas as pd
 
-        index = self.texts.to_frame().index.tolist()
-        frames = {index[row]: item.to_frame() for row, item in enumerate(self)}
-        return pd.concat(frames, names=["text", "position"]) if frames else pd.DataFrame(columns=["word", "share"])
+        frames = [item.to_frame() for item in self]
+        frame = pd.concat(frames) if frames else make_frame({"word": ((), ""), "share": ((), 0.0)})
+        return frame.set_axis(index_of_rows(self.texts, list(map(len, frames))))
 
     def _summary(self, item: Explanation) -> str:
         return f"{item.title()}  {shorten_text(item.text)}"

@@ -136,5 +136,8 @@ class ScoredTexts(ItemResults[ScoredText]):
             "pseudo_perplexity": [item.pseudo_perplexity for item in self],
         }
 
+    def _examples(self) -> dict[str, object]:
+        return {"pseudo_log_likelihood": 0.0, "pseudo_perplexity": 0.0}
+
     def _summary(self, item: ScoredText) -> str:
         return item.summary()

@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bert_cli.api.inputs.texts import make_frame
 from bert_cli.text.offsets import Piece
 from bert_cli.text.vocabulary import UNK
 
@@ -34,10 +35,10 @@ class Pieces(tuple[Piece, ...]):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with a row per piece: token, token_id, start, end and text."""
-        import pandas as pd
-
+        names, examples = [*Piece._fields, "text"], ("", 0, 0, 0, "")
         rows = [(*piece, self.text[piece.start : piece.end]) for piece in self]
-        return pd.DataFrame(rows, columns=[*Piece._fields, "text"])
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        return make_frame(dict(zip(names, zip(columns, examples, strict=True), strict=True)))
 
     def __repr__(self) -> str:
         return f"Pieces: {' '.join(piece.token for piece in self)}"

@@ -84,6 +84,7 @@ class Predictions(Results[Prediction]):
         probabilities: np.ndarray,
         logits: np.ndarray | None,
         values: np.ndarray | None,
+        has_sets: bool = False,
     ):
         super().__init__(texts)
         self.labels = labels
@@ -91,6 +92,7 @@ class Predictions(Results[Prediction]):
         self.probabilities = probabilities
         self.logits = logits
         self.values = values
+        self._has_sets = has_sets
 
     def _item(self, row: int) -> Prediction:
         text, text_b = self.texts.pairs[row]
@@ -106,13 +108,14 @@ class Predictions(Results[Prediction]):
         indices = np.asarray(rows, np.intp)
         logits, values = (None if array is None else array[indices] for array in (self.logits, self.values))
         best = [self.best[row] for row in rows] if self.values is None else []
-        return Predictions(self.texts.take(rows), self.labels, best, self.probabilities[indices], logits, values)
+        probabilities = self.probabilities[indices]
+        return Predictions(self.texts.take(rows), self.labels, best, probabilities, logits, values, self._has_sets)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the predicted labels or numbers, [n], for NumPy, pandas and scikit-learn."""
         if self.values is not None:
             array = self.values
-        elif any(isinstance(best, tuple) for best in self.best):
+        elif self._has_sets:
             array = np.empty(len(self), object)
             array[:] = self.best
         else:
@@ -139,9 +142,12 @@ class Predictions(Results[Prediction]):
         if self.values is not None:
             return {"value": self.values}
         columns = {f"prob_{label}": self.probabilities[:, column] for column, label in enumerate(self.labels)}
-        if any(isinstance(best, tuple) for best in self.best):
+        if self._has_sets:
             return {"labels": self.best, **columns}
         return {"label": self.best, "probability": self.probabilities.max(axis=1, initial=0), **columns}
+
+    def _examples(self) -> dict[str, Any]:
+        return {"label": self.labels[0]} if self.labels else {}
 
     def _summary(self, item: Prediction) -> str:
         return item.summary()
@@ -164,11 +170,12 @@ def make_predictions(
     if problem_type.reader.is_numeric:
         numbers = empty.sum(axis=1) if outputs is None else outputs["values"]
         return Predictions(texts, (), [], empty[:, :0], None, numbers)
+    has_sets = not problem_type.decoder.is_exclusive
     if outputs is None:
-        return Predictions(texts, tuple(values), [], empty, empty, None)
+        return Predictions(texts, tuple(values), [], empty, empty, None, has_sets)
     by_name = dict(zip(labels.names, values, strict=True))
     best = [
         tuple(by_name[name] for name in decision) if isinstance(decision, tuple) else by_name[decision]
         for decision in problem_type.decoder.decisions(outputs, labels)
     ]
-    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None)
+    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None, has_sets)

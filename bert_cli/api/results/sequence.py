@@ -2,12 +2,12 @@
 
 import abc
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
-from bert_cli.api.inputs.texts import Texts
+from bert_cli.api.inputs.texts import Texts, make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,15 +71,20 @@ class Results(Sequence[Item], Generic[Item]):
     def columns(self) -> dict[str, Column]:
         """Return the results as columns with one value per text."""
 
+    def _examples(self) -> Mapping[str, object]:
+        """Return an example value by column name, for empty columns; () is the default."""
+        return {}
+
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with the input's columns and index, and the results.
 
         A result's column is called `predicted_…` if the input has a column with its name.
         """
-        frame = self.texts.to_frame()
+        frame, examples = self.texts.to_frame(), self._examples()
         names = set(map(str, frame.columns))
-        for name, values in self.columns().items():
-            frame[f"predicted_{name}" if name in names else name] = values
+        columns = make_frame({name: (values, examples.get(name, ())) for name, values in self.columns().items()})
+        for name, column in columns.items():
+            frame[f"predicted_{name}" if name in names else name] = column.array
         return frame
 
     def __repr__(self) -> str:
@@ -114,6 +119,21 @@ class ItemResults(Results[Item]):
 
     def _take(self, rows: Sequence[int]) -> Self:
         return type(self)(self.texts.take(rows), [self._items[row] for row in rows])
+
+
+def index_of_rows(texts: Texts, counts: Sequence[int]) -> "pd.MultiIndex":
+    """Return the index of a DataFrame with several rows per text: text and row number.
+
+    Args:
+        texts: n texts.
+        counts: number of rows per text, [n].
+    """
+    import pandas as pd
+
+    rows = np.repeat(np.arange(len(counts)), counts)
+    positions = np.arange(len(rows)) - np.repeat(np.cumsum([0, *counts])[:-1], counts)
+    index = texts.to_frame().index.to_flat_index()[rows]
+    return pd.MultiIndex.from_arrays([index, positions], names=["text", "position"])
 
 
 def shorten_text(text: str) -> str:

@@ -2,15 +2,20 @@
 
 import dataclasses
 import html
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bert_cli.api.inputs.texts import make_frame
 from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_ENTITY = ("type", "text", "start", "end", "score")
+# Column -> an example of a value.
+_ENTITY = {"type": "", "text": "", "start": 0, "end": 0, "score": 0.0}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -31,9 +36,7 @@ class TaggedText:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with one row per entity: type, text, start, end and score."""
-        import pandas as pd
-
-        return pd.DataFrame(self.entities, columns=list(_ENTITY))
+        return _entity_frame(self.entities)
 
     def __repr__(self) -> str:
         return f"TaggedText: {self.summary()}"
@@ -81,12 +84,13 @@ class TaggedTexts(ItemResults[TaggedText]):
 
         Its columns are type, text, start, end and score. If a text has no entities, it has no row.
         """
-        import pandas as pd
-
-        index = self.texts.to_frame().index
-        rows = [row for row, entities in enumerate(self.entities) for _ in entities]
+        rows = np.repeat(np.arange(len(self)), list(map(len, self.entities)))
         entities = [entity for text_entities in self.entities for entity in text_entities]
-        return pd.DataFrame(entities, columns=list(_ENTITY), index=index[rows])
+        return _entity_frame(entities).set_axis(self.texts.to_frame().index[rows])
 
     def _summary(self, item: TaggedText) -> str:
         return item.summary()
+
+
+def _entity_frame(entities: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
+    return make_frame({name: ([entity[name] for entity in entities], example) for name, example in _ENTITY.items()})

@@ -1,12 +1,13 @@
 """Vectors for texts and tokens."""
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bert_cli.api.inputs.texts import Texts
-from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+from bert_cli.api.inputs.texts import Texts, make_frame
+from bert_cli.api.results.sequence import Column, ItemResults, index_of_rows, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,13 @@ class TokenFeatures:
 class TokenVectors(ItemResults[TokenFeatures]):
     """Token vectors for n texts: a sequence of `TokenFeatures`."""
 
+    def __init__(self, texts: Texts, items: Sequence[TokenFeatures], width: int):
+        super().__init__(texts, items)
+        self._width = width
+
+    def _take(self, rows: Sequence[int]) -> Self:
+        return type(self)(self.texts.take(rows), [self._items[row] for row in rows], self._width)
+
     def columns(self) -> dict[str, Column]:
         """Return tokens and vectors as columns with lists and arrays."""
         return {"tokens": [item.tokens for item in self], "vectors": [item.vectors for item in self]}
@@ -63,13 +71,10 @@ class TokenVectors(ItemResults[TokenFeatures]):
         """
         import pandas as pd
 
-        index = self.texts.to_frame().index.tolist()
-        rows = [index[row] for row, item in enumerate(self) for _ in item.tokens]
-        positions = [position for item in self for position in range(len(item.tokens))]
-        vectors = np.concatenate([item.vectors for item in self]) if len(self) else np.zeros((0, 0), np.float32)
-        frame = pd.DataFrame(vectors, index=pd.MultiIndex.from_arrays([rows, positions], names=["text", "position"]))
-        frame.insert(0, "token", [token for item in self for token in item.tokens])
-        return frame
+        vectors = np.concatenate([np.zeros((0, self._width), np.float32), *(item.vectors for item in self)])
+        frame = make_frame({"token": ([token for item in self for token in item.tokens], "")})
+        index = index_of_rows(self.texts, [len(item.tokens) for item in self])
+        return pd.concat([frame, pd.DataFrame(vectors)], axis=1).set_axis(index)
 
     def _summary(self, item: TokenFeatures) -> str:
         return f"{item.vectors.shape}  {shorten_text(' '.join(item.tokens))}"

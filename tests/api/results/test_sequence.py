@@ -73,12 +73,12 @@ def test_vectors_are_an_array_and_a_frame():
 
 def test_token_vectors():
     tokens = [TokenFeatures(["a", "b"], np.eye(2, dtype=np.float32)), TokenFeatures(["c"], np.ones((1, 2), np.float32))]
-    results = TokenVectors(read_texts(SERIES), tokens)
+    results = TokenVectors(read_texts(SERIES), tokens, 2)
     frame = results.to_frame()
     assert frame.index.tolist() == [("x", 0), ("x", 1), ("y", 0)]
     assert frame["token"].tolist() == ["a", "b", "c"]
     assert frame.loc[("y", 0)].tolist() == ["c", 1, 1]
-    assert TokenVectors(read_texts([]), []).to_frame().shape == (0, 1)
+    assert TokenVectors(read_texts([]), [], 2).to_frame().shape == (0, 3)
 
 
 def test_rows_are_chosen_as_in_an_array():
