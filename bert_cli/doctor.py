@@ -18,7 +18,6 @@ import importlib
 import importlib.metadata
 import importlib.util
 import itertools
-import os
 import platform
 import shutil
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
 from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.description import ModelDescription, describe_checkpoint, describe_config
-from bert_cli.runtime.machine import TENSORFLOW_BYTES, free_memory, machine_memory
+from bert_cli.runtime.machine import TENSORFLOW_BYTES, describe_processors, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
@@ -79,7 +78,7 @@ def run(settings: DoctorSettings) -> dict:
         _attempt(functools.partial(importlib.import_module, package), broken)
     findings = {
         "versions": f"bert_cli {__version__}, Python {platform.python_version()}, {', '.join(map(_version, _PACKAGES))}",
-        "devices": devices or f"{os.cpu_count()} cores",
+        "devices": devices or describe_processors(),
         "memory": f"{byte_size(machine_memory(), MB=0, GB=1)}, {byte_size(free_memory(), MB=0, GB=1)} of them free",
         "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
         "extras": _extras(),
@@ -113,12 +112,12 @@ def _attempt(action: Callable[[], _Result], broken: dict[str, str]) -> _Result |
 
 def _devices() -> str:
     if free_memory() < TENSORFLOW_BYTES:
-        return f"{os.cpu_count()} cores; too little memory is free to start TensorFlow ({byte_size(TENSORFLOW_BYTES, MB=0)})"
+        return f"{describe_processors()}; too little memory is free to start TensorFlow ({byte_size(TENSORFLOW_BYTES, MB=0)})"
     setup_tensorflow()
     from bert_cli.training.strategy import compute_dtype, describe, make_strategy
 
     strategy = make_strategy("auto", use_tpu=False)
-    return f"{describe(strategy)}, {os.cpu_count()} cores; --precision=auto is {compute_dtype('auto', strategy)}"
+    return f"{describe(strategy)}, {describe_processors()}; --precision=auto is {compute_dtype('auto', strategy)}"
 
 
 def _version(name: str) -> str:

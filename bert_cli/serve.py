@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
+from bert_cli.runtime.machine import describe_threads
 from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
 from bert_cli.serving.access import ApiKeys
 from bert_cli.settings.devices import forget_cluster
@@ -61,6 +62,7 @@ def run(settings: ServeSettings) -> None:
             "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
             server.host,
         )
+    LOG.info("threads per process: %s", describe_threads(settings.devices.num_threads))
     keys = ApiKeys(server.api_key_file)
     checkpoints = {path: find_checkpoint(path, "output_dir") for path in settings.paths.values()}
     from bert_cli.serving.processes import shared_metrics, this_process

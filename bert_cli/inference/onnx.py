@@ -11,12 +11,11 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import count_parameters
-from bert_cli.base.log import LOG
+from bert_cli.base.log import inform_once
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
 from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.runners import (
-    ALL_THREADS,
     Runner,
     RunnerMaker,
     compile_graph,
@@ -24,7 +23,7 @@ from bert_cli.onnx.runners import (
     logits_runner,
     masked_words_runner,
 )
-from bert_cli.runtime.machine import num_processors
+from bert_cli.runtime.machine import num_processors, pool_size
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Inference
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
@@ -42,7 +41,7 @@ class Shares(NamedTuple):
     threads: int
 
 
-def share_processors(many: bool) -> Shares:
+def share_processors(many: bool, num_threads: int) -> Shares:
     """Return how batches share this process's processors.
 
     One batch by all threads is computed soonest. But threads wait for one another after each
@@ -50,10 +49,11 @@ def share_processors(many: bool) -> Shares:
 
     Args:
         many: see rows.open_trained.
+        num_threads: value of --num_threads.
     """
-    processors = num_processors()
+    processors = num_threads or num_processors()
     if not many or processors == 1:
-        return Shares(1, ALL_THREADS)
+        return Shares(1, pool_size(num_threads))
     threads = -(-processors // _MOST_BATCHES)
     return Shares(processors // threads, threads)
 
@@ -92,7 +92,7 @@ class OnnxEngine:
             raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")
         if isinstance(network, Head) and network.keeps_padding:
             raise InputError(f"--keep_padding: {inference.flag} computes no padding; leave one of them out")
-        LOG.info("devices: 1 CPU, precision %s, by %s", inference.precision, inference.engine)
+        inform_once(f"devices: 1 CPU, precision {inference.precision}, by {inference.engine}")
         self.precision = inference.precision
         self.concurrency = concurrency
         self._name = inference.engine
@@ -180,7 +180,7 @@ def open_onnxruntime(
     network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
 ) -> OnnxEngine:
     """Return an engine with onnxruntime; see OnnxEngine, and rows.open_trained for `many`."""
-    shares = share_processors(many)
+    shares = share_processors(many, inference.num_threads)
 
     def version() -> str:
         import onnxruntime

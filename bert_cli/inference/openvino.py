@@ -13,7 +13,7 @@ from bert_cli.inference.engine import Network
 from bert_cli.inference.onnx import OnnxEngine, Shares, share_processors
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.graph import Graph, assemble
-from bert_cli.onnx.runners import Runner, RunnerMaker
+from bert_cli.onnx.runners import ALL_THREADS, Runner, RunnerMaker
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
 from bert_cli.settings.devices import BFLOAT16, FLOAT32, Inference
@@ -29,7 +29,7 @@ def open_openvino(
     network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
 ) -> OnnxEngine:
     """Return an engine with OpenVINO; see OnnxEngine, and rows.open_trained for `many`."""
-    shares = share_processors(many)
+    shares = share_processors(many, inference.num_threads)
     open_backend = functools.partial(_open_backend, inference.precision, shares)
     return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__, shares.batches)
 
@@ -38,9 +38,11 @@ def _open_backend(precision: str, shares: Shares) -> RunnerMaker:
     """Return the function that makes a graph's runner."""
     core = _openvino().Core()
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
+    if shares.threads != ALL_THREADS:
+        hints["INFERENCE_NUM_THREADS"] = str(shares.batches * shares.threads)
     if shares.batches > 1:
         # A stream computes one batch at a time.
-        hints |= {"NUM_STREAMS": str(shares.batches), "INFERENCE_NUM_THREADS": str(shares.batches * shares.threads)}
+        hints["NUM_STREAMS"] = str(shares.batches)
 
     def compile_graph(graph: Graph, external: Mapping[str, np.ndarray]) -> Runner:
         constants = {name: np.ascontiguousarray(value) for name, value in external.items()}

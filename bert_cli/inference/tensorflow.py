@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import count_parameters
-from bert_cli.base.log import LOG
+from bert_cli.base.log import inform_once
 from bert_cli.base.spec import Column
 from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.model import make_encoder, tensor_specs
@@ -119,6 +119,7 @@ class TensorFlowEngine:
             devices.gcp_project,
             devices.num_virtual_devices,
             devices.worker_timeout,
+            devices.num_threads,
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
         use_exact_float32(self.precision)
@@ -137,10 +138,7 @@ class TensorFlowEngine:
         self.concurrency = 2 if is_shared and has_small_outputs(network) else 1
         self._runner: Callable[[Arrays], Arrays] | None = None
         self._making_runner = threading.Lock()
-        self._log_devices()
-
-    def _log_devices(self) -> None:
-        LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
+        inform_once(f"devices: {describe(self.strategy)}, precision {self.precision}")
 
     def facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
@@ -268,7 +266,6 @@ def restart_engine(engine: TensorFlowEngine, seed: int, loads_checkpoint: bool =
         seed: seed for random values.
         loads_checkpoint: see TensorFlowEngine.
     """
-    engine._log_devices()
     engine.deferred = DeferredInitialization()
     with engine.strategy.scope(), engine.deferred.deferring(loads_checkpoint):
         for layer in layers_inside(engine.model):

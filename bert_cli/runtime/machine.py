@@ -1,4 +1,4 @@
-"""Processor, GPUs and memory of this machine, found without importing TensorFlow.
+"""Processors, GPUs and memory of this machine, found without importing TensorFlow.
 
 The standard library suffices: psutil reads the same files in /proc and rusage, but is another
 compiled package.
@@ -7,6 +7,7 @@ compiled package.
 import contextlib
 import ctypes
 import glob
+import math
 import mmap
 import os
 import resource
@@ -39,10 +40,67 @@ def processor_flags() -> frozenset[str]:
         return frozenset()
 
 
-def num_processors() -> int:
-    """Return the number of processors that this process may use."""
+def _num_allowed() -> int:
+    """Return the number of processors in this process's affinity."""
     # macOS has no sched_getaffinity.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_quota() -> float | None:
+    """Return the number of processors that a cgroup's CPU quota allows, or None without a quota."""
+    quotas = [_read_quota(folder, is_v2) for folder, is_v2 in _find_cgroups("cpu")]
+    return min((quota for quota in quotas if quota), default=None)
+
+
+def _read_quota(folder: str, is_v2: bool) -> float | None:
+    """Return a cgroup's quota divided by its period; None without a quota."""
+    # Without a quota, the text is "max" in cgroup v2 and -1 in cgroup v1.
+    names = ("cpu.max",) if is_v2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    with contextlib.suppress(OSError, ValueError):
+        texts = []
+        for name in names:
+            with open(f"{folder}/{name}", encoding="ascii") as file:
+                texts += file.read().split()
+        quota, period = map(int, texts)
+        return quota / period if quota > 0 and period > 0 else None
+    return None
+
+
+def num_processors() -> int:
+    """Return the number of processors that this process may use: its affinity, or less by a quota."""
+    quota = cpu_quota()
+    return _num_allowed() if quota is None else min(_num_allowed(), math.ceil(quota))
+
+
+def pool_size(num_threads: int) -> int:
+    """Return the number of threads for a library's pool, or 0 if its default is right.
+
+    Libraries see the affinity, but no quota.
+
+    Args:
+        num_threads: value of --num_threads; 0 if the machine decides.
+    """
+    count = num_processors()
+    return num_threads or (count if count < _num_allowed() else 0)
+
+
+def describe_processors() -> str:
+    """Return the number of processors for people, with the reason if it is not all of them."""
+    count, total = num_processors(), os.cpu_count() or 1
+    quota = cpu_quota()
+    if count < _num_allowed():
+        return f"{count} of {total} cores (a cgroup's CPU quota of {quota:g})"
+    cores = f"{total} core{'s' if total > 1 else ''}"
+    return cores if count == total else f"{count} of {cores} (CPU affinity)"
+
+
+def describe_threads(num_threads: int) -> str:
+    """Return the number of threads for people.
+
+    Args:
+        num_threads: value of --num_threads; 0 if the machine decides.
+    """
+    return f"{num_threads} (--num_threads)" if num_threads else f"one per core, {describe_processors()}"
 
 
 def has_gpu() -> bool:
@@ -74,20 +132,32 @@ def free_memory() -> int:
     return max(0, min(limits))
 
 
-def _group_limits() -> list[tuple[int, int]]:
-    """Return limit and free memory, in bytes, for each cgroup of this process that has a limit."""
-    groups = {(_CGROUPS, _V2), (f"{_CGROUPS}/memory", _V1)}
+def _find_cgroups(controller: str) -> set[tuple[str, bool]]:
+    """Return the directories of all cgroups above this process, each with whether it has version 2.
+
+    Args:
+        controller: name of a resource, such as memory or cpu.
+    """
+    groups = {(_CGROUPS, True), (f"{_CGROUPS}/{controller}", False)}
     with contextlib.suppress(OSError), open(_OWN_CGROUPS, encoding="utf-8") as file:
         for line in file:
             _, controllers, path = line.rstrip("\n").split(":", 2)
-            if controllers and "memory" not in controllers.split(","):
+            if controllers and controller not in controllers.split(","):
                 continue
             # All groups above this one have limits too. In a container, the path may be relative
             # to the host's groups, which do not exist here.
             names = path.strip("/").split("/")
             for depth in range(1, len(names) + 1):
                 group = "/".join(names[:depth])
-                groups.add((f"{_CGROUPS}/memory/{group}", _V1) if controllers else (f"{_CGROUPS}/{group}", _V2))
+                groups.add(
+                    (f"{_CGROUPS}/{controller}/{group}", False) if controllers else (f"{_CGROUPS}/{group}", True)
+                )
+    return groups
+
+
+def _group_limits() -> list[tuple[int, int]]:
+    """Return limit and free memory, in bytes, for each cgroup of this process that has a limit."""
+    groups = [(folder, _V2 if is_v2 else _V1) for folder, is_v2 in _find_cgroups("memory")]
     limits = [_group_limit(folder, file_names) for folder, file_names in groups]
     return [limit for limit in limits if limit]
 

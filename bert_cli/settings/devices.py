@@ -55,11 +55,17 @@ PRECISIONS = (*OF_TENSORFLOW, *_FURTHER)
 
 
 class Inference(NamedTuple):
-    """An engine and precision chosen with flags, and the flag (with its value) that chose them."""
+    """An engine and precision chosen with flags, and the flag (with its value) that chose them.
+
+    Attributes:
+        engine, precision, flag: see above.
+        num_threads: value of --num_threads.
+    """
 
     engine: str
     precision: str
     flag: str
+    num_threads: int = 0
 
 
 def chosen_inference(engine: str, precision: str) -> Inference | None:
@@ -138,6 +144,12 @@ class Devices(FlagGroup, heading="Devices"):
         excludes={f"={'|'.join(ENGINES)}": _NOT_WITH_ENGINE},
         because=_WITH_ENGINE,
     )
+    num_threads: int = option(
+        0,
+        "threads that compute on the CPU; 0: one per core that the process may use, by its affinity and the CPU quota "
+        "of its container",
+        lower=0,
+    )
     # The following flags exist in Google's scripts; old command lines continue to work.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
     tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
@@ -151,7 +163,8 @@ class Devices(FlagGroup, heading="Devices"):
     @property
     def inference(self) -> Inference | None:
         """Return the result of `chosen_inference` for these flags."""
-        return chosen_inference(self.engine, self.precision)
+        inference = chosen_inference(self.engine, self.precision)
+        return inference and inference._replace(num_threads=self.num_threads)
 
     def for_answers(self, is_bert: bool = True) -> Self:
         """Return these flags with the engine that answers new texts.

@@ -199,7 +199,7 @@ class ServeSettings:
     use: ModelUse = group(ModelUse)
     server: Server = group(Server)
     limits: Limits = group(Limits)
-    devices: Devices = group(Devices, only=("precision", "engine"))
+    devices: Devices = group(Devices, only=("precision", "engine", "num_threads"))
     log: Log = group(Log)
 
     @property
@@ -221,6 +221,10 @@ class ServeSettings:
                     name and name not in self.paths,
                     f"--{flag}={name}={text}: there is no model {name}; the names are {', '.join(self.paths)}",
                 )
-        devices = {"precision": self.devices.precision, "engine": self.devices.engine}
+        devices = {
+            "precision": self.devices.precision,
+            "engine": self.devices.engine,
+            "num_threads": self.devices.num_threads,
+        }
         flags = {name: read_flags_of(self.use, name, len(self.paths) == 1) for name in self.paths}
         return {name: dataclasses.replace(model, values={**model.values, **devices}) for name, model in flags.items()}

@@ -3,9 +3,9 @@
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, warn_once
 from bert_cli.runtime.cluster import read_cluster, wait_for_workers
-from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.machine import BFLOAT16_UNITS, pool_size, processor_flags
 from bert_cli.runtime.signals import default_signal_handling
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
@@ -20,6 +20,7 @@ def make_strategy(
     gcp_project: str | None = None,
     num_virtual_devices: int = 0,
     worker_timeout: int = 600,
+    num_threads: int = 0,
 ) -> tf.distribute.Strategy:
     """Return the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
@@ -29,6 +30,7 @@ def make_strategy(
         use_tpu, tpu_name, tpu_zone, gcp_project: TPU flags.
         num_virtual_devices: number of logical CPUs for mirrored; 0 to use the existing devices.
         worker_timeout: seconds that several machines wait for each other, see `wait_for_workers`.
+        num_threads: value of --num_threads.
 
     Raises:
         InputError: if the devices do not exist.
@@ -36,6 +38,7 @@ def make_strategy(
     """
     if num_virtual_devices and name != "mirrored":
         raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
+    _limit_threads(num_threads)
     if name == "tpu" or (name == "auto" and use_tpu):
         return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
     num_training = read_cluster().num_training
@@ -51,6 +54,18 @@ def make_strategy(
     if name == "mirrored" or (name == "auto" and len(gpus) > 1):
         return tf.distribute.MirroredStrategy([device.name for device in gpus or tf.config.list_logical_devices("CPU")])
     return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
+
+
+def _limit_threads(num_threads: int) -> None:
+    """Set the size of TensorFlow's thread pools; warn if TensorFlow has started already."""
+    size = pool_size(num_threads)
+    if not size:
+        return
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(size)
+        tf.config.threading.set_inter_op_parallelism_threads(size)
+    except RuntimeError:
+        warn_once(f"warning: TensorFlow has started in this process already, so it does not use {size} threads")
 
 
 def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:

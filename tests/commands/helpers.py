@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import pandas as pd
 
+from bert_cli.base.log import inform_once
 from tests.built_once import snapshot
 from tests.snapshots import check_message
 
@@ -47,7 +48,8 @@ def words(flags: dict[str, object]) -> list[str]:
 
 
 def call(capfd, command: str, main, *arguments: object) -> Outcome:
-    """Call a command's `main`."""
+    """Call a command's `main`, which logs like a new process."""
+    inform_once.cache_clear()
     capfd.readouterr()
     code = main([str(argument) for argument in arguments])
     return Outcome(command, code, *capfd.readouterr())

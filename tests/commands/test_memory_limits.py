@@ -1,6 +1,7 @@
 """Commands in containers with little memory."""
 
 import functools
+import re
 
 import pytest
 
@@ -17,6 +18,7 @@ def container(tmp_path, monkeypatch):
     group.mkdir(parents=True)
     (group / "memory.max").write_text("700000000\n")
     (group / "memory.current").write_text("600000000\n")
+    (group / "cpu.max").write_text("50000 100000\n")
     (group / "memory.stat").write_text("inactive_file 0\n")
     (tmp_path / "own").write_text("0::/slurm/job_7/step\n")
     monkeypatch.setattr(machine, "_CGROUPS", str(tmp_path / "groups"))
@@ -43,3 +45,4 @@ def test_doctor_reports_the_limit_without_tensorflow(container, capfd, monkeypat
     assert outcome.code == 0, outcome.err
     check_message(outcome.lines, "memory: ")
     assert "too little memory is free to start TensorFlow" in outcome.err
+    assert re.search(r"^devices: 1 (of \d+ cores \(a cgroup's CPU quota of 0.5\)|core);", outcome.err, re.MULTILINE)

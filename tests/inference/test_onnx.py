@@ -41,8 +41,11 @@ def assert_same_batches(batches: Batches, others: Batches) -> None:
 )  # fmt: skip
 def test_shares_of_the_processors(processors, shares, monkeypatch):
     monkeypatch.setattr(onnx, "num_processors", lambda: processors)
-    assert share_processors(many=True) == shares
-    assert share_processors(many=False) == (1, ALL_THREADS)
+    assert share_processors(True, 0) == shares
+    assert share_processors(False, 0) == (1, ALL_THREADS)
+    assert share_processors(True, 6) == (3, 2)
+    assert share_processors(True, 1) == (1, 1)
+    assert share_processors(False, 3) == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,9 @@ def test_many_batches_at_a_time_give_the_same_bits(name, precision, monkeypatch)
     if name == "openvino":
         pytest.importorskip("openvino")
         from bert_cli.inference.openvino import open_openvino as opener
-    monkeypatch.setattr("bert_cli.inference.onnx.share_processors", lambda many: Shares(3, 1) if many else Shares(1, 2))
+    monkeypatch.setattr(
+        "bert_cli.inference.onnx.share_processors", lambda many, num_threads: Shares(3, 1) if many else Shares(1, 2)
+    )
     monkeypatch.setattr("bert_cli.inference.openvino.share_processors", onnx.share_processors)
     config, _, weights = random_model()
     sequences = sequences_of_all_lengths(config)

@@ -7,6 +7,7 @@ from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.settings.serving import ServeSettings
 
+DEVICES = ("precision", "engine", "num_threads")
 TWO = ("--model=bge=/models/bge", "--model=e5=/models/e5")
 
 
@@ -14,7 +15,7 @@ def flags_of(*arguments: str) -> dict:
     """Return per model its flags, except device flags, and the names that it must use."""
     flags = build(ServeSettings, parse(ServeSettings, list(arguments))[0]).model_flags()
     without_devices = {
-        name: {flag: value for flag, value in model.values.items() if flag not in ("precision", "engine")}
+        name: {flag: value for flag, value in model.values.items() if flag not in DEVICES}
         for name, model in flags.items()
     }
     return {name: (values, sorted(flags[name].required)) for name, values in without_devices.items()}

@@ -67,6 +67,7 @@ class Options(TypedDict, total=False):
     worker_timeout: int | None
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
     engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
+    num_threads: int | None
     use_tpu: bool | None
     tpu_name: Any
     tpu_zone: Any

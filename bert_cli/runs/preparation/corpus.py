@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
+from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -50,7 +50,7 @@ def _tokenize(tokenization: Any, block: text.Block) -> text.TokenizedBlock:
 def choose_num_workers(paths: list[str]) -> int:
     """Return the number of processes: all cores for a large corpus, one for a small one."""
     size = text.total_size(paths)
-    return 1 if size is not None and size < _MIN_PARALLEL_BYTES else os.cpu_count() or 1
+    return 1 if size is not None and size < _MIN_PARALLEL_BYTES else num_processors()
 
 
 def read_corpus(
