@@ -146,6 +146,17 @@ class HeadFiles:
             )
         return labels
 
+    def unknown_labels(self) -> InputError:
+        """Return the error for a model without label names, or without a classifier."""
+        folder = self.paths.folder
+        has_config = self.paths.checkpoint and self.paths.checkpoint.hugging_face_config
+        if has_config and self.num_outputs is None:
+            return InputError(
+                f"{folder}: has no trained classifier, only an encoder; bert-classify --do_train "
+                f"--init_checkpoint={folder} trains one"
+            )
+        return InputError(f"{folder}: has no {LABELS}, so the labels are not known; give --labels")
+
     @property
     def _labels_file(self) -> str:
         """Return the name of the file with the labels."""

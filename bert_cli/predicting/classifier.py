@@ -242,7 +242,7 @@ def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: 
         raise InputError(f"{folder}: this is a multiple-choice model; predict a file with bert-classify")
     label_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
     if not label_names and trained_type.reader.has_names:
-        raise InputError(f"{folder}: has no labels.txt, so the labels are not known; give labels=[…]")
+        raise model.head.unknown_labels()
     decoder = make_decoder(trained_type, label_names, settings.inference, run_folders(model.required_checkpoint))
     decoder = decoder.with_calibration(model.head.calibration(trained_type, label_names))
     encoding, text_input = settings.encoding, settings.head.text_input

@@ -6,7 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from bert_cli import FeatureExtractor, convert_checkpoint, export_model, extract_features
+from bert_cli import Classifier, FeatureExtractor, convert_checkpoint, export_model, extract_features, run_classifier
+from bert_cli.base.errors import InputError
 from bert_cli.sentence.modules import read_modules
 from bert_cli.serving.http.openai import embedding_items
 from bert_cli.serving.loading import load_served
@@ -167,3 +168,12 @@ def test_the_log_counts_the_loaded_variables(tmp_path, capfd):
     flags = [f"--init_checkpoint={folder_of('mean', tmp_path / 'm')}", f"--input_file={tmp_path / 'in.txt'}"]
     assert extract_features.main([*flags, f"--output_file={tmp_path / 'out.jsonl'}"]) == 0
     assert capfd.readouterr().err.count(" variables loaded, 0 missing, ") == 1
+
+
+def test_an_encoder_has_no_classifier(tmp_path, capsys):
+    """SetFit's directories are like this, with the classifier in a pickle."""
+    folder = folder_of("mean", tmp_path / "m")
+    with raises(InputError):
+        Classifier.load(str(folder))
+    assert run_classifier.main([f"--init_checkpoint={folder}", "--text=a", f"--output_dir={tmp_path / 'none'}"]) == 1
+    assert "has no trained classifier, only an encoder" in capsys.readouterr().err

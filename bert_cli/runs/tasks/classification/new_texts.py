@@ -107,7 +107,7 @@ def _dataset(settings: ClassifySettings, model: AnyModel) -> ClassificationDatas
         )
     labels = find_trained_labels(settings, model)
     if not labels and problem_type.reader.has_names:
-        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+        raise model.head.unknown_labels()
     return make_empty_dataset(settings, model, labels, run_folders(checkpoint))
 
 
