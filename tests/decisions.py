@@ -21,6 +21,7 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.reading import read_questions
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import read_text_lines
@@ -109,7 +110,7 @@ def read_lines(path: str) -> str:
 
 def read_all_questions(path: str) -> str:
     """Return the questions with their contexts and objects."""
-    file = read_questions(path)
+    file = read_questions(QuestionSource(path))
     questions = file.questions
     log_facts(file.facts(len(questions)))
     return checksum(
@@ -119,7 +120,7 @@ def read_all_questions(path: str) -> str:
 
 def read_answers(path: str) -> str:
     """Return the training examples of bert-squad."""
-    examples, facts = read_training_examples(path, True, "all")
+    examples, facts = read_training_examples(QuestionSource(path), True, "all")
     log_facts(facts)
     return checksum(examples)
 

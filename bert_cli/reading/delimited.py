@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.column_names import has_usual_names
 from bert_cli.reading.formats import CSV
 from bert_cli.reading.open_quotes import MultiLineRows
-from bert_cli.reading.quoting import TAB, LiteralRows, read_quoted_rows
+from bert_cli.reading.quoting import AFTER_SPACE, OTHER_STYLES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
 from bert_cli.reading.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -32,11 +32,13 @@ class Delimited:
         delimiter: the character between cells.
         quoting: CSV_QUOTES, or LITERAL if quotes are ordinary characters.
         has_directive: whether line 1 is the directive "sep=…".
+        quotes: quotes around cells that are not CSV's, or None.
     """
 
     delimiter: str = TAB
     quoting: str = LITERAL
     has_directive: bool = False
+    quotes: QuoteStyle | None = None
     names: ClassVar[None] = None  # the first row may have them
 
     def rows(
@@ -60,6 +62,8 @@ class Delimited:
         if self.has_directive:
             lines = itertools.islice(lines, 1, None)
             first_line = 2
+        if self.quotes:
+            lines = self.quotes.rewrite(lines, self.delimiter)
         # Use tuples, which need half the memory of lists.
         for number, cells in read_quoted_rows(path, lines, self.delimiter, first_line, multi_line):
             yield Row(number, tuple(cells)) if cells else number
@@ -90,7 +94,10 @@ def find_delimited(
     if table_format == CSV:
         # Spreadsheets write semicolons in countries with decimal commas.
         delimiter = ";" if first.count(";") > first.count(",") else ","
-        if _find_width(head, delimiter, is_whole) < 2:
+        width = _find_width(head, delimiter, is_whole)
+        if quotes := _find_quotes(head, delimiter, is_whole, width):
+            return Delimited(delimiter, CSV_QUOTES, quotes=quotes)
+        if width < 2:
             candidates = [candidate for candidate in (TAB, ";", "|", ",") if candidate != delimiter]
             fitting = [
                 candidate for candidate in candidates if len(head) > 1 and _find_width(head, candidate, is_whole) > 1
@@ -104,6 +111,25 @@ def find_delimited(
             ):
                 return Delimited(delimiter, CSV_QUOTES)
     return Delimited(TAB, quoting)
+
+
+def _find_quotes(head: Sequence[str], delimiter: str, is_whole: bool, width: int) -> QuoteStyle | None:
+    """Return the style of quotes around cells that are not CSV's, or None.
+
+    A cell in quotes after a space is enough. The other styles must be needed for rows of the same
+    number of cells.
+
+    Args:
+        head, is_whole: see `find_delimited`.
+        delimiter: the delimiter.
+        width: number of cells per row with CSV's quotes, 0 if rows differ.
+    """
+    for style in (AFTER_SPACE, *(OTHER_STYLES if width < 2 else ())):
+        rewritten = list(style.rewrite(head, delimiter))
+        new_width = _find_width(rewritten, delimiter, is_whole) if rewritten != list(head) else 0
+        if new_width > 1 and new_width == (width if width > 1 else new_width):
+            return style
+    return None
 
 
 def _find_width(head: Sequence[str], delimiter: str, is_whole: bool) -> int:

@@ -1,4 +1,4 @@
-"""Reader for CSV quotes, and detection of CSV quotes in tab-separated files.
+"""Reader for CSV quotes and others, and detection of CSV quotes in tab-separated files.
 
 CSV writers, such as pandas' to_csv, put a cell into quotes if it contains a separator, a line end
 or a quote, and double the quotes inside. Quotes that belong to a text are not doubled.
@@ -7,6 +7,7 @@ or a quote, and double the quotes inside. Quotes that belong to a text are not d
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
@@ -198,3 +199,50 @@ def _has_doubled_quotes(cell: str) -> bool:
     """
     rest = cell[1:]
     return '""' in rest and '"' not in rest.replace('""', "").removesuffix('"')
+
+
+class QuoteStyle(NamedTuple):
+    """Quotes around cells that the csv module does not use: “cheap, and fast”,1.
+
+    A cell in such quotes is on one line.
+
+    Attributes:
+        name: description for messages.
+        opening, closing: the marks.
+        doubled: two closing marks that mean one in a cell, "" if there is no such rule.
+    """
+
+    name: str
+    opening: str
+    closing: str
+    doubled: str = ""
+
+    def rewrite(self, lines: Iterable[str], delimiter: str) -> Iterator[str]:
+        """Yield the lines with CSV's quotes around the cells that have this style's quotes."""
+        mark = re.escape(delimiter)
+        end = rf"[ \t]*(?={mark}|[\r\n]*$)"
+        blank = r"[ \t]+" if self.opening == '"' else r"[ \t]*"
+        inside = rf"(?:{self.doubled or '(?!)'}|(?!{self.closing}{end}).)*"
+        # A cell in CSV's quotes comes first, because such a text may hold the other quotes.
+        cell = re.compile(
+            rf"""(?P<start>^|{mark})(?:"(?:[^"]|"")*"{end}|{blank}{self.opening}(?P<content>{inside}){self.closing}{end})"""
+        )
+        is_inside = False  # a cell in CSV's quotes that spans lines
+        for line in lines:
+            was_inside = is_inside
+            is_inside ^= line.count('"') % 2 == 1
+            yield line if was_inside or is_inside or self.opening not in line else cell.sub(self._in_csv_quotes, line)
+
+    def _in_csv_quotes(self, match: re.Match[str]) -> str:
+        content = match["content"]
+        if content is None:
+            return match[0]
+        if self.opening != '"':
+            content = content.replace(self.doubled, self.closing) if self.doubled else content
+            content = content.replace('"', '""')
+        return f'{match["start"]}"{content}"'
+
+
+AFTER_SPACE = QuoteStyle("quotes after a space", '"', '"', '""')
+# A text may be a quotation, or begin with an apostrophe, so these need evidence.
+OTHER_STYLES = (QuoteStyle("curly quotes", "“", "”"), QuoteStyle("single quotes", "'", "'", "''"))

@@ -1,0 +1,50 @@
+"""Quotes around cells that the csv module does not know, from lines to rows."""
+
+import pytest
+
+from bert_cli.reading.probe import open_table
+from bert_cli.reading.rows import Row
+from tests.snapshots import check_message
+
+
+def cells(path, text: str) -> list[tuple[str, ...]]:
+    path.write_text(text, encoding="utf-8")
+    return [row.cells for row in open_table(str(path), "train_file").rows() if isinstance(row, Row)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A blank after the comma, before the quote.
+        ('text,label\na, "b, c"\nd, "e"\n', [("a", "b, c"), ("d", "e")]),
+        ('label, text\n1, "so, so"\n2, "a ""b"" c" \n', [("1", "so, so"), ("2", 'a "b" c')]),
+        # The number of cells is right without it, but the quotes would stay in the texts.
+        ('label,text\n1, "good"\n2, "bad"\n', [("1", "good"), ("2", "bad")]),
+        ('label;text\r\n1; "a; b"\r\n2;c\r\n', [("1", "a; b"), ("2", "c")]),
+        ("text,label\n“good, film”,1\n‘bad’,0\n", [("good, film", "1"), ("‘bad’", "0")]),
+        ('text,label\n“a “b” c, and "d"”,1\ne,0\n', [('a “b” c, and "d"', "1"), ("e", "0")]),
+        ("text,label\n'good, film',1\n'bad',0\nit's,1\n", [("good, film", "1"), ("bad", "0"), ("it's", "1")]),
+        ("text,label\n'it''s good, too',1\nd,0\n", [("it's good, too", "1"), ("d", "0")]),
+    ],
+)
+def test_quotes_are_not_part_of_cells(tmp_path, caplog, text, expected):
+    caplog.set_level("INFO", "bert_cli")
+    assert cells(tmp_path / "a.csv", text)[1:] == expected
+    check_message(caplog, "are around cells")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # These quotes are inside of cells in CSV's quotes.
+        ('text,label\n"he said, ""hi"", and left",1\nb,0\n', [('he said, "hi", and left', "1"), ("b", "0")]),
+        ('text,label\n"two\nlines, ""hi"", and",1\nb,0\n', [('two\nlines, "hi", and', "1"), ("b", "0")]),
+        # Quotations and apostrophes need no other quotes.
+        ("text,label\n“good”,1\n'tis bad,0\n'so',1\n", [("“good”", "1"), ("'tis bad", "0"), ("'so'", "1")]),
+        ('text,label\nan 8" disk,1\na 5" "one",0\n', [('an 8" disk', "1"), ('a 5" "one"', "0")]),
+    ],
+)
+def test_other_cells_stay(tmp_path, caplog, text, expected):
+    caplog.set_level("INFO", "bert_cli")
+    assert cells(tmp_path / "a.csv", text)[1:] == expected
+    assert not [line for line in caplog.messages if "are around cells" in line]
