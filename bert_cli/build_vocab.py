@@ -33,9 +33,9 @@ import time
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.json_files import JsonObject
+from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
-from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values

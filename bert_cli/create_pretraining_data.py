@@ -27,10 +27,10 @@ import time
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
+from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.writing import atomic_paths, staging_folder
 from bert_cli.corpus.shards import Job
-from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command

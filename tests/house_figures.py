@@ -23,6 +23,8 @@ ENTRIES = {
     "api.Tokenizer": "bert_cli.api.tokenizer",
     "bert-tokenize": "bert_cli.tokenize_text",
     "bert-serve": "bert_cli.serve",
+    "bert-classify": "bert_cli.run_classifier",
+    "api.Classifier": "bert_cli.api.classifier",
 }
 INFERENCE = ("runs/engine", "runs/extraction", "engines", "inference", "runs/tasks/fill_mask_session.py")
 RUN_DIRECTORY = ("runs/output_dir", "runs/run_directory", "run_directory")

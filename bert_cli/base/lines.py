@@ -6,8 +6,8 @@ All text is UTF-8. User text in other encodings is recoded before, see `recoding
 import io
 from collections.abc import Iterable, Iterator
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_bytes
 from bert_cli.base.misread_text import is_damaged_utf_8, propose_encoding
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_16_MARKS
@@ -139,7 +139,32 @@ def read_text(path: str) -> str:
     Raise InputError with the line number if a byte is not UTF-8, or is NUL, which is a sign of
     UTF-16.
     """
-    text = decode(read_bytes(path), path)
+    text = decode(files.read_bytes(path), path)
     if "\0" in text:
         raise nul_error(path, text.count("\n", 0, text.index("\0")) + 1, "file", text.startswith("\0"))
     return text.removeprefix(_MARK)
+
+
+def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
+    """Return the paths for a flag value: names and glob patterns, separated by commas.
+
+    `-` is standard input. The files that match a pattern are sorted. A file that matches two
+    patterns is read twice, as in the original.
+
+    Raises:
+        InputError: a pattern matches nothing, or a path is not a readable file.
+    """
+    inputs: list[str] = []
+    for pattern in patterns.split(","):
+        if pattern == STANDARD:
+            if STANDARD in inputs:
+                raise InputError(f"--{flag}={patterns}: standard input can be read only once")
+            inputs.append(STANDARD)
+            continue
+        paths = [pattern] if pattern and files.exists(pattern) else files.match(pattern)
+        if not paths:
+            raise InputError(f"{pattern!r}: no file matches; check --{flag}")
+        for path in paths:
+            files.check_readable(path, flag)
+        inputs += paths
+    return inputs

@@ -16,7 +16,6 @@ from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, line_too_long
 from bert_cli.base.misread_text import warn_of_misread_text
@@ -39,31 +38,6 @@ from bert_cli.text.vocabulary import UNK
 
 BLOCK_SIZE = 1 << 19  # bytes of text per block for a worker
 _HEAD = 1 << 16  # bytes that decide what a file holds
-
-
-def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
-    """Return the paths for a flag value: names and glob patterns, separated by commas.
-
-    `-` is standard input. The files that match a pattern are sorted. A file that matches two
-    patterns is read twice, as in the original.
-
-    Raises:
-        InputError: a pattern matches nothing, or a path is not a readable file.
-    """
-    inputs: list[str] = []
-    for pattern in patterns.split(","):
-        if pattern == STANDARD:
-            if STANDARD in inputs:
-                raise InputError(f"--{flag}={patterns}: standard input can be read only once")
-            inputs.append(STANDARD)
-            continue
-        paths = [pattern] if pattern and files.exists(pattern) else files.match(pattern)
-        if not paths:
-            raise InputError(f"{pattern!r}: no file matches; check --{flag}")
-        for path in paths:
-            files.check_readable(path, flag)
-        inputs += paths
-    return inputs
 
 
 class Block(NamedTuple):

@@ -21,7 +21,7 @@ that a reader wants to see: the most confident mistakes, the largest errors, and
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,24 +30,14 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import find_entities
-from bert_cli.metrics.squad import raw_scores
 from bert_cli.problem_types.columns import rows_of, significant
 from bert_cli.problem_types.parts import LabelSet, Predictions
 from bert_cli.problem_types.problem_type import ProblemType
-
-# bert-classify imports this module without those for questions, so that a text is answered sooner.
-if TYPE_CHECKING:
-    from bert_cli.examples.squad.records import SquadExample
-    from bert_cli.outputs.answers.squad import Prediction
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels mean fewer rows
 MISTAKES, OTHERS = 25, 8  # rows with their text: mistakes, and first rows
 MOST_CHARACTERS = 2_000  # characters per text
-MOST_WORDS = 120  # words per tagged sentence
-SENTENCES = (40, 20)  # sentences with mistakes and without, indexed by is_right
-ANSWERS = (20, 20)  # wrong and correct answers, indexed by is_right
 SEQUENCES = 6  # sequences with blanks
 _ADVICE = "remove the file, and evaluate again"
 
@@ -154,83 +144,6 @@ def _round(value: Any) -> Any:
     if isinstance(value, list):
         return [_round(item) for item in value]
     return significant(value) if isinstance(value, float) else value
-
-
-def tagging_examples(
-    words: Sequence[Sequence[str]],
-    gold: Sequence[Sequence[str]],
-    predicted: Sequence[Sequence[str]],
-) -> EvalExamples:
-    """Return examples for bert-tag; skip sentences with more than MOST_WORDS words.
-
-    Args:
-        words: words per sentence.
-        gold: BIO tags in the data.
-        predicted: predicted BIO tags.
-    """
-    remaining = list(SENTENCES)
-    rows = []
-    for number, (sentence, gold_tags, predicted_tags) in enumerate(zip(words, gold, predicted, strict=True)):
-        row = {"row": number, "words": list(sentence), "gold": list(gold_tags), "predicted": list(predicted_tags)}
-        is_right = row["gold"] == row["predicted"]
-        if (
-            remaining[is_right]
-            and 0 < len(sentence) <= MOST_WORDS
-            and (find_entities(gold_tags) or find_entities(predicted_tags))
-        ):
-            remaining[is_right] -= 1
-            rows.append(row)
-    return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
-
-
-def _context(example: "SquadExample", span: tuple[int, int] | None) -> dict[str, Any]:
-    """Return up to MOST_CHARACTERS from the context around the answer, and the answer's span there."""
-    context = example.paragraph.context
-    first = 0
-    # Center the answer in the excerpt if there is text on both sides.
-    if span and len(context) > MOST_CHARACTERS:
-        first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
-    excerpt = context[first : first + MOST_CHARACTERS]
-    answer = [max(0, span[0] - first), min(len(excerpt), span[1] - first)] if span else None
-    return {"context": excerpt, "answer": answer, "is_cut": len(excerpt) < len(context)}
-
-
-def squad_examples(
-    examples: Sequence["SquadExample"],
-    predictions: Sequence["Prediction"],
-    gold: Mapping[str, Sequence[str]],
-) -> EvalExamples:
-    """Return examples for bert-squad: scores per question, and some answers in their context.
-
-    Args:
-        examples: questions.
-        predictions: predictions for questions.
-        gold: gold answers per question.
-    """
-    by_id = {prediction.qas_id: prediction for prediction in predictions}
-    scored = [example for example in examples if example.qas_id in by_id and example.qas_id in gold]
-    rows = []
-    remaining = list(ANSWERS)
-    for number in kept_rows(len(scored)).tolist():
-        example = scored[number]
-        answers = list(gold[example.qas_id])
-        prediction = by_id[example.qas_id]
-        exact, f1 = raw_scores(answers, prediction.text)
-        best = next((entry.text for entry in prediction.nbest if entry.text), "")
-        best_exact, best_f1 = raw_scores(answers, best)
-        is_right = exact == 1.0
-        row: dict[str, Any] = {
-            "row": number, "exact": exact, "f1": round(f1, 6), "best_exact": best_exact, "best_f1": round(best_f1, 6),
-            "null_odds": None if prediction.null_odds is None else significant(prediction.null_odds),
-            "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": is_right,
-        }  # fmt: skip
-        if remaining[is_right]:
-            remaining[is_right] -= 1
-            row |= {"id": example.qas_id, "question": shorten(example.question)}
-            row |= {"gold": [shorten(text) for text in dict.fromkeys(answers)]}
-            row |= {"text": shorten(prediction.text)} | _context(example, prediction.span)
-        rows.append(row)
-    return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)
 
 
 def masked_word_examples(

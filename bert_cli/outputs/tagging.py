@@ -1,4 +1,4 @@
-"""Scores of tags, and the files with predicted tags."""
+"""Scores of tags, files with predicted tags, and examples for a report."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,13 @@ from bert_cli.examples.tagging import TABLE, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
+from bert_cli.outputs.eval_examples import EvalExamples
 
 # Name of the prediction column in a file with a header, and CoNLL-U's sign for no value.
 PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
+
+MOST_WORDS = 120  # words per sentence in examples
+SENTENCES = (40, 20)  # sentences with mistakes and without, indexed by is_right
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
@@ -69,3 +73,30 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
             record["predicted_tags"] = list(notation.encode(predicted))
             out.write(to_json(record) + "\n")
+
+
+def tagging_examples(
+    words: Sequence[Sequence[str]],
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[Sequence[str]],
+) -> EvalExamples:
+    """Return examples for bert-tag; skip sentences with more than MOST_WORDS words.
+
+    Args:
+        words: words per sentence.
+        gold: BIO tags in the data.
+        predicted: predicted BIO tags.
+    """
+    remaining = list(SENTENCES)
+    rows = []
+    for number, (sentence, gold_tags, predicted_tags) in enumerate(zip(words, gold, predicted, strict=True)):
+        row = {"row": number, "words": list(sentence), "gold": list(gold_tags), "predicted": list(predicted_tags)}
+        is_right = row["gold"] == row["predicted"]
+        if (
+            remaining[is_right]
+            and 0 < len(sentence) <= MOST_WORDS
+            and (find_entities(gold_tags) or find_entities(predicted_tags))
+        ):
+            remaining[is_right] -= 1
+            rows.append(row)
+    return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)

@@ -10,9 +10,10 @@ import pytest
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import find_inputs
 from bert_cli.base.remote import _check_scheme, gfile
 from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_json
-from bert_cli.corpus.text import find_inputs, read_blocks
+from bert_cli.corpus.text import read_blocks
 from bert_cli.examples.tables import read_rows
 from bert_cli.reading.source import Source
 from bert_cli.records.tfrecord import RecordIndex, pack_records, read_records

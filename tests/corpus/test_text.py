@@ -10,8 +10,9 @@ from array import array
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import find_inputs
 from bert_cli.corpus.store import Corpus, StoredArray, store_corpus
-from bert_cli.corpus.text import find_inputs, read_blocks, token_typecode, tokenize_block, total_size
+from bert_cli.corpus.text import read_blocks, token_typecode, tokenize_block, total_size
 from bert_cli.text.tokenization import FullTokenizer
 from tests.rows import write_rows
 from tests.snapshots import raises

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.outputs import eval_examples
-from bert_cli.outputs.answers.squad import NBestEntry, Prediction
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import (
     classification_examples,
@@ -16,8 +14,6 @@ from bert_cli.outputs.eval_examples import (
     masked_word_examples,
     read_eval_examples,
     shorten,
-    squad_examples,
-    tagging_examples,
     write_eval_examples,
 )
 from bert_cli.problem_types.parts import LabelSet
@@ -121,39 +117,6 @@ def test_rows_are_bounded(monkeypatch):
     monkeypatch.setattr(eval_examples, "MOST_NUMBERS", 9)
     assert kept_rows(10, 3).tolist() == [0, 4, 9]
     assert len(kept_rows(10, 1000)) == 1
-
-
-def test_sentences():
-    words = [["Anna", "runs"], ["It", "rains"], ["Bo"], ["x"] * 200]
-    gold = [["B-PER", "O"], ["O", "O"], ["B-PER"], ["B-PER"] * 200]
-    kept = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
-    assert kept.head == {"kind": "tagging", "rows": 4}
-    assert kept.rows == [
-        {"row": 0, "words": ["Anna", "runs"], "gold": ["B-PER", "O"], "predicted": ["O", "O"]},
-        {"row": 2, "words": ["Bo"], "gold": ["B-PER"], "predicted": ["B-PER"]},
-    ]
-
-
-def test_questions():
-    context = "x " * 3000 + "the cat sat"
-    examples = [
-        SquadExample(name, "Who?", split_context(text)) for name, text in (("a", "The cat sat"), ("b", context))
-    ]
-    best = NBestEntry("cat", 0.6, 1.0, 1.0, (4, 7))
-    no_answer = NBestEntry("", 0.4, 0.0, 0.0, None)
-    predictions = [
-        Prediction("a", "", None, (no_answer, best), 1.5, True),
-        Prediction("b", "the cat", (6000, 6007), (best,), None, True),
-    ]
-    kept = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
-    first, second = kept.rows
-    assert (first["exact"], first["best_exact"], first["null_odds"]) == (0.0, 1.0, 1.5)
-    assert (first["is_answerable"], first["is_answered"], first["answer"]) == (True, False, None)
-    assert (second["is_answerable"], second["is_answered"], second["is_right"]) == (False, True, False)
-    begin, end = second["answer"]
-    assert second["context"][begin:end] == "the cat"
-    assert second["is_cut"]
-    assert len(second["context"]) == 2000
 
 
 def test_masked_words():

@@ -1,7 +1,8 @@
-"""Files with answers."""
+"""Files with answers, and examples of them."""
 
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.outputs.answers.squad import NBestEntry, Prediction
-from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.outputs.squad import squad_examples, write_nbest_predictions, write_null_odds, write_predictions
 
 
 def test_files(tmp_path):
@@ -15,3 +16,25 @@ def test_files(tmp_path):
     assert paths[1].read_text().startswith(first_entry)
     assert '"start_logit": 1.5,\n            "end_logit": 1.0\n        }' in paths[1].read_text()
     assert paths[2].read_bytes() == b'{\n    "q": -20.5\n}\n'
+
+
+def test_examples_have_scores_and_contexts():
+    context = "x " * 3000 + "the cat sat"
+    examples = [
+        SquadExample(name, "Who?", split_context(text)) for name, text in (("a", "The cat sat"), ("b", context))
+    ]
+    best = NBestEntry("cat", 0.6, 1.0, 1.0, (4, 7))
+    no_answer = NBestEntry("", 0.4, 0.0, 0.0, None)
+    predictions = [
+        Prediction("a", "", None, (no_answer, best), 1.5, True),
+        Prediction("b", "the cat", (6000, 6007), (best,), None, True),
+    ]
+    kept = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
+    first, second = kept.rows
+    assert (first["exact"], first["best_exact"], first["null_odds"]) == (0.0, 1.0, 1.5)
+    assert (first["is_answerable"], first["is_answered"], first["answer"]) == (True, False, None)
+    assert (second["is_answerable"], second["is_answered"], second["is_right"]) == (False, True, False)
+    begin, end = second["answer"]
+    assert second["context"][begin:end] == "the cat"
+    assert second["is_cut"]
+    assert len(second["context"]) == 2000

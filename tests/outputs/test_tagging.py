@@ -7,7 +7,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
-from bert_cli.outputs.tagging import write_columns, write_json_lines
+from bert_cli.outputs.tagging import tagging_examples, write_columns, write_json_lines
 from bert_cli.reading.source import Source
 from tests.examples.token_files.files import write
 
@@ -66,3 +66,14 @@ def test_predicted_tags_in_json_lines(tmp_path):
         '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"], "predicted_tags": ["B-x", "E-x"]}\n'
         '{"words": [], "predicted_tags": []}\n'
     )
+
+
+def test_examples_have_sentences_with_entities():
+    words = [["Anna", "runs"], ["It", "rains"], ["Bo"], ["x"] * 200]
+    gold = [["B-PER", "O"], ["O", "O"], ["B-PER"], ["B-PER"] * 200]
+    kept = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
+    assert kept.head == {"kind": "tagging", "rows": 4}
+    assert kept.rows == [
+        {"row": 0, "words": ["Anna", "runs"], "gold": ["B-PER", "O"], "predicted": ["O", "O"]},
+        {"row": 2, "words": ["Bo"], "gold": ["B-PER"], "predicted": ["B-PER"]},
+    ]

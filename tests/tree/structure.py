@@ -70,7 +70,7 @@ opening: problem_types flags model settings text examples.labels features weight
     run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features
     sentence weights heads outputs.answers outputs.vectors inference opening
-runs.engine: flags model settings features corpus weights.formats weights heads training.optimizers
+runs.engine: flags model settings features weights.formats weights heads training.optimizers
     training outputs inference run_directory opening
 runs.preparation: problem_types settings text reading reading.columns examples.labels examples records corpus
     outputs opening
@@ -133,6 +133,8 @@ MAX_REACH = {
     "api.Tokenizer": 44,
     "bert-tokenize": 62,
     "bert-serve": 190,
+    "bert-classify": 284,
+    "api.Classifier": 314,
 }
 
 # (line, message) per problem

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import expect_member, read_json_object
+from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
-from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.run_flags import first_difference
 from bert_cli.flags.values import format_value
 from bert_cli.runtime.cluster import rank

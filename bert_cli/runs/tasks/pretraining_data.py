@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import LOG
 from bert_cli.corpus.instance_rows import count_rows
 from bert_cli.corpus.instances import Sampling
@@ -13,7 +14,6 @@ from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.temporary import corpus_directory
-from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file

@@ -37,9 +37,8 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.squad import NO_ANSWER, read_null_odds, read_predictions, score
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.squad import Prediction, check_search
-from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
-from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.outputs.squad import squad_examples, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
 from bert_cli.problem_types.kinds import QUESTIONS

@@ -24,8 +24,8 @@ from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities, predict_tags
-from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
-from bert_cli.outputs.tagging import score_tags, write_columns, write_json_lines
+from bert_cli.outputs.eval_examples import EvalExamples
+from bert_cli.outputs.tagging import score_tags, tagging_examples, write_columns, write_json_lines
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import build_tagger, choose_layers, open_tagger, predict_windows, tagger_network
 from bert_cli.problem_types.exclusive import SINGLE_LABEL

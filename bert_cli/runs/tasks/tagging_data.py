@@ -22,7 +22,7 @@ from bert_cli.metrics.tagging import known_results, undefined_results
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
-from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
+from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
 from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
