@@ -31,24 +31,22 @@ Examples:
 import time
 
 from bert_cli.base import files
-from bert_cli.base.errors import refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
-from bert_cli.corpus.vocabulary import first_tokens
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
-    build_vocabulary,
-    build_word_vocabulary,
+    check_size,
     count_words,
     coverage_figures,
     extend_vocabulary,
+    make_vocabulary,
     read_vocabulary_to_extend,
 )
-from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, BuildVocabSettings
+from bert_cli.settings.preparation import VOCAB_SIZE, BuildVocabSettings
 from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import BasicTokenizer
 
@@ -60,14 +58,8 @@ def check(settings: BuildVocabSettings, given_names: frozenset[str]) -> BuildVoc
     size = settings.size
     if size.extend:
         return settings
-    vocab_size = size.vocab_size or VOCAB_SIZE
-    num_first = len(first_tokens(size.reserved_tokens))
-    refuse_if(
-        vocab_size <= num_first,
-        f"--vocab_size={vocab_size} is too small: {num_first} special and reserved tokens come before the tokens of "
-        "the text",
-    )
-    return replace_values(settings, {"vocab_size": vocab_size})
+    check_size(size)
+    return replace_values(settings, {"vocab_size": size.vocab_size or VOCAB_SIZE})
 
 
 def run(settings: BuildVocabSettings) -> dict:
@@ -90,12 +82,7 @@ def run(settings: BuildVocabSettings) -> dict:
     if old_vocabulary:
         tokens = extend_vocabulary(counts, old_vocabulary, size, output_file)
     else:
-        first_entries = first_tokens(size.reserved_tokens)
-        max_size = size.vocab_size or VOCAB_SIZE
-        if size.algorithm == WORDS:
-            tokens = build_word_vocabulary(counts, first_entries, max_size, size.min_count)
-        else:
-            tokens = build_vocabulary(counts, tokenizer, first_entries, max_size, size.min_count)
+        tokens = make_vocabulary(counts, tokenizer, size)
     write_lines(output_file, tokens)
     report: JsonObject = {
         "words": sum(count for _, count in counts),

@@ -8,6 +8,7 @@ import pathlib
 from bert_cli.api.arguments import NOT_ARGUMENTS
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 
@@ -23,6 +24,7 @@ from typing import Any, Literal, TypedDict
 
 Path = str | os.PathLike | None
 '''
+PRETRAINING = frozenset(("input_file", "eval_file", "bert_config_file"))
 FILES = frozenset(("train_file", "dev_file", "predict_file"))
 # Class -> its first line, its base class, its settings, and arguments of the method that are no options there.
 CLASSES = {
@@ -30,6 +32,12 @@ CLASSES = {
     "ClassifyOptions": ("Options of `Classifier.train`.", "FitOptions", ClassifySettings, FILES | {"cross_validation"}),
     "TagOptions": ("Options of `Tagger.train`.", "Options", TagSettings, FILES | {"cross_validation"}),
     "SquadOptions": ("Options of `QuestionAnswerer.train`.", "Options", SquadSettings, FILES),
+    "PretrainOptions": ("Options of `MaskFiller.train`.", "CommonOptions", PretrainSettings, PRETRAINING),
+}
+# Class for options that several classes share -> its first line and its base class.
+BASES = {
+    "CommonOptions": ("Options of all trainings.", "TypedDict"),
+    "Options": ("Options of all fine-tunings.", "CommonOptions"),
 }
 MOST_CHARACTERS = 90  # in a list of choices
 
@@ -53,14 +61,24 @@ def python_type(flag: Flag) -> str:
 def content() -> str:
     """Return the file's text."""
     fields = {name: _fields(settings, excluded) for name, (_, _, settings, excluded) in CLASSES.items()}
-    shared = set.intersection(*(set(lines) for lines in fields.values()))
-    first = [line for line in fields["FitOptions"] if line in shared]
-    parts = [HEAD, _class("Options", "TypedDict", "Options of all trainings.", first)]
-    printed = {"Options": shared}
+    parts, printed = [HEAD], {"TypedDict": set[str]()}
+    for name, (title, base) in BASES.items():
+        shared = set.intersection(*(set(fields[part]) for part in CLASSES if name in _bases(part)))
+        lines = [line for line in fields["FitOptions"] if line in shared - printed[base]]
+        parts.append(_class(name, base, title, lines))
+        printed[name] = shared
     for name, (title, base, _, _) in CLASSES.items():
         parts.append(_class(name, base, title, [line for line in fields[name] if line not in printed[base]]))
         printed[name] = printed[base] | set(fields[name])
     return "\n\n".join(parts)
+
+
+def _bases(name: str) -> list[str]:
+    """Return the class and all its base classes."""
+    bases = [name]
+    while bases[-1] != "TypedDict":
+        bases.append(CLASSES[bases[-1]][1] if bases[-1] in CLASSES else BASES[bases[-1]][1])
+    return bases
 
 
 def _fields(settings: type, excluded: frozenset[str]) -> list[str]:

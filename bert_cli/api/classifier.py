@@ -65,7 +65,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         self.max_seq_length = classifier.encoding.max_seq_length
         self.takes_pairs = classifier.takes_pairs
         self._classifier = classifier
-        self._session = classifier.predictor
+        self._engine = classifier.predictor.engine
         self._settings = settings
 
     @classmethod

@@ -3,14 +3,19 @@
    from bert_cli import MaskFiller
    MaskFiller.load().fill("the dog sees a [MASK] .").masks[0][0].token
 
-returns the most probable word for the [MASK].
+returns the most probable word for the [MASK]. `train` pre-trains a new model.
 """
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack, overload
 
 from bert_cli.api.arguments import check_arguments
+from bert_cli.api.inputs.documents import read_documents
+from bert_cli.api.inputs.new_model import NewModel
+from bert_cli.api.inputs.options import PretrainOptions
+from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import (
@@ -21,22 +26,88 @@ from bert_cli.api.results.masked_words import (
     make_filled_text,
     make_scored_text,
 )
-from bert_cli.api.saving import SavableModel, with_source
+from bert_cli.api.saving import with_source
+from bert_cli.api.training import TrainableModel, Training
+from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.base.names import PAIR_MARK
+from bert_cli.corpus.text import MemoryText
 from bert_cli.flags.option import build
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
 from bert_cli.predicting.masked_scores import score_records, word_records
 from bert_cli.predicting.opening import MaskFillerSettings, select_groups
+from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.groups import TOP_K
+from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.texts import FillMaskSettings
 
 
-class MaskFiller(SavableModel):
-    """Pre-trained model with heads for masked words and next sentences, made by `load`."""
+class MaskFiller(TrainableModel):
+    """Model with heads for masked words and next sentences, made by `load` or `train`."""
 
     def __init__(self, filler: TextMaskFiller):
         self._filler = filler
+        self._engine = filler.pretrained.engine
+
+    @classmethod
+    @name_arguments_in_errors(input_file="texts", eval_file="eval_texts", bert_config_file="config")
+    def train(
+        cls,
+        texts: Any,
+        config: Mapping[str, Any] | str | os.PathLike | None = None,
+        vocab_size: int | None = None,
+        eval_texts: Any = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Unpack[PretrainOptions],
+    ) -> "MaskFiller":
+        """Pre-train as bert-pretrain does, and load the trained model.
+
+        Without init_checkpoint or vocab_file among the options, a vocabulary is learned from the
+        texts, as bert-build-vocab does.
+
+        Args:
+            texts: a path or pattern as for --input_file; documents in any sequence, each a text
+                with one sentence per line, or a list of sentences; or a table with a column of
+                documents.
+            config: values of bert_config.json, such as {"hidden_size": 128, …}, or its path. None
+                to use the config of init_checkpoint, or else the sizes of the small built-in
+                network.
+            vocab_size: size of the vocabulary to learn; None for the default of bert-build-vocab.
+            eval_texts: texts to evaluate, in the same forms; None to hold out a share of the
+                documents.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the model.
+            callbacks, verbose: observers, and how much to show, see api.watching.Watching.
+            options: flags of bert-pretrain without dashes. init_checkpoint continues the
+                pre-training of a model.
+
+        Raises:
+            InputError: if bert-pretrain would refuse the texts or options. The message names
+                arguments.
+        """
+        arguments = (("input_file", "texts", texts), ("eval_file", "eval_texts", eval_texts))
+        in_memory = {
+            flag: MemoryText(name, read_documents(name, data))
+            for flag, name, data in arguments
+            if not is_path(data) and (data is not None or flag == "input_file")
+        }
+        # Training needs a file by its rules. Data in memory has a name instead, which no flags.txt should have.
+        phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
+        with tempfile.TemporaryDirectory() as folder:
+            new_model = NewModel(config, vocab_size, folder)
+            training = Training(
+                PretrainSettings,
+                lambda settings: PretrainingTask(settings, in_memory, new_model.temporary_files(settings)),
+                phases | {"do_eval": True, "bert_config_file": None},
+                output_dir,
+                options,
+                Watching(callbacks, verbose),
+                lambda settings: new_model.complete(settings, in_memory),
+            )
+            with new_model.naming_files():
+                return cls._load_trained(training)
 
     @classmethod
     @name_arguments_in_errors(absent=None, init_checkpoint="path")

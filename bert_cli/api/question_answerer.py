@@ -51,7 +51,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         self._answerer = answerer
         self._settings = settings
         self._model = model
-        self._session = answerer.predictor
+        self._engine = answerer.predictor.engine
 
     @classmethod
     @name_arguments_in_errors(train_file="train", predict_file="dev")
@@ -187,7 +187,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         path = path_text(data, "data") if is_path(data) else None
         task = SquadTask(replace_values(self._settings, phases | {"predict_file": path}), sources)
         with contextlib.ExitStack() as stack:
-            results = task.evaluate(self._session, task.read(self._model, stack)).results
+            results = task.evaluate(self._answerer.predictor, task.read(self._model, stack)).results
         return {name: float(value) for name, value in results.items()}
 
     @name_arguments_in_errors()

@@ -50,7 +50,7 @@ class Tagger(TrainableModel):
         self._settings = settings
         self._model = model
         self._tagger = tagger
-        self._session = tagger.predictor
+        self._engine = tagger.predictor.engine
 
     @overload
     @classmethod

@@ -24,7 +24,7 @@ from bert_cli.base.names import CONFIG, DATA_FACTS
 from bert_cli.flags.option import build, grid_values
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
-from bert_cli.inference.rows import Predictor
+from bert_cli.inference.engine import Engine
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.paths import run_folders
 from bert_cli.outputs.history import read_history
@@ -150,11 +150,11 @@ class TrainableModel(SavableModel):
     report: Mapping[str, Any] = MappingProxyType({})
     data_facts: Mapping[str, Any] = MappingProxyType({})
     output_dir: str | None = None
-    _session: Predictor
+    _engine: Engine
 
     def _facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
-        engine_facts = self._session.engine.facts()
+        engine_facts = self._engine.facts()
         labels = [str(label) for label in getattr(self, "labels", ())]
         facts = super()._facts() | ({"labels": list_names(labels)} if labels else {})
         parameters = f"{engine_facts['parameters']['total']:,}"
@@ -166,7 +166,7 @@ class TrainableModel(SavableModel):
 
         See count_parameters for the parts.
         """
-        counts = self._session.engine.facts()["parameters"]
+        counts = self._engine.facts()["parameters"]
         print(self)
         print(parameters_line(counts))
         return counts

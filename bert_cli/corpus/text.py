@@ -8,6 +8,8 @@ A line ends only at `\n`. A line with only white space ends a document. A line t
 zero-width space) is skipped, and does not end a document. Both rules are the original's.
 """
 
+import dataclasses
+import functools
 import itertools
 import os
 from array import array
@@ -40,6 +42,34 @@ BLOCK_SIZE = 1 << 19  # bytes of text per block for a worker
 _HEAD = 1 << 16  # bytes that decide what a file holds
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class MemoryText:
+    """Documents that a program has in memory, instead of a file.
+
+    Attributes:
+        name: the name in messages.
+        documents: texts with one sentence per line.
+    """
+
+    name: str
+    documents: Sequence[str]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @functools.cached_property
+    def position(self) -> int:
+        """Size in bytes, which is also the position in the text after reading."""
+        return sum(len(document.encode(errors="replace")) + 2 for document in self.documents)
+
+    def lines(self) -> Iterator[TextLines]:
+        """Yield the documents, each with an empty line at its end."""
+        return (TextLines(number, f"{document}\n\n") for number, document in enumerate(self.documents))
+
+
+TextInput = str | MemoryText  # a path or a text in memory
+
+
 class Block(NamedTuple):
     """Complete lines from one file.
 
@@ -54,14 +84,16 @@ class Block(NamedTuple):
     position: int
 
 
-def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, form: CorpusForm = PLAIN_TEXT) -> Iterator[Block]:
+def read_blocks(
+    paths: Sequence[TextInput], block_size: int = BLOCK_SIZE, form: CorpusForm = PLAIN_TEXT
+) -> Iterator[Block]:
     """Yield the files in order, as blocks.
 
     Any file may be compressed with gzip, whether or not its name ends in .gz. Tables, JSON records
     and WikiExtractor's extracts become plain text, see `documents`.
 
     Args:
-        paths: files to read.
+        paths: files to read, or texts in memory.
         block_size: approximate bytes per block; a block is larger if a line is longer.
         form: column and encoding of the files.
 
@@ -72,18 +104,25 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, form: Corpus
     done = 0
     for path in paths:
         position = 0
-        for block in _blocks_of_file(path, form, block_size):
+        for block in _blocks_of_input(path, form, block_size):
             position = block.position
             yield block._replace(position=done + position)
         done += position
 
 
-def total_size(paths: Sequence[str]) -> int | None:
+def total_size(paths: Sequence[TextInput]) -> int | None:
     """Return the size of all files on disk in bytes, None if a size is unknown, as for a pipe."""
     # os.path.getsize returns 0 for a pipe.
-    if any(path == STANDARD or not os.path.isfile(path) for path in paths):
+    names = [path for path in paths if isinstance(path, str)]
+    if any(path == STANDARD or not os.path.isfile(path) for path in names):
         return None
-    return sum(os.path.getsize(path) for path in paths)
+    return sum(path.position for path in paths if isinstance(path, MemoryText)) + sum(map(os.path.getsize, names))
+
+
+def _blocks_of_input(path: TextInput, form: CorpusForm, block_size: int) -> Iterator[Block]:
+    if isinstance(path, MemoryText):
+        return _pack(path, path.lines(), block_size)
+    return _blocks_of_file(path, form, block_size)
 
 
 def _blocks_of_file(path: str, form: CorpusForm, block_size: int) -> Iterator[Block]:
@@ -145,7 +184,7 @@ def _plain_blocks(source: Source, encoding: str, pieces: Iterable[bytes]) -> Ite
     yield Block(name, first_line, b"".join(pending), True, position)
 
 
-def _pack(source: Source, documents: Iterable[TextLines], block_size: int) -> Iterator[Block]:
+def _pack(source: Source | MemoryText, documents: Iterable[TextLines], block_size: int) -> Iterator[Block]:
     """Yield documents as blocks; raise InputError for a character that no text has."""
     name = source.name
     pending: list[bytes] = []

@@ -25,6 +25,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/classifier_training.py": "commands/test_api_training.py",
     "api/evaluation.py": "commands/test_api.py",
     "api/conversion.py": "commands/test_api_saving.py",
+    "api/inputs/new_model.py": "commands/test_api_pretraining.py",
     "api/saving.py": "commands/test_api_saving.py",
     "api/tagger.py": "commands/test_api.py",
     "api/watching.py": "commands/test_callbacks.py",

@@ -91,9 +91,10 @@ runs: metrics flags settings text features weights training.optimizers training 
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
     weights heads opening
-api.inputs: problem_types settings reading reading.exports examples examples.squad examples.token_files opening
+api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
+    examples.token_files corpus opening runs.preparation runs.tasks
 api.results: problem_types flags text outputs outputs.vectors report api.inputs
-api: problem_types flags model settings text reading examples examples.squad examples.token_files outputs
+api: problem_types flags model settings text reading examples examples.squad examples.token_files corpus outputs
     features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results

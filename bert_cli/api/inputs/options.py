@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 Path = str | os.PathLike | None
 
 
-class Options(TypedDict, total=False):
+class CommonOptions(TypedDict, total=False):
     """Options of all trainings."""
 
     quoting: Literal["none", "csv"] | None
@@ -18,22 +18,13 @@ class Options(TypedDict, total=False):
     max_seq_length: int | None
     init_checkpoint: Path
     vocab_file: Path
-    bert_config_file: Path
     do_lower_case: bool | None
     strict: bool | None
-    allow_unknown: bool | None
     gelu: Literal["auto", "erf", "tanh"] | None
-    hub_module: Path
-    hub_preprocess: Path
-    hub_trainable: bool | None
     overwrite_output_dir: bool | None
-    predict_batch_size: int | None
     encoding: Any
-    line_buffered: bool | None
     train_batch_size: int | Sequence[int] | None
     learning_rate: float | Sequence[float] | None
-    num_train_epochs: float | Sequence[float] | None
-    warmup_proportion: float | None
     eval_every: Any
     metric_for_best: Any
     early_stopping_patience: int | None
@@ -65,13 +56,27 @@ class Options(TypedDict, total=False):
     distribution_strategy: Literal["auto", "one_device", "mirrored", "multi_worker", "tpu"] | None
     num_virtual_devices: int | None
     worker_timeout: int | None
-    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
-    engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
     num_threads: int | None
     use_tpu: bool | None
     tpu_name: Any
     tpu_zone: Any
     gcp_project: Any
+
+
+class Options(CommonOptions, total=False):
+    """Options of all fine-tunings."""
+
+    bert_config_file: Path
+    allow_unknown: bool | None
+    hub_module: Path
+    hub_preprocess: Path
+    hub_trainable: bool | None
+    predict_batch_size: int | None
+    line_buffered: bool | None
+    num_train_epochs: float | Sequence[float] | None
+    warmup_proportion: float | None
+    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
+    engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
 
 
 class FitOptions(Options, total=False):
@@ -155,3 +160,23 @@ class SquadOptions(Options, total=False):
     keep_padding: bool | None
     steps_from_examples: bool | None
     skip_padding: bool | None
+
+
+class PretrainOptions(CommonOptions, total=False):
+    """Options of `MaskFiller.train`."""
+
+    text_column: Any
+    header: Literal["auto", "yes", "no"] | None
+    eval_share: float | None
+    no_nsp: bool | None
+    max_predictions_per_seq: int | None
+    masked_lm_prob: float | None
+    do_whole_word_mask: bool | None
+    whole_words_from: Literal["pieces", "spaces"] | None
+    short_seq_prob: float | None
+    eval_batch_size: int | None
+    num_train_steps: int | None
+    num_warmup_steps: int | None
+    max_eval_steps: int | None
+    precision: Literal["auto", "float32", "bfloat16", "float16"] | None
+    engine: Literal["auto", "tensorflow"] | None

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bert_cli.base.log import LOG
@@ -16,7 +16,7 @@ from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 
-# Words that each process caches. Half of the usual number makes it 2 % slower.
+# Words that each process caches: half the usual number, which makes it 2 % slower.
 CACHE_SIZE = 1 << 16
 MAX_LOGGED_FILES = 20
 _MEGABYTE = 10**6
@@ -47,22 +47,26 @@ def _tokenize(tokenization: Any, block: text.Block) -> text.TokenizedBlock:
     return text.tokenize_block(block, tokenization.tokenizer, tokenization.typecode, tokenization.files_end_documents)
 
 
-def choose_num_workers(paths: list[str]) -> int:
+def choose_num_workers(paths: Sequence[text.TextInput]) -> int:
     """Return the number of processes: all cores for a large corpus, one for a small one."""
     size = text.total_size(paths)
     return 1 if size is not None and size < _MIN_PARALLEL_BYTES else num_processors()
 
 
 def read_corpus(
-    paths: list[str], workers: Workers, work_folder: str, form: CorpusForm = PLAIN_TEXT, flag: str = "input_file"
+    paths: Sequence[text.TextInput],
+    workers: Workers,
+    work_folder: str,
+    form: CorpusForm = PLAIN_TEXT,
+    flag: str = "input_file",
 ) -> CorpusSize:
     """Tokenize text files and store the corpus in a directory.
 
     Args:
-        paths: text files.
+        paths: text files, or texts in memory.
         workers: processes with a Tokenization as context, or an object with its attributes.
         work_folder: directory for the corpus.
-        form: column and encoding of the files.
+        form: column and encoding for tables.
         flag: flag with the files, for messages.
 
     Raises:
@@ -76,7 +80,7 @@ def read_corpus(
 
 
 @contextlib.contextmanager
-def show_reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
+def show_reading(paths: Sequence[text.TextInput]) -> Iterator[Callable[[int], None]]:
     """Log the names of input files, and show the progress of reading.
 
     Yields:

@@ -11,13 +11,13 @@ from bert_cli.base.log import LOG
 from bert_cli.corpus import vocabulary as corpus_vocabulary
 from bert_cli.corpus import vocabulary_extension
 from bert_cli.corpus.lost_marks import find_lost_marks
-from bert_cli.corpus.text import read_blocks
+from bert_cli.corpus.text import TextInput, read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.opening.vocab_file import check_casing
 from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.preparation import VocabularySize
+from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, VocabularySize
 from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
@@ -30,15 +30,44 @@ _MAX_LOGGED_WORDS = 20
 _MAX_NAMED_WORDS = 3
 
 
+def check_size(size: VocabularySize) -> None:
+    """Raise InputError if a new vocabulary has no space for tokens of the text."""
+    vocab_size, num_first = size.vocab_size or VOCAB_SIZE, len(corpus_vocabulary.first_tokens(size.reserved_tokens))
+    refuse_if(
+        vocab_size <= num_first,
+        f"--vocab_size={vocab_size} is too small: {num_first} special and reserved tokens come before the tokens of "
+        "the text",
+    )
+
+
+def make_vocabulary(counts: list[tuple[str, int]], tokenizer: BasicTokenizer, size: VocabularySize) -> list[str]:
+    """Return the tokens of a new vocabulary of word pieces or words.
+
+    Args:
+        counts: words with their counts, most frequent first.
+        tokenizer: the tokenizer that split the text into words.
+        size: flags.
+    """
+    first_entries = corpus_vocabulary.first_tokens(size.reserved_tokens)
+    max_size = size.vocab_size or VOCAB_SIZE
+    if size.algorithm == WORDS:
+        return build_word_vocabulary(counts, first_entries, max_size, size.min_count)
+    return build_vocabulary(counts, tokenizer, first_entries, max_size, size.min_count)
+
+
 def count_words(
-    paths: list[str], tokenizer: BasicTokenizer, num_workers: int, form: CorpusForm, extended_path: str | None = None
+    paths: Sequence[TextInput],
+    tokenizer: BasicTokenizer,
+    num_workers: int,
+    form: CorpusForm,
+    extended_path: str | None = None,
 ) -> list[tuple[str, int]]:
     """Return the words in text files with their counts, most frequent first.
 
     Words that the tokenizer damages cause a warning.
 
     Args:
-        paths: text files.
+        paths: text files, or texts in memory.
         tokenizer: splits text into words.
         num_workers: number of processes.
         form: column and encoding of the files.

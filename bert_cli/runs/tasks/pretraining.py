@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import time
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,6 +17,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.space_words import SpaceWordTokenizer
+from bert_cli.corpus.text import MemoryText, TextInput
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Network, PretrainingSums
@@ -50,14 +53,32 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
     command = PRETRAINING.command
     settings: PretrainSettings
 
+    def __init__(
+        self,
+        settings: PretrainSettings,
+        texts: Mapping[str, MemoryText] = MappingProxyType({}),
+        temporary_files: Collection[str] = (),
+    ):
+        """Make the task.
+
+        Args:
+            settings: flag values.
+            texts: texts in memory, by the flag for their files.
+            temporary_files: flags for files that exist only during the run, so flags.txt does not name them.
+        """
+        super().__init__(settings)
+        self._texts = texts
+        self._temporary_files = temporary_files
+
     @functools.cached_property
-    def _inputs(self) -> dict[str, tuple[list[str], bool]]:
-        """Return each flag's paths, and whether these are TFRecord files.
+    def _inputs(self) -> dict[str, tuple[Sequence[TextInput], bool]]:
+        """Return each flag's paths or texts, and whether these are TFRecord files.
 
         The result is cached, because a pipe can be read only once.
         """
         patterns = {"input_file": self.settings.files.input_file, "eval_file": self.settings.task.eval_file}
-        return {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
+        in_files = {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
+        return in_files | {flag: ([text], False) for flag, text in self._texts.items()}
 
     def load(self, checkpoint: CheckpointPath | None) -> ModelBundle[BertConfig]:
         settings = self.settings
@@ -75,13 +96,13 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         task = self.settings.task
         phases = self.settings.phases
         splits: dict[str, PretrainingSource] = {}
+        has_eval_file = "eval_file" in self._inputs
+        eval_share = 0.0 if has_eval_file else task.eval_share
         if phases.do_train:
-            eval_share = 0.0 if task.eval_file else task.eval_share
             splits["train"] = splits["held_out"] = self._open_data("input_file", model, eval_share)
             stack.enter_context(splits["train"])
-        if phases.do_eval and (task.eval_file or "train" not in splits):
-            eval_share = 0.0 if task.eval_file else task.eval_share
-            flag = "eval_file" if task.eval_file else "input_file"
+        if phases.do_eval and (has_eval_file or "train" not in splits):
+            flag = "eval_file" if has_eval_file else "input_file"
             splits["held_out"] = self._open_data(flag, model, eval_share)
             stack.enter_context(splits["held_out"])
         # Check each text once: both splits may share one.
@@ -113,12 +134,13 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
                 column is not None,
                 f"--text_column={column}: {paths[0]} is a TFRecord file, which has no columns; leave the flag out",
             )
-            source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
-            for path in paths[:MAX_LOGGED_FILES]:
+            record_paths = [path for path in paths if isinstance(path, str)]
+            source = RecordSource(record_paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+            for path in record_paths[:MAX_LOGGED_FILES]:
                 LOG.info("  %s", path)
-            num_empty = sum(map(files.is_empty, paths))
+            num_empty = sum(map(files.is_empty, record_paths))
             ending = f", {num_empty} of them empty" if num_empty else ""
-            LOG.info("%d instances in %d files%s", len(source), len(paths), ending)
+            LOG.info("%d instances in %d files%s", len(source), len(record_paths), ending)
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
         has_pairs = not settings.task.no_nsp
@@ -158,7 +180,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             steps=steps.num_train_steps,
             warmup_steps=steps.num_warmup_steps,
             deciding_values=deciding_values,
-            resolved_flags={"do_lower_case": do_lower_case} | flags,
+            resolved_flags={"do_lower_case": do_lower_case} | flags | dict.fromkeys(self._temporary_files),
         )
 
     def make_model(

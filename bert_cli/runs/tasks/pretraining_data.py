@@ -14,6 +14,7 @@ from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.temporary import corpus_directory
+from bert_cli.corpus.text import TextInput
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
@@ -27,7 +28,7 @@ Position = tuple[int, int]
 _NUM_SAMPLED = 500  # instances to check for odd text, in 0.1 seconds
 
 
-def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
+def find_files(patterns: str, flag: str) -> tuple[Sequence[TextInput], bool]:
     """Return the paths of --input_file or --eval_file, and whether they are TFRecord files.
 
     Empty files fit both formats: bert-create-pretraining-data and Google's script write empty
@@ -58,7 +59,7 @@ class PretrainingText(contextlib.AbstractContextManager):
 
     def __init__(
         self,
-        paths: list[str],
+        paths: Sequence[TextInput],
         tokenizer: FullTokenizer,
         sampling: Sampling,
         eval_share: float,
@@ -70,7 +71,7 @@ class PretrainingText(contextlib.AbstractContextManager):
         """Tokenize the text into temporary files.
 
         Args:
-            paths: text files.
+            paths: text files, or texts in memory.
             tokenizer: the model's tokenizer.
             sampling: settings that define how instances are drawn.
             eval_share: share of documents held out for evaluation; with 0, both use all documents.
