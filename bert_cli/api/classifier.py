@@ -83,6 +83,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         threshold: float | str | None = None,
         vocab_file: str | os.PathLike | None = None,
         gelu: str | None = None,
+        num_threads: int | None = None,
     ) -> "Classifier":
         """Load a run of bert-classify, or a checkpoint with vocabulary and config next to it.
 
@@ -102,6 +103,7 @@ class Classifier(TrainableClassifier, CuttingModel):
             threshold: for multi-label models, a probability, or "tuned" to use thresholds.json.
             vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
             gelu: form of GELU: auto, erf or tanh.
+            num_threads: number of threads; None for one per core.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together, or if this is a
@@ -120,6 +122,7 @@ class Classifier(TrainableClassifier, CuttingModel):
             "threshold": threshold,
             "vocab_file": vocab_file,
             "gelu": gelu,
+            "num_threads": num_threads,
         }
         values = check_arguments(ClassifySettings, arguments)
         checkpoint = find_model(path)

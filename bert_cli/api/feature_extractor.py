@@ -77,6 +77,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         prompt_name: str | None = ...,
         vocab_file: str | os.PathLike | None = ...,
         gelu: str | None = ...,
+        num_threads: int | None = ...,
     ) -> "FeatureExtractor[TokenVectors]": ...
     @overload
     @classmethod
@@ -96,6 +97,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         prompt_name: str | None = ...,
         vocab_file: str | os.PathLike | None = ...,
         gelu: str | None = ...,
+        num_threads: int | None = ...,
     ) -> "FeatureExtractor[Vectors]": ...
     @classmethod
     @name_arguments_in_errors(absent=None, init_checkpoint="path")
@@ -115,6 +117,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         prompt_name: str | None = Extraction.prompt_name,
         vocab_file: str | os.PathLike | None = None,
         gelu: str | None = None,
+        num_threads: int | None = None,
     ) -> "FeatureExtractor[Any]":
         """Load a checkpoint with vocabulary and config next to it.
 
@@ -143,6 +146,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
                 None for the model's default.
             vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
             gelu: form of GELU: auto, erf or tanh.
+            num_threads: number of threads; None for one per core.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
@@ -163,6 +167,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             "prompt_name": prompt_name,
             "vocab_file": vocab_file,
             "gelu": gelu,
+            "num_threads": num_threads,
         }
         values = check_arguments(ExtractSettings, arguments)
         pooling = values["pooling"]

@@ -119,6 +119,7 @@ class MaskFiller(TrainableModel):
         engine: str | None = None,
         vocab_file: str | os.PathLike | None = None,
         gelu: str | None = None,
+        num_threads: int | None = None,
     ) -> "MaskFiller":
         """Load a pre-trained model.
 
@@ -131,6 +132,7 @@ class MaskFiller(TrainableModel):
             engine: auto, tensorflow, onnxruntime or openvino.
             vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
             gelu: form of GELU: auto, erf or tanh.
+            num_threads: number of threads; None for one per core.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together, or if the model has
@@ -142,6 +144,7 @@ class MaskFiller(TrainableModel):
             "engine": engine,
             "vocab_file": vocab_file,
             "gelu": gelu,
+            "num_threads": num_threads,
         }
         values = check_arguments(FillMaskSettings, arguments)
         settings = build(FillMaskSettings, {name: value for name, value in values.items() if value is not None})

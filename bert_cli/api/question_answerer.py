@@ -117,6 +117,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         gelu: str | None = None,
         doc_stride: int | None = None,
         max_query_length: int | None = None,
+        num_threads: int | None = None,
     ) -> "QuestionAnswerer":
         """Load a run of bert-squad, or a checkpoint with vocabulary and config next to it.
 
@@ -135,6 +136,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
                 it is not a BERT and not in the model's directory.
             vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
             gelu: form of GELU: auto, erf or tanh.
+            num_threads: number of threads; None for one per core.
             doc_stride: number of tokens from the start of one window to the next.
             max_query_length: maximum number of a question's tokens.
 
@@ -151,6 +153,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             "hub_module": hub_module,
             "vocab_file": vocab_file,
             "gelu": gelu,
+            "num_threads": num_threads,
             "doc_stride": doc_stride,
             "max_query_length": max_query_length,
         }

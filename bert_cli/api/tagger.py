@@ -145,6 +145,7 @@ class Tagger(TrainableModel):
         hub_module: str | None = None,
         vocab_file: str | os.PathLike | None = None,
         gelu: str | None = None,
+        num_threads: int | None = None,
     ) -> "Tagger":
         """Load a run of bert-tag, or a checkpoint with vocabulary, config and labels next to it.
 
@@ -162,6 +163,7 @@ class Tagger(TrainableModel):
                 it is not a BERT and not in the model's directory.
             vocab_file: vocabulary, vocab.txt or tokenizer.json; None for the one next to the model.
             gelu: form of GELU: auto, erf or tanh.
+            num_threads: number of threads; None for one per core.
 
         Raises:
             InputError: if files are missing, damaged or do not belong together.
@@ -176,6 +178,7 @@ class Tagger(TrainableModel):
             "hub_module": hub_module,
             "vocab_file": vocab_file,
             "gelu": gelu,
+            "num_threads": num_threads,
         }
         values = check_arguments(TagSettings, arguments)
         checkpoint = find_model(path)

@@ -66,7 +66,7 @@ def test_excluded_flags_are_refused():
 )
 def test_load_has_the_arguments_that_bert_serve_has_as_flags(model_class, settings_class, for_training):
     """bert-tag uses these flags for its training."""
-    flags = {flag.name for flag in every_flag(settings_class)} & set(USE_FLAGS)
+    flags = {flag.name for flag in every_flag(settings_class)} & {*USE_FLAGS, "precision", "engine", "num_threads"}
     assert flags - for_training <= inspect.signature(model_class.load).parameters.keys()
 
 
@@ -81,6 +81,7 @@ def test_arguments_of_load_have_the_values_of_flags():
     [
         ("gelu", "relu"),
         ("engine", "torch"),
+        ("num_threads", -1),
         ("long_text", "middle"),
         ("max_seq_length", -3),
         ("do_lower_case", "perhaps"),

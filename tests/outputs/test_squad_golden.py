@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.examples.squad.reading import read_examples
 from bert_cli.examples.squad.records import split_context
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
 from bert_cli.outputs.answers.answer_text import sentence_span
@@ -32,7 +33,7 @@ def test_files_of_the_original(home, request, tmp_path, run, folder):
     flags = json.loads((root / run / "flags.json").read_text(encoding="utf-8"))
     (call,) = [call for call in flags["runs"] if call["folder"] == folder]
     tokenizer = FullTokenizer(read_vocabulary(str(root / flags["vocab"])), flags["do_lower_case"])
-    examples = read_examples(str(root / flags["data"])).examples
+    examples = read_examples(QuestionSource(str(root / flags["data"]))).examples
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
     features = squad_features(examples, tokenizer, *lengths, is_training=False)
     given_logits = np.load(root / run / call["logits"])
@@ -67,7 +68,9 @@ def check_spans(example, prediction):
 def test_real_questions(shared):
     """Logits that point at a correct answer return it, word for word if it has whole word pieces."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
-    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first").examples[:200]
+    examples = read_training_examples(
+        QuestionSource(str(shared / "data/squad/dev-v1.1.json")), multiple_answers="first"
+    ).examples[:200]
     features = squad_features(examples, tokenizer, 384, 128, 64, is_training=True)
     start, end = np.zeros((2, len(features), 384), np.float32)
     rows = np.flatnonzero(features.start_positions)
