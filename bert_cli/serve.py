@@ -29,7 +29,7 @@ from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.runtime.machine import describe_threads
 from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
-from bert_cli.serving.access import ApiKeys
+from bert_cli.serving.keys import ApiKeys
 from bert_cli.settings.devices import forget_cluster
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -63,7 +63,7 @@ def run(settings: ServeSettings) -> None:
             server.host,
         )
     LOG.info("threads per process: %s", describe_threads(settings.devices.num_threads))
-    keys = ApiKeys(server.api_key_file)
+    keys = ApiKeys(server.api_key_file, tuple(settings.paths))
     checkpoints = {path: find_checkpoint(path, "output_dir") for path in settings.paths.values()}
     from bert_cli.serving.processes import shared_metrics, this_process
 

@@ -1,10 +1,7 @@
-"""Access to the server: API keys, addresses, and a record per request for the log and for errors."""
+"""A record per request, with its ids for errors and traces, and the log of requests."""
 
-import base64
-import binascii
 import contextvars
 import dataclasses
-import hmac
 import ipaddress
 import logging
 import os
@@ -12,10 +9,8 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from bert_cli.base import files
-from bert_cli.base.errors import refuse_if
-from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG, log_all
+from bert_cli.serving.keys import Client
 
 if TYPE_CHECKING:
     import asyncio
@@ -24,108 +19,6 @@ if TYPE_CHECKING:
     from starlette.types import Message, Scope
 
     from bert_cli.settings.serving import Network
-
-# Allow only characters that cannot direct a page's links to another host.
-_PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
-# A key with its client's name.
-_NAMED_KEY = re.compile(r"([A-Za-z0-9._-]{1,64}):(.*)")
-_COMMENT = re.compile(r"(^|\s)#.*")
-
-
-class ApiKeys:
-    """Keys that clients may use; without a file, requests need no key."""
-
-    def __init__(self, path: str | None = None):
-        """Read the keys; raise InputError if the file cannot be read or has no key."""
-        self._path = path
-        self._keys: list[tuple[bytes, str]] = []  # keys and the names of their clients
-        self.reload()
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def reload(self) -> None:
-        """Read the file again; after an InputError the old keys stay valid.
-
-        The file has one key per line, such as KEY or NAME:KEY. Blank lines are skipped, and so are
-        comments, which begin with "#" at a line's start or after a space.
-        """
-        if self._path is None:
-            return
-        files.check_readable(self._path, "api_key_file")
-        lines = [_COMMENT.sub("", line).strip() for line in read_text(self._path).split("\n")]
-        keys = []
-        for number, line in enumerate(lines, 1):
-            match = _NAMED_KEY.fullmatch(line)
-            name, key = match.groups() if match else ("", line)
-            refuse_if(name and not key, f"{self._path}:{number}: {name}: has no key; NAME:KEY is needed")
-            keys += [(key.encode(), name)] if key else []
-        refuse_if(not keys, f"{self._path}: holds no key; one per line is needed")
-        self._keys = keys
-
-    def find_client(self, authorization: str) -> str | None:
-        """Return the name for the key in an Authorization header, "" for a key without a name.
-
-        The key is a bearer token, or the password of basic authentication, which browsers use. The
-        result is None for an invalid key, and "" if every request is allowed.
-        """
-        keys = self._keys
-        if not keys:
-            return ""
-        scheme, _, credentials = authorization.partition(" ")
-        if scheme.lower() == "basic":
-            try:
-                credentials = base64.b64decode(credentials, validate=True).decode().partition(":")[2]
-            except (binascii.Error, ValueError):
-                return None
-        elif scheme.lower() != "bearer":
-            return None
-        received_key = credentials.strip().encode()
-        # Compare with every key, so that the time does not depend on the keys.
-        names = [name for key, name in keys if hmac.compare_digest(received_key, key)]
-        return names[0] if names else None
-
-
-def normalize_scope(scope: "Scope", root_path: str) -> "Scope":
-    """Return an ASGI scope with a path and a method that the routes match.
-
-    Trailing slashes are removed. So is the root path, which only some proxies remove. HEAD becomes
-    GET, since uvicorn omits the body. The query string is unchanged.
-
-    Args:
-        scope: the ASGI scope.
-        root_path: path below which a proxy publishes the server, or "".
-    """
-    path = scope["path"]
-    if root_path and f"{path}/".startswith(f"{root_path}/"):
-        path = path[len(root_path) :]
-    path = path.rstrip("/") or "/"
-    method = "GET" if scope["method"] == "HEAD" else scope["method"]
-    if path == scope["path"] and method == scope["method"]:
-        return scope
-    return {**scope, "path": path, "raw_path": path.encode(), "method": method}
-
-
-def public_prefix(headers: "Mapping[str, str]", root_path: str) -> str:
-    """Return the path prefix that clients use: `root_path`, or else x-forwarded-prefix."""
-    if root_path:
-        return root_path
-    prefix = headers.get("x-forwarded-prefix", "").partition(",")[0].strip().rstrip("/")
-    return prefix if _PREFIX.fullmatch(prefix) else ""
-
-
-def is_allowed_host(host: str, allowed_hosts: "Sequence[str]") -> bool:
-    """Return whether a Host header has an allowed host, with any port.
-
-    Args:
-        host: the header, such as "example.com:8000" or "[::1]:8000".
-        allowed_hosts: host names in lower case; "*.example.com" allows all names below example.com.
-    """
-    name = re.sub(r":\d*$", "", host.strip().lower()).rstrip(".")
-    return any(
-        name.endswith(pattern[1:]) and len(name) >= len(pattern) if pattern.startswith("*.") else name == pattern
-        for pattern in allowed_hosts
-    )
 
 
 def client_address(scope: "Scope", trusted_proxies: "Sequence[Network]") -> str:
@@ -159,6 +52,8 @@ def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 # Accept only characters that are safe in headers, logs and file names.
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:/+=@-]{1,128}")
+# W3C's traceparent: version, trace id, span id and flags.
+_TRACE_PARENT = re.compile(rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?")
 _MAX_PATH_CHARACTERS = 200
 
 
@@ -170,7 +65,9 @@ class RequestRecord:
         id: the client's X-Request-ID, or a random id.
         model: the answering model's name, or "".
         num_texts: number of texts that the client sent.
-        key: name of the API key, or "".
+        client: owner of the API key.
+        trace_id: id of the client's trace, or "" without a trace.
+        trace_parent: header that continues the trace with a new span, or "".
         has_left: whether the client has closed the connection before the response.
         result: a future, which fails when the client leaves, or None.
     """
@@ -178,7 +75,9 @@ class RequestRecord:
     id: str
     model: str = ""
     num_texts: int = 0
-    key: str = ""
+    client: Client = dataclasses.field(default_factory=Client)
+    trace_id: str = ""
+    trace_parent: str = ""
     has_left: bool = False
     result: "asyncio.Future[Any] | None" = None
 
@@ -197,9 +96,15 @@ def begin_request(scope: "Scope") -> RequestRecord:
     Args:
         scope: the HTTP request's ASGI scope.
     """
-    received_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    headers = dict(scope["headers"])
+    received_id = headers.get(b"x-request-id", b"")
     request_id = received_id.decode("ascii") if _REQUEST_ID.fullmatch(received_id) else uuid.uuid4().hex
     record = RequestRecord(request_id)
+    trace = _TRACE_PARENT.fullmatch(headers.get(b"traceparent", b""))
+    # Later versions may have further parts.
+    if trace and (trace[1] != b"00" or not trace[4]):
+        record.trace_id = trace[2].decode()
+        record.trace_parent = f"00-{record.trace_id}-{os.urandom(8).hex()}-{trace[3].decode()}"
     scope[_RECORD] = record
     _CURRENT.set(record)
     return record
@@ -236,17 +141,22 @@ def current_request_id() -> str:
     return record.id if record else ""
 
 
-def note_texts(model: str, num_texts: int) -> None:
-    """Record which model answers this task's request, and how many texts it has."""
+def note_texts(model: str, num_texts: int) -> Client:
+    """Record which model answers this task's request, and how many texts it has; return its client."""
     record = _CURRENT.get()
-    if record:
-        record.model = model
-        record.num_texts = num_texts
+    if not record:
+        return Client()
+    record.model = model
+    record.num_texts = num_texts
+    return record.client
 
 
-def with_request_id(message: "Message", request_id: str) -> "Message":
-    """Return an ASGI message that starts a response, with the header x-request-id."""
-    return {**message, "headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
+def with_ids(message: "Message", record: RequestRecord) -> "Message":
+    """Return an ASGI message that starts a response, with the headers x-request-id and traceparent."""
+    headers = [*message["headers"], (b"x-request-id", record.id.encode())]
+    if record.trace_parent:
+        headers.append((b"traceparent", record.trace_parent.encode()))
+    return {**message, "headers": headers}
 
 
 class RequestLog:
@@ -281,12 +191,15 @@ class RequestLog:
             "texts": request.num_texts,
             "model": request.model,
             "client": client_address(scope, self._trusted_proxies),
-            "key": request.key,
+            "key": request.client.name,
             "process": os.getpid(),
             "request_id": request.id,
         }
+        if request.trace_id:
+            fields |= {"trace_id": request.trace_id, "span_id": request.trace_parent[36:52]}
         template = "%s %s %d %.1f ms, texts: %d, client %s, request %s"
-        client = f"{fields['client']} ({request.key})" if request.key else fields["client"]
+        name = request.client.name
+        client = f"{fields['client']} ({name})" if name else fields["client"]
         values = (scope["method"], path, status, seconds * 1000, request.num_texts, client, request.id)
         # LOG.info would look for the calling line, which no format shows and which takes time.
         self._records.append(

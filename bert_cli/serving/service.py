@@ -13,6 +13,7 @@ from bert_cli.serving.access import note_texts
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.items import Embedding, Item, Token
 from bert_cli.serving.jobs import Key
+from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.processes import this_process
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
@@ -64,8 +65,23 @@ class Service:
         self.metrics.count_batch(name, len(items), model.num_cut_texts - num_cut_texts, seconds)
         return results
 
+    def _admit(self, model: ServedModel, num_texts: int) -> Client:
+        """Count texts for this task's client; raise RequestError 403 or 429 for its limits.
+
+        Args:
+            model: the model that answers.
+            num_texts: number of texts in the request.
+        """
+        client = note_texts(model.name, num_texts)
+        if client.models and model.name not in client.models:
+            raise RequestError(403, f"this API key may use {', '.join(client.models)}, and not {model.name}")
+        if seconds := client.take_texts(num_texts):
+            limit = f"{client.texts_per_second:g} texts per second"
+            raise RequestError(429, f"this API key may send {limit}; try again later", seconds)
+        return client
+
     async def _submit(self, operation: str, model: ServedModel, items: list[Item]) -> list[Any]:
-        note_texts(model.name, len(items))
+        self._admit(model, len(items))
         costs = model.estimate_tokens(items, operation == EMBED)
         key, seconds = Key(operation, model.name), self.limits.request_timeout
         return await self._in_time(self.batcher.submit(key, items, costs, seconds))
@@ -102,7 +118,7 @@ class Service:
 
     async def tokenize(self, model: ServedModel, items: list[Item]) -> list[list[Token]]:
         """Return the tokens of each item's first text."""
-        note_texts(model.name, len(items))
+        self._admit(model, len(items))
         tokenize = lambda: [model.vectors.tokenize(item.first, item.prompt_name) for item in items]  # noqa: E731
         return await self._in_time(asyncio.to_thread(tokenize))
 
@@ -110,24 +126,26 @@ class Service:
         """Return each word's contribution to a classifier's prediction."""
         if not self.limits.explain:
             raise RequestError(403, "this server gives no explanations (--explain=false)")
-        note_texts(model.name, 1)
+        client = self._admit(model, 1)
         if self._num_explanations >= self.limits.max_explanations:
             seconds = self.batcher.explanation_seconds / self._num_explanations
             message = f"{self._num_explanations} explanations are computed already (--max_explanations)"
             raise RequestError(429, f"{message}; try again later", max(1, math.ceil(seconds)))
         self._num_explanations += 1
         try:
-            return await self._in_time(self._explain(model, item))
+            return await self._in_time(self._explain(model, item, client))
         finally:
             self._num_explanations -= 1
 
-    async def _explain(self, model: ServedModel, item: Item) -> JsonObject:
+    async def _explain(self, model: ServedModel, item: Item, client: Client) -> JsonObject:
         start_time = time.monotonic()
         try:
             # Tokenizing a long text takes longer than a short request may wait.
             plan = await asyncio.to_thread(model.plan_explanation, item, self.limits.max_explain_words)
         except InputError as error:
             raise RequestError(400, str(error)) from None
+        # Its copies take the time of texts.
+        client.take_texts(len(plan.copies) - 1)
         costs = [len(copy.token_ids) for copy in plan.copies]
         seconds = self.limits.request_timeout - (time.monotonic() - start_time)
         # All copies need the same model, even if another one replaces it.

@@ -7,7 +7,7 @@ from threading import Thread
 
 from bert_cli.base.errors import first_line
 from bert_cli.base.log import LOG
-from bert_cli.serving.access import ApiKeys
+from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.service import Service
 from bert_cli.settings.model_use import ModelFlags

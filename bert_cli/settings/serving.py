@@ -121,7 +121,8 @@ class Server(FlagGroup, heading="Server"):
     num_workers: int = option(1, "number of server processes; all share the weights in memory", lower=1)
     api_key_file: str | None = option(
         None,
-        "file with API keys, KEY or NAME:KEY per line; requests then need 'Authorization: Bearer KEY'",
+        "file with API keys, KEY or NAME:KEY per line; limits may follow, such as models=a,b or texts_per_second=50; "
+        "requests then need 'Authorization: Bearer KEY'",
         path=True,
     )
     trusted_proxies: tuple[Network, ...] = option(

@@ -76,7 +76,7 @@ def serving(*flags):
 @pytest.fixture(scope="module")
 def served(trained_once, tagger_once, tmp_path_factory):
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("# keys\n\nsecret\nteam-a:other\n")
+    keys.write_text("# keys\n\nsecret\nteam-a:other\nteam-b:third models=tags texts_per_second=0.1\n")
     models = (f"--output_dir={trained_once[0]}", f"--model=tags={tagger_once[0]}")
     with serving(*models, f"--api_key_file={keys}", "--max_texts=50") as server:
         yield server
@@ -125,6 +125,29 @@ def test_named_keys_are_counted_and_probes_are_not_logged(served):
     metrics = served.ask("GET", "/metrics", **KEY)[1]
     assert 'bert_key_requests_total{key="team-a",status="200"} 1.0' in metrics
     assert 'bert_key_texts_total{key="team-a"} 3.0' in metrics
+
+
+def test_keys_have_limits(served):
+    key = {"Authorization": "Bearer third"}
+    status, answer = served.post("/predict", {"text": "a dog"}, **key)
+    assert (status, "may use tags, and not default" in str(answer)) == (403, True)
+    body = {"texts": ["a dog", "a cat"], "model": "tags"}
+    assert served.post("/predict", body, **key)[0] == 200
+    status, _, headers = served.ask("POST", "/predict", body, **key)
+    assert status == 429
+    # Two texts take 20 seconds, and one second is free.
+    assert 18 <= int(headers["retry-after"]) <= 19
+    assert served.post("/predict", body, **KEY)[0] == 200
+
+
+def test_traces_are_in_the_log_and_in_responses(served):
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01", "X-Request-ID": "traced"}
+    sent = served.ask("POST", "/predict", {"text": "a dog"}, **headers, **KEY)[2]["traceparent"]
+    record = served.log_of("traced")
+    assert sent == f"00-{record['trace_id']}-{record['span_id']}-01"
+    assert record["trace_id"] == trace
+    assert "traceparent" not in served.ask("GET", "/health")[2]
 
 
 def test_ids_of_the_server_differ(served):

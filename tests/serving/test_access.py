@@ -4,12 +4,14 @@ import asyncio
 import json
 import logging
 import os
+import re
 import string
 
 import pytest
 
 from bert_cli.serving import access
 from bert_cli.serving.http.protocol import plain_error
+from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import error_response
 from bert_cli.settings.serving import read_networks
 
@@ -68,6 +70,37 @@ def test_errors_have_the_id():
     assert json.loads(error_response(400, "wrong", form=plain_error).body) == {"error": "wrong", "request_id": "abc"}
 
 
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+SPAN = "b7ad6b7169203331"
+
+
+@pytest.mark.parametrize(
+    ("header", "flags"),
+    [
+        (f"00-{TRACE}-{SPAN}-01", "01"),
+        (f"00-{TRACE}-{SPAN}-00", "00"),
+        (f"cc-{TRACE}-{SPAN}-01-later", "01"),
+        (f"00-{TRACE}-{SPAN}-01-later", None),
+        (f"ff-{TRACE}-{SPAN}-01", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        (f"00-{TRACE}-{'0' * 16}-01", None),
+        (f"00-{TRACE.upper()}-{SPAN}-01", None),
+        (f"00-{TRACE}-{SPAN}-1", None),
+        ("", None),
+    ],
+)
+def test_traces_are_continued(header, flags):
+    record = access.begin_request({"headers": [(b"traceparent", header.encode())]})
+    message = access.with_ids({"type": "http.response.start", "headers": []}, record)
+    sent = dict(message["headers"])
+    if flags is None:
+        assert (record.trace_id, b"traceparent" in sent) == ("", False)
+        return
+    match = re.fullmatch(rf"00-{TRACE}-([0-9a-f]{{16}})-{flags}", sent[b"traceparent"].decode())
+    assert match[1] != SPAN
+    assert record.trace_id == TRACE
+
+
 def test_line_has_no_line_ends_from_the_path(caplog):
     logger = logging.getLogger("bert_cli")
     logger.addHandler(caplog.handler)
@@ -75,7 +108,7 @@ def test_line_has_no_line_ends_from_the_path(caplog):
         with caplog.at_level(logging.INFO, "bert_cli"):
             path = b"/predict%0Aerror:%20no\xff" + b"x" * 500
             lines = access.RequestLog()
-            lines.add(access.RequestRecord("abc", "tags", 3, "team-a"), scope_with(path=path), 200, 0.01234)
+            lines.add(access.RequestRecord("abc", "tags", 3, Client("team-a")), scope_with(path=path), 200, 0.01234)
             assert not caplog.records
             lines.write()
             lines.write()

@@ -51,7 +51,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "serving/http/schemas.py": "serving/http/test_all_protocols.py",
     "serving/http/server.py": "commands/test_serve.py",
     "serving/http/tensors.py": "serving/http/test_kserve.py",
-    "serving/served_vectors.py": "commands/test_serve_protocols.py",
     "flags/command.py": "commands/test_log.py",
     "flags/refusals.py": "test_refusals.py",
     "runs/preparation/labeled_file.py": "runs/preparation/test_prepare_data.py",

@@ -31,7 +31,7 @@ _BODY_ERRORS = {
     408: "the request did not end in time",
     413: "too large",
     415: "a Content-Encoding other than gzip",
-    429: "too many texts wait; Retry-After says when to try again",
+    429: "too many texts wait, or came with this API key; Retry-After has the seconds until another try",
     504: "no answer within --request_timeout",
 }
 _SCHEMES: JsonObject = {"bearer": {"type": "http", "scheme": "bearer"}, "basic": {"type": "http", "scheme": "basic"}}
@@ -100,4 +100,8 @@ def _errors(route: Route, state: State) -> Mapping[int, str]:
         errors[503] = "the server is ending"
     if "{name}" in route.path:
         errors[404] = "no such model, or no such version of it"
-    return errors | ({} if route.request is None else _BODY_ERRORS)
+    if route.request is None:
+        return errors
+    if state.keys:
+        errors.setdefault(403, "the API key is for other models")
+    return errors | _BODY_ERRORS

@@ -15,11 +15,9 @@ from bert_cli.serving.access import (
     RequestRecord,
     begin_request,
     current_request_id,
-    is_allowed_host,
-    normalize_scope,
-    public_prefix,
-    with_request_id,
+    with_ids,
 )
+from bert_cli.serving.http.addresses import is_allowed_host, normalize_scope, public_prefix
 from bert_cli.serving.http.all_protocols import PROTOCOLS, PUBLIC_PATHS, describe_routes, find_protocol
 from bert_cli.serving.http.pages import render_page
 from bert_cli.serving.http.protocol import Call, Route, State
@@ -123,7 +121,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         state = self._state
-        if state.metrics_port and scope["server"][1] == state.metrics_port:
+        if state.metrics_port and scope["server"] and scope["server"][1] == state.metrics_port:
             await self._answer_scrape(scope, receive, send)
             return
         start_time = time.monotonic()
@@ -137,7 +135,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = with_request_id(message, record.id)
+                message = with_ids(message, record)
                 if state.is_ending:
                     # Proxies and clients then use another server for their next request.
                     message = message | {"headers": [*message["headers"], (b"connection", b"close")]}
@@ -155,8 +153,8 @@ class Guard:
             seconds = time.monotonic() - start_time
             metrics = state.service.metrics
             metrics.count_request(self._path_label(path), status, record.model, seconds)
-            if record.key:
-                metrics.count_key(record.key, status, record.num_texts)
+            if record.client.name:
+                metrics.count_key(record.client.name, status, record.num_texts)
             # Probes come every second, and would hide everything else.
             if state.request_log and (path not in PUBLIC_PATHS or status >= 400):
                 state.request_log.add(record, received_scope, status, seconds)
@@ -182,14 +180,14 @@ class Guard:
         form = find_protocol(path).error
         if self._state.allowed_hosts and not is_allowed_host(host, self._state.allowed_hosts):
             return error_response(400, f"the host {host!r:.80} is not served here (--allowed_hosts)", form=form)
-        key = self._state.keys.find_client(headers.get(b"authorization", b"").decode("latin-1"))
-        record.key = key or ""
-        if key is None:
+        client = self._state.keys.find_client(headers.get(b"authorization", b"").decode("latin-1"))
+        if client is None:
             refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY", form=form)
             # On a page, let the browser ask for the key as a password.
             if path in ("/", "/docs"):
                 refusal.headers["www-authenticate"] = 'Basic realm="bert_cli"'
             return refusal
+        record.client = client
         if self._state.is_draining:
             return error_response(503, "the server is ending", 1, form)
         return None

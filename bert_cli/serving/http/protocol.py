@@ -7,8 +7,9 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from bert_cli.base.json_files import Json, JsonObject
-from bert_cli.serving.access import ApiKeys, RequestLog
+from bert_cli.serving.access import RequestLog
 from bert_cli.serving.http.schemas import Schema
+from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.requests import find_model, parse_object
 from bert_cli.serving.responses import ErrorForm, RequestError
 from bert_cli.serving.served_model import ServedModel
@@ -28,7 +29,7 @@ class State:
         root_path: path below which a proxy publishes the server, or "".
         request_log: gets a line per request, or None.
         metrics_port: port on which GET /metrics needs no API key, or None.
-        allowed_hosts: see `access.is_allowed_host`; if empty, all hosts are allowed.
+        allowed_hosts: see `addresses.is_allowed_host`; if empty, all hosts are allowed.
         is_ending: whether the server was asked to end; GET /ready is then 503.
         is_draining: whether new requests are refused, because the server is about to end.
         running: number of requests without a complete response.

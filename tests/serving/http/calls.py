@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 
-from bert_cli.serving.access import ApiKeys
 from bert_cli.serving.http.app import Guard, make_app
 from bert_cli.serving.http.protocol import State
 from bert_cli.serving.items import FP32, TEXT, Column, Embedding, Token
+from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.served_model import ServedModel
 from bert_cli.serving.service import Service
 from bert_cli.settings.model_use import ModelFlags
@@ -84,7 +84,7 @@ class Application:
     def __init__(self, *models: ServedModel, keys: str | None = None, limits: Limits = Limits(), **options):  # noqa: B008
         """Open the application; `options` are fields of State."""
         self.service = Service({model.name: model for model in models}, limits)
-        self.state = State(self.service, ApiKeys(keys), "", None, **options)
+        self.state = State(self.service, ApiKeys(keys, tuple(self.service.models)), "", None, **options)
         self._app = Guard(make_app(self.state), self.state)
 
     def close(self) -> None:

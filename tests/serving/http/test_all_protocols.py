@@ -19,7 +19,7 @@ LIMITS = Limits(max_body_bytes=2000, max_texts=3, max_text_chars=100)
 def keyed(tmp_path_factory):
     """An application that needs a key, and has limits that are easy to exceed."""
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("secret\n")
+    keys.write_text("secret\nvectors models=vectors\nslow texts_per_second=0.01\n")
     models = [make_model(*row) for row in ((FirstWords, "default"), (Numbers, "numbers"), (Vectors, "vectors"))]
     opened = Application(*models, keys=str(keys), limits=LIMITS, allowed_hosts=("a",))
     yield opened
@@ -165,6 +165,19 @@ def test_other_errors_are_described(client):
             assert client.call(path, method, names={"name": "none"})[0] == 404
         if "{version}" in path:
             assert client.call(path, method, names={"version": "7"})[0] == 404
+
+
+def test_limits_of_keys_are_described(client):
+    for path, method, operation in operations(client.document):
+        if method == "post":
+            for key in ("vectors", "slow", "slow"):
+                headers = {"authorization": f"Bearer {key}"}
+                status, answer = client.call(path, method, has_key=False, **headers)
+                if key == "vectors":
+                    assert (status, "may use vectors" in str(answer)) == (403, True), path
+            assert (status, "0.01 texts per second" in str(answer)) == (429, True), path
+        elif operation.get("security"):
+            assert client.call(path, method, has_key=False, authorization="Bearer vectors")[0] == 200
 
 
 def test_unknown_models_in_bodies(client):

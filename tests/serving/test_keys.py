@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.serving.access import ApiKeys
+from bert_cli.serving.keys import ApiKeys, Client
 
 
 @pytest.fixture
@@ -61,15 +61,52 @@ def test_browsers_send_the_key_as_a_password(key_file):
 
 
 def test_requests_need_no_key_without_a_file():
-    assert ApiKeys(None).find_client("") == ""
+    assert ApiKeys(None).find_client("") == Client()
 
 
 def test_keys_have_names(tmp_path):
     path = tmp_path / "keys"
     path.write_text("team-a:one\nteam-a:two  # the next key\nplain\nb:with:colon\n")
     keys = ApiKeys(str(path))
-    names = {key: keys.find_client(f"Bearer {key}") for key in ("one", "two", "plain", "with:colon", "team-a:one", "")}
+    clients = {
+        key: keys.find_client(f"Bearer {key}") for key in ("one", "two", "plain", "with:colon", "team-a:one", "")
+    }
+    names = {key: client and client.name for key, client in clients.items()}
     assert names == {"one": "team-a", "two": "team-a", "plain": "", "with:colon": "b", "team-a:one": None, "": None}
     path.write_text("a\n\nteam-a:\n")
     with pytest.raises(InputError, match=r"keys:3: team-a: has no key"):
         keys.reload()
+
+
+def test_limits_of_keys(tmp_path, monkeypatch):
+    path = tmp_path / "keys"
+    path.write_text("a:one models=x,y texts_per_second=2.5 # a comment\ntwo texts_per_second=10 models=y\nthree=3\n")
+    keys = ApiKeys(str(path), ("x", "y"))
+    first, second, third = (keys.find_client(f"Bearer {key}") for key in ("one", "two", "three=3"))
+    assert (first.name, first.models, first.texts_per_second) == ("a", ("x", "y"), 2.5)
+    assert (second.name, second.models, second.texts_per_second) == ("", ("y",), 10)
+    assert third == Client()
+    now = 100.0
+    monkeypatch.setattr("bert_cli.serving.keys.time.monotonic", lambda: now)
+    # One second of texts is free, and a larger request only makes the next one wait.
+    assert [second.take_texts(10), second.take_texts(15), second.take_texts(1)] == [0, 0, 2]
+    now = 101.5
+    assert second.take_texts(5) == 0
+    assert third.take_texts(10**6) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("one models=", "keys:1: models=: names of models are needed: x, y"),
+        ("one models=z", "keys:1: models=z: names of models are needed: x, y"),
+        ("one texts_per_second=0", "keys:1: texts_per_second=0: a number above 0 is needed"),
+        ("one texts_per_second=many", "keys:1: texts_per_second=many: a number above 0 is needed"),
+        ("one speed=1", "keys:1: speed=1: is unknown"),
+        ("a: models=x", "keys:1: a: has no key"),
+    ],
+)
+def test_wrong_limits(tmp_path, line, message):
+    (tmp_path / "keys").write_text(f"{line}\n")
+    with pytest.raises(InputError, match=message):
+        ApiKeys(str(tmp_path / "keys"), ("x", "y"))

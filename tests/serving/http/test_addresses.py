@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.serving.access import is_allowed_host, normalize_scope, public_prefix
+from bert_cli.serving.http.addresses import is_allowed_host, normalize_scope, public_prefix
 
 
 @pytest.mark.parametrize(
