@@ -41,6 +41,8 @@ FORMATS = (
     TableFormat(TSV, ("tsv", "tab"), "text with tabs between the cells; quotes are characters, see `--quoting`"),
     TableFormat(CSV, ("csv",), "text with commas, semicolons, tabs or vertical bars, and CSV quotes"),
     TableFormat(JSON, ("jsonl", "json", "ndjson"), "objects per line or in an array, and exports of annotation tools", 2),
+    # Source makes it JSON lines.
+    TableFormat(JSON, ("spacy",), "spaCy's DocBin, with the package spacy", 0),
     # The last ones are usual for fastText's lines.
     TableFormat(TEXTS, ("txt", "ft", "train", "valid", "test"), "a text per line, rows with tabs, or fastText's lines"),
     TableFormat(

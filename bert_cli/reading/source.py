@@ -9,6 +9,7 @@ import functools
 import gzip
 import io
 import itertools
+import json
 import sys
 import weakref
 import zlib
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.lines import TEXT, bounded_lines, decode, decode_lines, input_name, nul_error, refuse_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.misread_text import describe_misreading, warn_of_misread_text
@@ -25,6 +26,7 @@ from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
 from bert_cli.reading.arriving import ArrivingLines
 
 _GZIP = b"\x1f\x8b"  # UTF-8 text never begins so: the second byte cannot follow the first
+_ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # first bytes of compressed data
 _BLOCK = 1 << 16
 _HEAD = 200
 
@@ -102,6 +104,8 @@ class Source:
     def utf8(self) -> BinaryIO:
         """Return the text from the start as UTF-8, with line feeds if its lines end in other signs."""
         file = self.binary()
+        if is_docbin(self.path, self.head):
+            return io.BytesIO(read_docbin(file.read(), self.name))
         if self.encoding:
             file = as_utf8(file, self.encoding, self.name)
         return file if self.path == STANDARD else with_line_feeds(file, self._log_line_ends)
@@ -181,3 +185,35 @@ class Source:
             warn_of_misread_text(text, self.name, self.encoding)
             self._has_warned = True
         return text.removeprefix("\ufeff")
+
+
+def is_docbin(path: str, head: bytes) -> bool:
+    """Return whether a file is a DocBin by its name and its first bytes."""
+    return path.lower().endswith(".spacy") and head.startswith(_ZLIB)
+
+
+def read_docbin(data: bytes, name: str) -> bytes:
+    """Return a DocBin's documents as JSON lines in UTF-8, each as spaCy's Doc.to_json makes it.
+
+    Args:
+        data: the file's bytes.
+        name: the file, for messages.
+
+    Raises:
+        InputError: spaCy is not installed, or the file is not a DocBin.
+    """
+    # Import late: the package is optional, and takes seconds.
+    try:
+        from spacy.tokens import DocBin
+        from spacy.vocab import Vocab
+    except ImportError:
+        raise InputError(
+            f"{name}: is a DocBin of spaCy, which its package reads: pip install spacy; or write it as JSON lines there, "
+            "each with json.dumps(doc.to_json())"
+        ) from None
+    try:
+        documents = list(DocBin().from_bytes(data).get_docs(Vocab()))
+    # The package raises errors of zlib and msgpack, and KeyError and others for a wrong content.
+    except Exception as error:
+        raise InputError(f"{name}: is not a DocBin of spaCy: {first_line(error)}; write it again") from None
+    return "".join(f"{json.dumps(document.to_json(), ensure_ascii=False)}\n" for document in documents).encode()

@@ -21,7 +21,6 @@ from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 
-_ZLIB = b"\x78"  # first byte of compressed data
 _USUAL_SUFFIXES = (".txt", ".jsonl")
 # Suffixes that are used if the directory has no file with a usual suffix.
 _OTHER_SUFFIXES = (".json", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".xlsx")
@@ -98,7 +97,6 @@ def read_split(
         tokenizer: the model's tokenizer, which keeps added tokens in one word.
     """
     source = Source(path, settings.text_files.encoding, may_be_folder=True)
-    _refuse_docbin(source)
     flags = token_flags(settings, split, labels)
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
@@ -120,14 +118,6 @@ def read_split(
     if not has_tags:
         return file, None, False
     return *convert_to_bio(file, notation, flags.types), True
-
-
-def _refuse_docbin(source: Source) -> None:
-    """Raise InputError for spaCy's binary files, which only spaCy can read."""
-    path = source.path
-    if path.endswith(".spacy") and source.head.startswith(_ZLIB):
-        code = "for doc in DocBin().from_disk(path).get_docs(spacy.blank('en').vocab): print(json.dumps(doc.to_json()))"
-        raise InputError(f"{path}: is a DocBin of spaCy; write it as JSON lines, with Python: {code}")
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
