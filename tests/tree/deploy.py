@@ -17,6 +17,8 @@ SERVER_FILE, JOB_FILE, UNIT, SERVER_IMAGE = (
     "deploy/serve.yaml", "deploy/kubernetes.yaml", "deploy/bert-serve.service", "deploy/Dockerfile.serve",
 )  # fmt: skip
 MANIFESTS = (SERVER_FILE, JOB_FILE)
+AUTOSCALER = "HorizontalPodAutoscaler"
+METRICS = "docs/serving.md"
 KUBERNETES = "1.33"
 VOLUMES = {"persistentVolumeClaim", "secret", "emptyDir"}
 RESTRICTED = {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -145,8 +147,8 @@ def endings(checkout: Checkout) -> Iterator[str]:
     if pod.get("enableServiceLinks") is not False:
         reason = "variables of a Service bert-serve look like those of flags"
         yield f"{checkout.place(SERVER_FILE, 'enableServiceLinks')}: {reason}: set enableServiceLinks to false"
-    if objects["PodDisruptionBudget"]["spec"]["minAvailable"] >= spec["replicas"]:
-        yield f"{checkout.place(SERVER_FILE, 'minAvailable')}: no pod may end: lower minAvailable or raise replicas"
+    if objects["PodDisruptionBudget"]["spec"]["minAvailable"] >= objects[AUTOSCALER]["spec"]["minReplicas"]:
+        yield f"{checkout.place(SERVER_FILE, 'minAvailable')}: no pod may end: lower minAvailable or raise minReplicas"
 
 
 def metrics_port(checkout: Checkout) -> Iterator[str]:
@@ -160,4 +162,44 @@ def metrics_port(checkout: Checkout) -> Iterator[str]:
         yield f"{place}: --metrics_port={port}, but Prometheus asks port {scraped}: open the same port"
 
 
-CHECKS = (schemas, pods, images, build_context, server_flags, endings, metrics_port)
+def placement(checkout: Checkout) -> Iterator[str]:
+    """Yield a Deployment without a spread over nodes and zones, and an autoscaler without a target or a metric."""
+    spec, scaler = workload(checkout, SERVER_FILE), documents(checkout, SERVER_FILE)[AUTOSCALER]["spec"]
+    labels = spec["selector"]["matchLabels"]
+    spread = {
+        constraint["topologyKey"]
+        for constraint in spec["template"]["spec"].get("topologySpreadConstraints", [])
+        if constraint["labelSelector"]["matchLabels"] == labels
+    }
+    for key in sorted({"kubernetes.io/hostname", "topology.kubernetes.io/zone"} - spread):
+        yield f"{checkout.place(SERVER_FILE, 'kind: Deployment')}: pods share a {key}: add a topologySpreadConstraint"
+    place = checkout.place(SERVER_FILE, f"kind: {AUTOSCALER}")
+    target = documents(checkout, SERVER_FILE)["Deployment"]["metadata"]["name"]
+    if (scaler["scaleTargetRef"]["kind"], scaler["scaleTargetRef"]["name"]) != ("Deployment", target):
+        yield f"{place}: the autoscaler is for another object: name the Deployment {target}"
+    if "replicas" in spec:
+        yield f"{checkout.place(SERVER_FILE, 'replicas:')}: each kubectl apply would undo the autoscaler: remove replicas"
+    for metric in scaler["metrics"]:
+        if f"| `{metric['pods']['metric']['name']}` |" not in checkout.text(METRICS):
+            yield f"{place}: the server has no metric {metric['pods']['metric']['name']}: name one of {METRICS}"
+
+
+def network(checkout: Checkout) -> Iterator[str]:
+    """Yield ports that the Service or the NetworkPolicy names and no container has, and open metrics."""
+    spec, objects = workload(checkout, SERVER_FILE), documents(checkout, SERVER_FILE)
+    ports = {entry["name"] for entry in spec["template"]["spec"]["containers"][0]["ports"]}
+    place = checkout.place(SERVER_FILE, "kind: NetworkPolicy")
+    policy = objects["NetworkPolicy"]["spec"]
+    if policy["podSelector"]["matchLabels"] != spec["selector"]["matchLabels"]:
+        yield f"{place}: the policy is for other pods: use the labels of the Deployment"
+    allowed = {port["port"]: rule.get("from") for rule in policy["ingress"] for port in rule["ports"]}
+    offered = {entry["targetPort"] for entry in objects["Service"]["spec"]["ports"]}
+    for name in sorted((allowed.keys() | offered | ports) - (allowed.keys() & offered & ports)):
+        yield f"{place}: the port {name} is not in the Deployment, the Service and the policy: add it"
+    if not allowed.get("metrics", True):
+        yield f"{place}: everybody may read the metrics, which need no key: name who may"
+    if set(policy["policyTypes"]) != {"Ingress", "Egress"} or policy.get("egress") != []:
+        yield f"{place}: the server may connect to others: forbid Egress"
+
+
+CHECKS = (schemas, pods, images, build_context, server_flags, endings, metrics_port, placement, network)

@@ -11,6 +11,8 @@ from tests.tree.deploy import (
     endings,
     images,
     metrics_port,
+    network,
+    placement,
     pods,
     schemas,
     server_flags,
@@ -22,7 +24,9 @@ IGNORED = ".dockerignore"
 @pytest.mark.parametrize(
     ("check", "path", "before", "after", "problem"),
     [
-        (schemas, SERVER_FILE, "replicas: 2", "replica: 2", "Deployment.spec"),
+        (schemas, SERVER_FILE, "minReplicas: 2", "leastReplicas: 2", "HorizontalPodAutoscaler.spec"),
+        (schemas, SERVER_FILE, "whenUnsatisfiable: ScheduleAnyway", "whenUnsatisfied: Never", "Deployment.spec"),
+        (schemas, SERVER_FILE, "policyTypes: [", "policies: [", "NetworkPolicy.spec"),
         (pods, JOB_FILE, "runAsNonRoot: true", "runAsNonRoot: false", "the pod may run as root"),
         (pods, SERVER_FILE, "RuntimeDefault", "Unconfined", "seccompProfile should be RuntimeDefault"),
         (pods, SERVER_FILE, "enableServiceLinks: false", "hostPID: true", "hostPID is not restricted"),
@@ -47,6 +51,13 @@ IGNORED = ".dockerignore"
         (endings, SERVER_FILE, "enableServiceLinks: false", "enableServiceLinks: true", "look like those of flags"),
         (endings, SERVER_FILE, "minAvailable: 1", "minAvailable: 2", "no pod may end"),
         (metrics_port, SERVER_FILE, 'prometheus.io/port: "9000"', 'prometheus.io/port: "8000"', "Prometheus asks port 8000"),
+        (placement, SERVER_FILE, "kubernetes.io/hostname", "rack", "pods share a kubernetes.io/hostname"),
+        (placement, SERVER_FILE, "  # The autoscaler sets", "  replicas: 2\n  #", "would undo the autoscaler"),
+        (placement, SERVER_FILE, "    name: bert-serve\n  minReplicas", "    name: other\n  minReplicas", "for another object"),
+        (placement, SERVER_FILE, "name: bert_waiting_texts", "name: bert_waiting", "no metric bert_waiting"),
+        (network, SERVER_FILE, "targetPort: metrics", "targetPort: other", "the port other is not in"),
+        (network, SERVER_FILE, "        - port: metrics", "        - port: others", "the port others is not in"),
+        (network, SERVER_FILE, "egress: []", "egress: [{}]", "the server may connect to others"),
     ],
 )  # fmt: skip
 def test_a_change_is_reported(check, path, before, after, problem, changed_tree):
