@@ -26,7 +26,6 @@ from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
-from bert_cli.features.classification import with_weights
 from bert_cli.flags.paths import path_text
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.problem_types.regression import REGRESSION
@@ -62,10 +61,6 @@ class MemoryTask(ClassificationTask):
             has_column_names: whether label names are a table's columns, and not the caller's option.
         """
         super().__init__(settings, tables)
-        refuse_if(
-            weights is not None and settings.distillation.distill_from,
-            "sample_weight: does not go together with --distill_from, because a teacher's texts have no weights",
-        )
         self.weights = weights
         self.label_type = label_type
         self.has_column_names = has_column_names
@@ -78,7 +73,7 @@ class MemoryTask(ClassificationTask):
         train = data.splits["train"]
         # The guid of a row in memory ends in its number, such as train-7.
         rows = [int(example.guid.rpartition("-")[2]) for example in train.texts]
-        weighted = dataclasses.replace(train, features=with_weights(train.features, self.weights[rows]))
+        weighted = dataclasses.replace(train, features=dataclasses.replace(train.features, weights=self.weights[rows]))
         return dataclasses.replace(data, splits={**data.splits, "train": weighted})
 
     def plan(self, *arguments: object) -> Plan:
@@ -213,7 +208,8 @@ class TrainableClassifier(TrainableModel):
                 is "multi_label". With skip_unlabeled=True, texts with the label None are omitted.
             dev_texts, dev_labels: data to evaluate; alternatively use dev_split=0.1.
             sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
-                for equal weights.
+                for equal weights. With distill_from, they also weight the loss with the teacher, and
+                texts of unlabeled_file have the weight 1.
             output_dir, callbacks, verbose: see `train`.
             options: flags of bert-classify without dashes. The most common ones: init_checkpoint
                 (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate

@@ -31,6 +31,10 @@ class ClassificationFeatures:
         cut_tokens: int32 [n], tokens that each example lost.
         row_starts: int64 [n + 1], or None if each example is one sequence. The windows of example i
             are the sequences row_starts[i]:row_starts[i + 1].
+        teacher_logits: float32 [n, L], a teacher's predictions, see OutputDecoder.logits; or None.
+        has_label: float32 [n], 1 for examples with a label and 0 for the rest; None without a
+            teacher.
+        weights: float32 [n], factors of the examples' losses; None for equal weights.
     """
 
     sequences: RaggedFeatures
@@ -40,6 +44,9 @@ class ClassificationFeatures:
     text_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     cut_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     row_starts: np.ndarray | None = None
+    teacher_logits: np.ndarray | None = None
+    has_label: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.guids)
@@ -62,17 +69,28 @@ class ClassificationFeatures:
             text_tokens=self.text_tokens[rows],
             cut_tokens=self.cut_tokens[rows],
             row_starts=starts,
+            teacher_logits=_take(self.teacher_logits, rows),
+            has_label=_take(self.has_label, rows),
+            weights=_take(self.weights, rows),
         )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """Return ProblemType.batch_columns for these examples, padded to `width` tokens.
 
+        A teacher adds spec.DISTILLATION, and weights add spec.EXAMPLE_WEIGHT.
+
         Without `width`, the longest sequence decides. Features with windows use the columns of
         spec.with_windows, and fill up examples that have fewer windows than others with empty windows.
         """
+        values_of_rows = {
+            "label_ids": self.label_ids,
+            "teacher_logits": self.teacher_logits,
+            "has_label": self.has_label,
+            EXAMPLE_WEIGHT.name: self.weights,
+        }
+        columns = {name: values[rows] for name, values in values_of_rows.items() if values is not None}
         if self.row_starts is None:
-            inputs = self.sequences.pad(rows, width or self.sequences.longest(rows))
-            return inputs | {"label_ids": self.label_ids[rows]}
+            return self.sequences.pad(rows, width or self.sequences.longest(rows)) | columns
         # Texts differ in their number of windows; the largest number decides for the batch.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
         indices = starts[:, None] + np.arange((ends - starts).max())
@@ -82,11 +100,18 @@ class ClassificationFeatures:
         inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in padded.items()}
         for name, values in padded.items():
             inputs[name][inside] = values
-        return inputs | {"label_ids": self.label_ids[rows]}
+        return inputs | columns
+
+
+def _take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if values is None else values[rows]
 
 
 def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
-    """Return the examples of both, the first's before the second's."""
+    """Return the examples of both, the first's before the second's, without a teacher.
+
+    If one has weights, the examples of the other one have the weight 1.
+    """
 
     def concatenate_arrays(name: str) -> np.ndarray:
         return np.concatenate([getattr(first.sequences, name), getattr(second.sequences, name)])
@@ -101,6 +126,11 @@ def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -
         offsets(first.sequences.offsets, second.sequences.offsets),
     )
     has_windows = first.row_starts is not None and second.row_starts is not None
+    weights = [
+        np.ones(len(features), np.float32) if features.weights is None else features.weights
+        for features in (first, second)
+    ]
+    has_weights = first.weights is not None or second.weights is not None
     return ClassificationFeatures(
         sequences,
         np.concatenate([first.label_ids, second.label_ids]),
@@ -109,6 +139,7 @@ def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -
         np.concatenate([first.text_tokens, second.text_tokens]),
         np.concatenate([first.cut_tokens, second.cut_tokens]),
         offsets(first.row_starts, second.row_starts) if has_windows else None,  # type: ignore[arg-type]
+        weights=np.concatenate(weights) if has_weights else None,
     )
 
 
@@ -246,55 +277,3 @@ def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
     if label_id.dtype.kind == "f":
         return str(label_id)
     return f"{labels[int(label_id)]} (id = {label_id})"
-
-
-@dataclasses.dataclass(frozen=True)
-class DistillationFeatures(ClassificationFeatures):
-    """ClassificationFeatures for n examples, together with their teacher's predictions.
-
-    Attributes:
-        teacher_logits: float32 [n, L], see OutputDecoder.logits.
-        has_label: float32 [n], 1 for examples with a label and 0 for the rest.
-    """
-
-    teacher_logits: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    has_label: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
-
-    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """Return the columns from ClassificationFeatures and spec.DISTILLATION."""
-        teacher_columns = {"teacher_logits": self.teacher_logits[rows], "has_label": self.has_label[rows]}
-        return super().batch(rows, width) | teacher_columns
-
-
-@dataclasses.dataclass(frozen=True)
-class WeightedFeatures(ClassificationFeatures):
-    """ClassificationFeatures for n examples with weights.
-
-    Attributes:
-        weights: float32 [n], factors of the examples' losses.
-    """
-
-    weights: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
-
-    def take(self, rows: np.ndarray) -> "WeightedFeatures":
-        """Return the examples at these row numbers, see ClassificationFeatures."""
-        return WeightedFeatures(**vars(self) | vars(super().take(rows)) | {"weights": self.weights[rows]})
-
-    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """Return the columns from ClassificationFeatures and spec.EXAMPLE_WEIGHT."""
-        return super().batch(rows, width) | {EXAMPLE_WEIGHT.name: self.weights[rows]}
-
-
-def with_weights(features: ClassificationFeatures, weights: np.ndarray) -> WeightedFeatures:
-    """Return the features with weights for their losses, float32 [n]."""
-    return WeightedFeatures(**vars(features), weights=weights)
-
-
-def with_teacher(features: ClassificationFeatures, logits: np.ndarray, num_labeled: int) -> DistillationFeatures:
-    """Return the features with a teacher's logits, float32 [n, L].
-
-    The first `num_labeled` examples have labels.
-    """
-    # Labelled examples come first, see ClassificationDataset.training_features.
-    has_label = (np.arange(len(features)) < num_labeled).astype(np.float32)
-    return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)

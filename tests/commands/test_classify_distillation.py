@@ -1,8 +1,11 @@
 """--distill_from: a student of a trained classifier with unlabeled texts, resuming, and refusals."""
 
+import json
+
 import numpy as np
 import pytest
 
+from bert_cli import Classifier
 from bert_cli.run_classifier import main
 from tests.commands.conftest import SENTENCES, write_cola
 from tests.commands.helpers import assert_same_tensors, interrupted_after
@@ -49,6 +52,24 @@ def test_stopped_run_ends_with_the_same_weights(student, run_folder, classify, t
     (tmp_path / "out" / "checkpoint").unlink()
     (tmp_path / "out" / "teacher.npy").write_bytes(b"no array")
     classify(*flags, f"--output_dir={tmp_path / 'out'}").assert_refused("teacher.npy: ")
+
+
+def test_weights_of_rows_and_a_teacher(trained_once, tmp_path, model, run_folder):
+    """Rows of weight 0 do not matter, whatever their labels are."""
+    texts, labels = map(list, zip(*SENTENCES[:8], strict=True))
+    options = {
+        "vocab_file": str(model / "vocab.txt"), "bert_config_file": str(model / "bert_config.json"), "max_seq_length": 16,
+        "train_batch_size": 8, "num_train_epochs": 1.0, "precision": "float32", "distill_from": str(trained_once[0]),
+        "distill_share": 0.5, "report": False,
+    }  # fmt: skip
+    weights = [1.0] * 6 + [0.0] * 2
+    for name, last in (("a", ["0", "1"]), ("b", ["1", "0"])):
+        names = [str(int(label)) for label in labels[:6]] + last
+        Classifier.fit(texts, names, sample_weight=weights, output_dir=tmp_path / name, **options)
+    assert_same_tensors(run_folder(tmp_path / "a").tensors(1), run_folder(tmp_path / "b").tensors(1))
+    manifest = json.loads((tmp_path / "a" / "run.json").read_text("utf-8"))
+    assert manifest["weights"]
+    assert manifest["distill_from"]
 
 
 @pytest.mark.slow

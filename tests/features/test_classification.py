@@ -1,5 +1,6 @@
 """Token ids of examples: a case to check by hand, and all features in the original's golden sets."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import TASKS
-from bert_cli.features.classification import classification_features, format_features
+from bert_cli.features.classification import classification_features, concatenate, format_features
 from bert_cli.features.packing import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
@@ -42,6 +43,21 @@ def test_ids_by_hand(tokenizer):
     assert features.guids == ("dev-0", "dev-1", "dev-2")
     assert features.cuts == Cuts(3, 1, 7, 2)
     assert len(features) == 3
+
+
+def test_weights_and_a_teacher_move_with_their_rows(tokenizer):
+    features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=6)
+    assert features.batch(np.array([0, 1])).keys() == {"input_word_ids", "input_mask", "input_type_ids", "label_ids"}
+    weighted = dataclasses.replace(features, weights=np.array([1, 2, 3], np.float32))
+    both = concatenate(weighted, features)
+    assert both.weights.tolist() == [1, 2, 3, 1, 1, 1]
+    assert concatenate(features, features).weights is None
+    logits = np.arange(12, dtype=np.float32).reshape(6, 2)
+    taught = dataclasses.replace(both, teacher_logits=logits, has_label=np.array([1, 1, 1, 0, 0, 0], np.float32))
+    batch = taught.take(np.array([4, 1, 3])).batch(np.array([2, 1]))
+    assert batch["example_weight"].tolist() == [1, 2]
+    assert batch["has_label"].tolist() == [0, 1]
+    assert batch["teacher_logits"].tolist() == [[6, 7], [2, 3]]
 
 
 def test_types(tokenizer):

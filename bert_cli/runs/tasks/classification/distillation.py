@@ -12,12 +12,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.classification import (
-    ClassificationFeatures,
-    DistillationFeatures,
-    classification_features,
-    with_teacher,
-)
+from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.flags.option import flag_values
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.head_labels import describe_renamed, match_names
@@ -59,7 +54,7 @@ class Teacher:
         directory: RunDirectory | None,
         resumes: bool,
         is_chief: bool,
-    ) -> DistillationFeatures:
+    ) -> ClassificationFeatures:
         """Return the features with the teacher's logits, in the student's label order.
 
         A new run computes the logits and stores them. A resumed run reads them, so it does not need
@@ -87,7 +82,9 @@ class Teacher:
             if is_chief:
                 with atomic_write(path, "wb") as file:
                     np.save(file, logits)
-        return with_teacher(features, logits, num_labeled)
+        # Labelled examples come first, see ClassificationDataset.training_features.
+        has_label = (np.arange(len(features)) < num_labeled).astype(np.float32)
+        return dataclasses.replace(features, teacher_logits=logits, has_label=has_label)
 
 
 def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
