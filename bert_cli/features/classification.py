@@ -34,7 +34,7 @@ class ClassificationFeatures:
         teacher_logits: float32 [n, L], a teacher's predictions, see OutputDecoder.logits; or None.
         has_label: float32 [n], 1 for examples with a label and 0 for the rest; None without a
             teacher.
-        weights: float32 [n], factors of the examples' losses; None for equal weights.
+        weights: float32 [n], a factor per example's loss; None for equal weights.
     """
 
     sequences: RaggedFeatures
@@ -108,9 +108,9 @@ def _take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 
 
 def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
-    """Return the examples of both, the first's before the second's, without a teacher.
+    """Return both features' examples, the first's before the second's, without a teacher.
 
-    If one has weights, the examples of the other one have the weight 1.
+    If one has weights, the other's examples have the weight 1.
     """
 
     def concatenate_arrays(name: str) -> np.ndarray:
