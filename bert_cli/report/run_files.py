@@ -153,10 +153,10 @@ def read_run(folder: str) -> Run:
     path = os.path.join(folder, MANIFEST)
     if not files.exists(path):
         reason = "holds no run: there is no run.json" if files.is_directory(folder) else "no such folder"
-        raise InputError(f"{folder}: {reason}; give the --output_dir of a training run")
+        raise InputError(f"{folder}: {reason}; give the output directory of a training run")
     manifest = read_json_object(path, _RESTORE)
     if not isinstance(manifest.get("config"), dict):
-        raise InputError(f"{path}: is not the run.json of a training run; give the --output_dir of one")
+        raise InputError(f"{path}: is not the run.json of a training run; give the output directory of one")
     report = os.path.join(folder, REPORT)
     return Run(
         folder=folder,

@@ -90,8 +90,7 @@ class AverageReader(Reader):
         if len(numbers) < count:
             raise InputError(
                 f"--average_last={count}: {path.folder} holds {len(numbers)} checkpoints up to "
-                f"{CHECKPOINT}{last}; give a smaller number, or train with a larger "
-                "--keep_checkpoint_max"
+                f"{CHECKPOINT}{last}; give a smaller number, or keep more in the training"
             )
         self._readers = [
             _open_tf1(os.path.join(path.folder, f"{CHECKPOINT}{number}"), path.network) for number in numbers
