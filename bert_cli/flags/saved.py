@@ -6,9 +6,12 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.names import FLAGS
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import warn_once
+from bert_cli.base.names import FLAGS, REPORT
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, flag_values
 from bert_cli.flags.parser import parse
@@ -53,6 +56,28 @@ def write_flags(path: str, flags: Mapping[str, str], guesses: Mapping[str, str] 
     with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
         file.writelines(f"{GUESS}{name}={value}\n" for name, value in guesses.items())
+
+
+def warn_of_unknown_flags(settings_class: type, folder: str) -> None:
+    """Warn of a flag in a directory's flags.txt if this version does not use it.
+
+    Args:
+        settings_class: dataclass of the flag groups of the command that wrote the file.
+        folder: a run's directory.
+    """
+    path = os.path.join(folder, FLAGS)
+    names = {flag.name for flag in every_flag(settings_class)}
+    unknown = next((name for name in read_flags(path) if name not in names), None)
+    if unknown is None:
+        return
+    report_file = os.path.join(folder, REPORT)
+    report = read_json_object(report_file, "remove it") if files.exists(report_file) else {}
+    versions = report.get("versions")
+    writer = versions.get("bert_cli") if isinstance(versions, dict) else None
+    warn_once(
+        f"warning: {path}: --{unknown} of bert_cli {writer or '(unknown version)'} is unknown here, in version "
+        f"{__version__}, and has no effect: predictions may differ"
+    )
 
 
 def read_remembered(settings_class: type, folder: str, given_names: Collection[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from bert_cli.base import files
 from bert_cli.base.names import FLAGS
 from bert_cli.flags.option import every_flag, flag_values, replace_values
 from bert_cli.flags.run_flags import read_flags
-from bert_cli.flags.saved import read_remembered
+from bert_cli.flags.saved import read_remembered, warn_of_unknown_flags
 from bert_cli.flags.values import format_flag_value
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.checkpoints import UsedModel, to_use
@@ -53,6 +53,7 @@ def complete(
         folder = model.folder
         changed = _changed_names(settings, folder, replaced.keys() & given_names)
         skipped = {*given_names, *(name for flag in changed for name in replaced[flag])}
+        warn_of_unknown_flags(type(settings), folder)
         settings = replace_values(settings, read_remembered(type(settings), folder, skipped))
         if has_own_length and "max_seq_length" not in given_names and not read_flags(os.path.join(folder, FLAGS)):
             length = _find_own_length(model, settings.encoding.max_seq_length)

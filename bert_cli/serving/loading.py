@@ -13,6 +13,7 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.packing import cut_entry
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.flags.option import build, every_flag
+from bert_cli.flags.saved import warn_of_unknown_flags
 from bert_cli.flags.values import convert_value
 from bert_cli.opening.trained import command_of
 from bert_cli.outputs.answers.tagging import example_entities
@@ -30,8 +31,12 @@ from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS,
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Column, Explanation, Item, MaskedCopy
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel, check_served, naming_flags
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, CheckpointPath
 
@@ -201,6 +206,15 @@ MODEL_CLASSES: dict[str, type[ServedModel]] = {
 }
 
 
+# All flags that a flags.txt of the command may have.
+_TRAINING_SETTINGS: dict[str, type] = {
+    CLASSIFICATION.command: ClassifySettings,
+    TAGGING.command: TagSettings,
+    QUESTIONS.command: SquadSettings,
+    PRETRAINING.command: PretrainSettings,
+}
+
+
 def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> ServedModel:
     """Load the model of a checkpoint, and check it with a first text.
 
@@ -216,7 +230,10 @@ def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> Ser
     Raises:
         InputError: if the model cannot be loaded, or its outputs are not finite.
     """
-    command = command_of(checkpoint) or (PRETRAINING.command if _has_masked_lm(checkpoint) else "")
+    trained_by = command_of(checkpoint) or ""
+    if trained_by in _TRAINING_SETTINGS:
+        warn_of_unknown_flags(_TRAINING_SETTINGS[trained_by], checkpoint.folder)
+    command = trained_by or (PRETRAINING.command if _has_masked_lm(checkpoint) else "")
     model = MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, flags)
     model.open_vectors()
     model.check_flags()

@@ -142,11 +142,20 @@ def _state_path(folder: str) -> str | None:
 def _existing_state_prefix(folder: str) -> str | None:
     """Return the prefix in the `checkpoint` file, or None if that checkpoint does not exist."""
     path = _state_path(folder)
-    if not path:
+    if not path or "\0" in path:
         return None
+    named, inside = os.path.join(folder, path), os.path.join(folder, os.path.basename(path))
+    root = os.path.join(files.resolve(folder), "")
+    if f"{files.resolve(os.path.dirname(named))}/".startswith(root) and files.exists(f"{named}.index"):
+        return named
     # Try the base name, too: an absolute path is wrong after the directory was moved.
-    candidates = [os.path.join(folder, name) for name in (path, os.path.basename(path)) if "\0" not in name]
-    return next((path for path in candidates if files.exists(path + ".index")), None)
+    if files.exists(f"{inside}.index"):
+        return inside
+    refuse_if(
+        files.exists(f"{named}.index"),
+        f"{os.path.join(folder, STATE)}: names {path}, which is in another directory; give that path instead of {folder}",
+    )
+    return None
 
 
 def write_state(folder: str, step: int, kept_steps: list[int]) -> None:

@@ -282,3 +282,10 @@ def test_cuts_of_all_lines_of_a_file_are_reported_once(name, text, trained, clas
     lines = [line for line in outcome.err.splitlines() if "were cut" in line]
     counts = "2 of 4 texts were cut to 8 tokens: 6 of 19 tokens (31.6%) were left out"
     assert lines == [f"{path}: warning: {counts}"]
+
+
+def test_a_flag_of_a_newer_version_is_named(trained, classify):
+    flags = trained / "flags.txt"
+    flags.write_text(f"{flags.read_text('utf-8')}--quantum_mode=yes\n", encoding="utf-8")
+    outcome = classify(f"--output_dir={trained}", "--text=a dog")
+    assert (outcome.code, outcome.err.count("--quantum_mode of bert_cli ")) == (0, 1)

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from bert_cli import Classifier, FeatureExtractor
+from bert_cli import Classifier, FeatureExtractor, __version__
 from bert_cli.base.errors import InputError
 from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
@@ -121,3 +121,23 @@ def test_a_model_with_a_named_pipe_is_refused(name, trained_once, tmp_path):
     os.mkfifo(folder / name)
     with pytest.raises(InputError, match=f"{name}: is a named pipe, a file is needed"):
         serve(folder)
+
+
+def test_flags_of_a_newer_version_are_named(trained, caplog):
+    """Other flags of the training, such as --num_train_epochs, are known although serving has no use for them."""
+    flags = trained / "flags.txt"
+    load_served("a", find_checkpoint(str(trained)), ModelFlags())
+    with_flag(flags, "--quantum_mode=yes")
+    report = trained / "run_report.json"
+    report.write_text(report.read_text("utf-8").replace(f'"bert_cli": "{__version__}"', '"bert_cli": "9.1.0"'), "utf-8")
+    load_served("a", find_checkpoint(str(trained)), ModelFlags())
+    (warning,) = [message for message in caplog.messages if "quantum_mode" in message]
+    assert warning == (
+        f"warning: {flags}: --quantum_mode of bert_cli 9.1.0 is unknown here, in version {__version__}, and has no "
+        "effect: predictions may differ"
+    )
+    assert not any("num_train_epochs" in message for message in caplog.messages)
+
+
+def with_flag(flags, line: str) -> None:
+    flags.write_text(f"{flags.read_text('utf-8')}{line}\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """Finding a checkpoint from a path."""
 
 import os
+import pathlib
 
 import pytest
 
@@ -73,12 +74,32 @@ def test_the_checkpoint_file_names_the_newest(folder, stored_path):
     assert (checkpoint.kind, os.path.realpath(checkpoint.location)) == (TF1, os.path.realpath(f"{path}/model.ckpt-100"))
 
 
-def test_a_checkpoint_file_may_name_a_checkpoint_elsewhere(folder, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
+@pytest.mark.parametrize(
+    "stored_path", ["{elsewhere}/model.ckpt-3", "../elsewhere/model.ckpt-3", "a/../../elsewhere/model.ckpt-3"]
+)
+def test_a_checkpoint_file_cannot_name_a_checkpoint_elsewhere(folder, tmp_path, stored_path):
+    """A third-party directory could otherwise lead to any model of the machine."""
+    path = folder(*tf1("model.ckpt-100"), checkpoint="")
+    elsewhere = pathlib.Path(path).parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "model.ckpt-3.index").touch()
-    path = folder(*tf1("model.ckpt-100"), checkpoint=state(f"{elsewhere}/model.ckpt-3"))
-    assert latest_checkpoint(path) == f"{elsewhere}/model.ckpt-3"
+    (pathlib.Path(path) / "a").mkdir()
+    stored_path = stored_path.format(elsewhere=elsewhere)
+    (pathlib.Path(path) / "checkpoint").write_text(state(stored_path))
+    with pytest.raises(InputError, match=r"checkpoint: names .*model\.ckpt-3, which is in another directory"):
+        latest_checkpoint(path)
+    # A copy of the directory has the checkpoint itself.
+    (pathlib.Path(path) / "model.ckpt-3.index").touch()
+    assert latest_checkpoint(path) == f"{path}/model.ckpt-3"
+
+
+def test_a_checkpoint_file_may_name_one_in_a_directory_below_or_through_a_link(folder, tmp_path):
+    path = folder(*tf1("model.ckpt-100"), checkpoint=state("below/model.ckpt-3"))
+    (pathlib.Path(path) / "below").mkdir()
+    (pathlib.Path(path) / "below" / "model.ckpt-3.index").touch()
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert latest_checkpoint(str(link)) == f"{link}/below/model.ckpt-3"
 
 
 @pytest.mark.parametrize(
