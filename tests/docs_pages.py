@@ -63,6 +63,7 @@ GUIDES = {
     "clusters": "several machines, shards, Spark, Ray, Beam, remote directories",
     "failures": "stops, exit codes, locks, damaged checkpoints, logs",
     "python": "fit, predict, evaluate, explain, compare and save in Python; scikit-learn, callbacks, Keras",
+    "offline": "machines without internet: installation, models",
     "published-results": "figures that Google and the paper published, with the command for each of them",
     "performance": "speed and memory compared with other programs",
     "performance-processors": "speed on AMX and AVX2; where a step's time goes; how to measure a GPU",
@@ -188,6 +189,9 @@ def index() -> str:
     lines += ["", "| tutorial | |", "|---|---|"]
     lines += [f"| [{name}](tutorials/{name}.md) | {title} |" for name, title in TUTORIALS.items()]
     lines += ["| [notebook](tutorials/notebook.ipynb) | Python in a notebook, with its outputs |"]
+    lines += [
+        "| [lecture](tutorials/lecture.ipynb) | a notebook that shows how BERT works, from tokens to pre-training |"
+    ]
     lines += ["", "| command | |", "|---|---|"]
     lines += [f"| [`{command}`]({command}.md) | {summary} |" for command, (_, summary) in COMMANDS.items()]
     lines += [

@@ -1,19 +1,21 @@
-"""The notebook of docs/tutorials, executed in a kernel of this Python.
+"""The notebooks of docs/tutorials, executed in a kernel of this Python.
 
-`python -m tests.notebook` executes it in place and stores its outputs.
+`python -m tests.notebook lecture` executes one in place and stores its outputs.
 """
 
 import copy
 import pathlib
 import re
 import shutil
+import sys
 import tempfile
 
 import nbformat
 from nbconvert.preprocessors import ExecutePreprocessor
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-NOTEBOOK = ROOT / "docs" / "tutorials" / "notebook.ipynb"
+NOTEBOOKS = {name: ROOT / "docs" / "tutorials" / f"{name}.ipynb" for name in ("notebook", "lecture")}
+DATA = ("reviews.csv", "pretraining/corpus.txt")
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -24,8 +26,9 @@ def execute(notebook: nbformat.NotebookNode, folder: pathlib.Path) -> nbformat.N
         notebook: the notebook.
         folder: an empty directory, which gets the notebook's data in a clone's layout.
     """
-    (folder / "data").mkdir()
-    shutil.copy(ROOT / "data" / "reviews.csv", folder / "data")
+    for name in DATA:
+        (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "data" / name, folder / "data" / name)
     working_directory = folder / "docs" / "tutorials"
     working_directory.mkdir(parents=True)
     executed = copy.deepcopy(notebook)
@@ -49,7 +52,8 @@ def absolute_paths(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as temporary:
-        result = execute(nbformat.read(NOTEBOOK, as_version=4), pathlib.Path(temporary))
-    nbformat.write(result, NOTEBOOK)
-    print(f"wrote {NOTEBOOK}")
+    for name in sys.argv[1:] or NOTEBOOKS:
+        with tempfile.TemporaryDirectory() as temporary:
+            result = execute(nbformat.read(NOTEBOOKS[name], as_version=4), pathlib.Path(temporary))
+        nbformat.write(result, NOTEBOOKS[name])
+        print(f"wrote {NOTEBOOKS[name]}")

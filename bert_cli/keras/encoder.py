@@ -152,6 +152,8 @@ class Encoder(keras.layers.Layer):
         """Set which weights training changes."""
         weights = named_weights(self.bert)
         factors = layer_factors(self.config.num_hidden_layers, frozen_layers=self.freeze_layers)
+        # Keras warns about weights without a gradient, such as an unused pooler's.
+        factors |= {} if self.has_pooler else {POOLER: 0.0}
         for name, factor in rate_factors(weights, factors).items():
             weights[name].trainable = self.trainable and factor > 0
 

@@ -278,5 +278,6 @@ def test_a_missing_pooler_is_an_error_or_new(tmp_path):
             outputs["pooled_output"]
     model = keras.Model(model_inputs := inputs(None), encoder(model_inputs)["sequence_output"])
     np.testing.assert_allclose(model.predict(batch, verbose=0), encoder(batch)["sequence_output"], atol=1e-6)
+    assert not any("pooler" in variable.path for variable in encoder.trainable_variables)
     assert not Encoder.from_config(encoder.get_config()).has_pooler
     assert Encoder.load(folder, new_pooler=True)(batch)["pooled_output"].shape == (1, 8)
