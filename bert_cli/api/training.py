@@ -93,10 +93,11 @@ class Training:
                 rerun += " without overwrite_output_dir"
         given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
         with given_folder or temporary_folder() as folder:
-            settings = self.complete(with_frozen_encoder(build(self.settings_class, values | {"output_dir": folder})))
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log(self.watching.log_level):
+                settings = build(self.settings_class, values | {"output_dir": folder})
+                settings = self.complete(with_frozen_encoder(settings))
                 try:
                     report = driver.run(self.make_task, settings, rerun, self.watching.observers())
                 except Stopped as stop:
