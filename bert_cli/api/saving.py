@@ -28,7 +28,6 @@ from bert_cli.weights.weights_only import read_weights_only
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
 _VOCABULARY = "vocab_file"  # directory in a pickle
-_TEMPORARY = "temporary; save(directory) keeps it"
 _DESCRIPTIONS, _WEIGHTS = (".json", ".txt"), (".safetensors", ".h5")
 
 
@@ -149,8 +148,8 @@ class SavableModel(MadeByMethods):
 
     def _facts(self) -> dict[str, str]:
         """Return what a notebook shows of the model: name -> text."""
-        # Do not show the temporary directory, which is deleted together with the model.
-        return {"model": _TEMPORARY if self.is_temporary else self.source.checkpoint.name}
+        # A temporary directory is deleted together with the model.
+        return {"model": "temporary; save(directory) keeps it" if self.is_temporary else self.source.checkpoint.name}
 
     def __repr__(self) -> str:
         return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in self._facts().items())])
@@ -279,9 +278,10 @@ def temporary_folder() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="bert_cli-")
     try:
         yield folder
-    # Ctrl-C must not leave a directory of several hundred megabytes either.
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+    # Ctrl-C must not leave a directory of several hundred megabytes either, unless a training keeps it.
+    except BaseException as error:
+        if getattr(error, "output_dir", None) != folder:
+            shutil.rmtree(folder, ignore_errors=True)
         raise
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import gc
 import os
 import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,7 +69,8 @@ class Training:
     def run(self) -> Iterator[tuple[JsonObject, str]]:
         """Train, and yield the report and the run's directory.
 
-        A temporary directory is deleted if the block fails. Otherwise the caller deletes it.
+        A temporary directory is deleted if the block fails, or when the process ends after a stop
+        signal. Otherwise the caller deletes it.
         """
         output_dir = self.output_dir
         values = option_values(self.settings_class, self.options, self.phases)
@@ -84,23 +86,27 @@ class Training:
         check_rules(settings)
         lists = list(grid_values(settings)) if self.options.get("cross_validation") else []
         refuse_if(lists, f"{' and '.join(lists)}: give one value with cross_validation, and call it again for others")
-        from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
+        # Import late: this includes the report pages, which `load` does not need.
+        from bert_cli.runs import driver
+        from bert_cli.runs.resuming import Rerun
 
-        rerun = ""  # a temporary directory is deleted after a signal
-        if output_dir is not None:
-            rerun = "the same call"
-            if values["overwrite_output_dir"]:
-                rerun += " without overwrite_output_dir"
         given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
         with given_folder or temporary_folder() as folder:
+            call = "the same call" + (" without overwrite_output_dir" if values["overwrite_output_dir"] else "")
+            if output_dir is None:
+                call = f'until this process ends, the same call with output_dir="{folder}"'
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log(self.watching.log_level):
                 settings = build(self.settings_class, values | {"output_dir": folder})
                 settings = self.complete(with_frozen_encoder(settings))
                 try:
+                    rerun = Rerun(call, output_dir is None)
                     report = driver.run(self.make_task, settings, rerun, self.watching.observers())
                 except Stopped as stop:
+                    if output_dir is None and RunDirectory(folder).newest_checkpoint:
+                        stop.output_dir = folder
+                        weakref.finalize(Stopped, shutil.rmtree, folder, ignore_errors=True)
                     # The last line says all: a notebook would show each of the driver's frames.
                     raise stop.with_traceback(None) from None
             # A network and its traced step refer to each other, so only the collector frees them.

@@ -25,7 +25,7 @@ from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.reporting import finish, run_facts
-from bert_cli.runs.resuming import check_inputs
+from bert_cli.runs.resuming import Rerun, check_inputs
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
@@ -39,15 +39,14 @@ from bert_cli.settings.training import TrainingSettings, has_several_runs
 
 
 def run(
-    make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None, observers: Sequence[Observer] = ()
+    make_task: MakeTask, settings: TrainingSettings, rerun: Rerun | None = None, observers: Sequence[Observer] = ()
 ) -> JsonObject:
     """Run the phases and return the report, which is also written to run_report.json.
 
     Args:
         make_task: the command's task class, or a function that returns its task.
         settings: flag values.
-        rerun: the call that resumes the run after a signal; "" if output_dir will then be removed;
-            None for the same command.
+        rerun: the call that resumes the run after a signal; None for the same command.
         observers: observers of each training.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
@@ -70,7 +69,7 @@ def run_once(
     task: Task[Model, Data, Details],
     data: Data | None = None,
     should_finish: bool = True,
-    rerun: str | None = None,
+    rerun: Rerun | None = None,
     observers: Sequence[Observer] = (),
     shared: SharedNetwork | None = None,
     sweep_trackers: SweepTrackers | None = None,
@@ -173,8 +172,9 @@ def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:
 
 def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
     has_news = settings.phases.do_eval or (plan is not None and plan.finished_checkpoint is None)
-    # If a run cannot be resumed, its directory is temporary, so do not suggest a next command.
-    finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=not plan or bool(plan.rerun))
+    # Do not suggest a next command for a directory that is deleted.
+    names_next = not (plan and plan.is_temporary)
+    finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=names_next)
 
 
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:

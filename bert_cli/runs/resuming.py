@@ -5,7 +5,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -152,6 +152,18 @@ def _removed_paths(directory: RunDirectory) -> Iterator[str]:
         yield from (os.path.join(real, name) for name in run.owned.removable_names())
 
 
+class Rerun(NamedTuple):
+    """The call that resumes a run from Python.
+
+    Attributes:
+        call: text about it for messages.
+        is_temporary: whether output_dir is deleted after an error.
+    """
+
+    call: str
+    is_temporary: bool = False
+
+
 def same_command(overwrites: bool) -> str:
     """Describe the command that resumes an interrupted run.
 
@@ -170,14 +182,14 @@ def advising_to_resume(directory: RunDirectory, rerun: str) -> Iterator[None]:
 
     Args:
         directory: the run's directory.
-        rerun: the command or call that resumes the run; "" if nothing is kept.
+        rerun: the command or call that resumes the run.
     """
     try:
         yield
     except (KeyboardInterrupt, Stopped) as error:
         newest = directory.newest_checkpoint
         has_message = isinstance(error, Stopped) and error.message
-        if has_message or not rerun or newest is None:
+        if has_message or newest is None:
             raise
         end = f"stopped by {error.name}" if isinstance(error, Stopped) else "interrupted"
         number = error.number if isinstance(error, Stopped) else signal.SIGINT

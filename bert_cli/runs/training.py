@@ -186,6 +186,7 @@ def _train(
         [*recorders, *([evaluation] if evaluation else [])],
         lambda: plan.history.paused,
         plan.rerun,
+        plan.is_temporary,
         keeps_best=best is not None,
         packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
         open_run=shared.open_run if shared else TrainingRun,

@@ -23,7 +23,7 @@ from bert_cli.run_directory.manifest import (
 )
 from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
 from bert_cli.runs.callbacks.trackers import check_trackers
-from bert_cli.runs.resuming import same_command, to_resume
+from bert_cli.runs.resuming import Rerun, same_command, to_resume
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
@@ -81,7 +81,8 @@ class TrainingPlan:
         best: choice of the best evaluation; None without evaluations during training.
         metric: metric that ranks this run among other runs.
         files: names of files that are specific to the task and the flags.
-        rerun: the command or call that resumes the run after a signal; "" if nothing is kept then.
+        rerun: the command or call that resumes the run after a signal.
+        is_temporary: whether output_dir is deleted after an error.
     """
 
     task_plan: Plan
@@ -94,6 +95,7 @@ class TrainingPlan:
     metric: str
     files: tuple[str, ...]
     rerun: str
+    is_temporary: bool
 
     @property
     def done_steps(self) -> int:
@@ -108,7 +110,7 @@ class TrainingPlan:
 
 
 def plan_training(
-    task: Task[Model, Data, Any], model: Model, data: Data, recipe: Recipe, rerun: str | None = None
+    task: Task[Model, Data, Any], model: Model, data: Data, recipe: Recipe, rerun: Rerun | None = None
 ) -> TrainingPlan:
     """Plan the training, and raise InputError if output_dir holds another run.
 
@@ -161,7 +163,8 @@ def plan_training(
         best=best,
         metric=metric,
         files=names,
-        rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
+        rerun=rerun.call if rerun else same_command(phases.overwrite_output_dir),
+        is_temporary=rerun is not None and rerun.is_temporary,
     )
 
 

@@ -22,7 +22,10 @@ class Stopped(BaseException):
     Attributes:
         number: the signal's number.
         message: text to log about the last action, or "" for the standard text.
+        output_dir: directory with what a training from Python has learned, if the caller gave none.
     """
+
+    output_dir: str | None = None
 
     def __init__(self, number: int, message: str = ""):
         super().__init__(message)

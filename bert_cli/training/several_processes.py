@@ -97,22 +97,18 @@ def stop_error(signal_number: int | None, step: int, steps: int, prefix: str, re
         step: number of finished steps.
         steps: number of steps in the whole training.
         prefix: prefix of checkpoints, without the step.
-        rerun: the command or call that resumes; "" if nothing was saved.
+        rerun: the command or call that resumes.
     """
-    saved = f"saved as {prefix}{step}"
-    position = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
+    position = f"after step {step} of {steps}; saved as {prefix}{step}"
     if signal_number is None:
         return TemporaryError(
             f"a process that trains together with this one was asked to end: stopped {position}; "
             "start all of them again, with the same commands"
         )
-    advice = f"; {rerun} goes on from there" if rerun else ""
-    return stop_exception(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
+    name = Stopped(signal_number).name
+    return stop_exception(signal_number, f"stopped by {name} {position}; {rerun} goes on from there")
 
 
-def log_stop_signal(saves: bool, name: str) -> None:
-    """Log the first signal; `saves` is whether the step will be saved, `name` the signal's name."""
-    if saves:
-        LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)
-    else:
-        LOG.warning("%s received: stopping after this step; a second signal exits at once", name)
+def log_stop_signal(name: str) -> None:
+    """Log the first signal, given by its name."""
+    LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)

@@ -85,7 +85,6 @@ def test_models_in_a_sweep_are_refused(folder):
         (KeyboardInterrupt(), same_command(False)),
         (Stopped(signal.SIGTERM), same_command(True)),
         (Stopped(signal.SIGTERM, "saved"), same_command(False)),
-        (Stopped(signal.SIGTERM), ""),
     ],
 )  # fmt: skip
 def test_an_interruption_names_the_command_that_resumes(folder, error, rerun):

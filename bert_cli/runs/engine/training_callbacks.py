@@ -44,6 +44,8 @@ class SaveCheckpoints(Callback):
     It also saves if an evaluation or an observer fails.
     """
 
+    saves = True
+
     def __init__(
         self,
         engine: TensorFlowEngine,
@@ -52,7 +54,7 @@ class SaveCheckpoints(Callback):
         last_step: int,
         saving: Saving,
         directory: RunDirectory,
-        saves: bool,
+        saves_failures: bool = True,
     ):
         """Keep the sources of a checkpoint's tensors.
 
@@ -63,9 +65,9 @@ class SaveCheckpoints(Callback):
             last_step: number of steps in the whole training.
             saving: flag values.
             directory: the run's directory.
-            saves: whether a stop signal or a failure saves.
+            saves_failures: whether a failure saves, too.
         """
-        self.saves = saves
+        self._saves_failures = saves_failures
         self.every = saving.save_checkpoints_steps
         self._engine = engine
         self._tensors = tensors
@@ -88,7 +90,7 @@ class SaveCheckpoints(Callback):
 
     def on_failure(self, step: int) -> None:
         # The other processes of a training go on with the next step, so they cannot help to save this one.
-        if self.saves and not is_multi_worker(self._engine.strategy):
+        if self._saves_failures and not is_multi_worker(self._engine.strategy):
             self.on_step(step)
 
     def name_state(self, rerun: str, failure: CallbackError) -> None:

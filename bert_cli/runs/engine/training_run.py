@@ -188,6 +188,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     paused_seconds: Callable[[], float] = float,
     rerun: str = "the same command",
+    is_temporary: bool = False,
     keeps_best: bool = False,
     packages: Sequence[str] = (),
     open_run: Callable[..., TrainingRun] = TrainingRun,
@@ -199,8 +200,8 @@ def train(
         state: checkpoint prefix to resume from; None for a new run.
         callbacks: called before the callback that saves; they may use the engine to predict.
         paused_seconds: returns the seconds since the start that were not used for training.
-        rerun: the command or call that resumes after a signal; "" if `directory` will then be removed,
-            so that a signal saves nothing.
+        rerun: the command or call that resumes after a signal.
+        is_temporary: whether `directory` is deleted after an error, so that an error saves nothing.
         keeps_best: whether a callback saves the best weights, which need disk space, too.
         packages: modules that later phases need, imported while TensorFlow compiles the first step.
         open_run: returns the TrainingRun for the constructor's arguments.
@@ -223,9 +224,8 @@ def train(
     step_fn = run.step_function(specs, BackgroundImports(packages).start)
     distributed_batches = (distribute(batch, engine.strategy) for batch in batches)
     shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
-    saver = SaveCheckpoints(
-        engine, run.tensors, source.checkpoint_tensors, updates.steps, saving, directory, saves=bool(rerun)
-    )
+    data_tensors = source.checkpoint_tensors
+    saver = SaveCheckpoints(engine, run.tensors, data_tensors, updates.steps, saving, directory, not is_temporary)
     with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:
         all_callbacks = [
             ShowProgress(progress),
@@ -233,9 +233,8 @@ def train(
             saver,
         ]
         start = time.monotonic()
-        report = functools.partial(log_stop_signal, bool(rerun))
-        named = raising_original(functools.partial(saver.name_state, rerun))
-        with named, deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
+        named = raising_original(functools.partial(saver.name_state, "" if is_temporary else rerun))
+        with named, deferring_signals(log_stop_signal) as stop_request, memory_advice("train_batch_size"):
             stop = StopFlag(engine.strategy, stop_request.is_made)
             losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)
         seconds = time.monotonic() - start - paused_seconds()
