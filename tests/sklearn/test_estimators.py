@@ -1,6 +1,7 @@
 """Estimators in scikit-learn: its own checks, and the tools that copy, fit and combine estimators."""
 
 import json
+import logging
 import pickle
 import warnings
 
@@ -18,10 +19,11 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 
 from bert_cli import Callback
 from bert_cli.api import watching
+from bert_cli.base.log import warn_once
 from bert_cli.sklearn import BertClassifier, BertRegressor
 from tests.rows import write_rows
 from tests.sklearn.numbers_as_texts import WORDS, NumbersAsTexts, to_texts
-from tests.snapshots import raises
+from tests.snapshots import check_message, raises
 
 CONFIG = {
     "vocab_size": 5 + len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -110,6 +112,16 @@ def table_of(library):
 def test_wrong_labels_are_refused(parameters, labels):
     with raises(ValueError):
         BertClassifier(**parameters).fit(TEXTS, labels)
+
+
+def test_cut_texts_are_reported_once(fitted, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("bert_cli"), "propagate", True)
+    warn_once.cache_clear()
+    long_text = "w1 " * 200
+    for model in (fitted, fitted, pickle.loads(pickle.dumps(fitted))):
+        model.predict([long_text])
+    (line,) = [line for line in caplog.messages if "cut" in line]
+    check_message(line)
 
 
 def test_wrong_texts_and_parameters_are_refused(parameters, fitted):

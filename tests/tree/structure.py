@@ -102,7 +102,7 @@ serving: problem_types flags settings text examples.squad features sentence weig
     predicting
 serving.http: settings features serving
 keras: flags tf_internals model settings text features weights training.optimizers opening exports api.inputs api
-sklearn: problem_types api.inputs api.results api
+sklearn: problem_types features api.inputs api.results api
 builtin:
 bert_cli:
 commands: flags model settings text reading reading.columns examples features corpus sentence weights training
