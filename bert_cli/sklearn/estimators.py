@@ -86,14 +86,15 @@ class _BertEstimator(TextEstimator):
 class BertClassifier(ClassifierMixin, _BertEstimator):
     """Text classifier for scikit-learn.
 
-    The parameters are flags of bert-classify, with the flags' defaults.
+    The parameters are flags of bert-classify. A search changes other flags as a whole, with a grid
+    over `options`, such as {"options": [{}, {"freeze_encoder": True}]}.
 
     Args:
         init_checkpoint: model to train; None for the built-in one.
-        num_train_epochs: passes over the training data.
-        learning_rate: highest learning rate.
-        train_batch_size: texts per training step.
-        max_seq_length: maximum length in tokens; longer texts are cut.
+        num_train_epochs: passes over the training data; None for 3.0, or 4.0 for a small model.
+        learning_rate: highest learning rate; None for 5e-5, or up to 3e-4 for a small model.
+        train_batch_size: texts per training step; None for 32.
+        max_seq_length: maximum length in tokens; longer texts are cut; None for 128.
         class_weight: label -> weight in the loss, or "balanced"; None for equal weights.
         random_state: seed, or a numpy.random.RandomState that draws one. With None, each fit uses
             the same seed.
