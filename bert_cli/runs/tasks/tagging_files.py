@@ -113,11 +113,22 @@ def read_split(
             left_out = LeftOut("texts without annotations", num_unannotated, is_requested=True)
             file = dataclasses.replace(file, examples=annotated, account=file.facts.use(0, [left_out]))
         return file, None, bool(annotated)
-    file = read_token_file(source, flags._replace(with_tags=test_tags == "yes", finds_tags=test_tags == "auto"))
-    has_tags = test_tags == "yes" or any(example.tags is not None for example in file.examples)
-    if not has_tags:
-        return file, None, False
-    return *convert_to_bio(file, notation, flags.types), True
+    try:
+        file = read_token_file(source, flags._replace(with_tags=test_tags == "yes", finds_tags=test_tags == "auto"))
+        has_tags = test_tags == "yes" or any(example.tags is not None for example in file.examples)
+        return (*convert_to_bio(file, notation, flags.types), True) if has_tags else (file, None, False)
+    except InputError:
+        if split == "test" and _are_sentences(source):
+            problem = f"has a sentence per line, not a word; give it as --input_file={path}, without --do_predict"
+            raise InputError(f"{path}: {problem}") from None
+        raise
+
+
+def _are_sentences(source: Source) -> bool:
+    """Return whether a text file's lines are sentences, and not words with columns such as tags."""
+    lines = [line.split() for line in source.text.split("\n") if line.strip()]
+    tags = sum(re.fullmatch(r"O|[BIESLU]-\S+", words[-1]) is not None for words in lines)
+    return "\t" not in source.text and sum(map(len, lines)) > 2 * len(lines) and 10 * tags < len(lines)
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:

@@ -44,6 +44,23 @@ def test_a_text_file_may_have_spacys_suffix(tmp_path):
     assert read_split("train", str(path), build(TagSettings, {}), DETECTED, "prodigy")[2]
 
 
+@pytest.mark.parametrize(
+    "text", ["Anna lives in Rome .\nTom works .\n", "Anna lives in Rome .\nTom works there .\nEva left it all .\n"]
+)
+def test_sentences_as_a_test_file(tmp_path, text):
+    path = tmp_path / "test.txt"
+    path.write_text(text, encoding="utf-8")
+    arguments = (str(path), build(TagSettings, {}), DETECTED, "prodigy", ("O", "B-PER", "I-PER"))
+    with raises(InputError, "--input_file="):
+        read_split("test", *arguments)
+    with raises(InputError, "test.txt:2: "):
+        read_split("dev", *arguments)
+    # A row without a cell is named as before.
+    path.write_text("Anna x B-PER\nleft O\nRome x I-PER\n", encoding="utf-8")
+    with raises(InputError, "test.txt:2: "):
+        read_split("test", *arguments)
+
+
 def file_with(tag: str, **options) -> TaggingFile:
     return TaggingFile("a.txt", ("Ann",), (TaggingExample(("Ann",), (tag,), 1),), **options)
 
