@@ -17,22 +17,21 @@ Examples:
     bert-serve --model=reviews=bert_output/reviews --port=9000
 """
 
-import contextlib
 import functools
 import importlib.util
 import signal
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.runtime.machine import describe_threads
 from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
-from bert_cli.serving.keys import ApiKeys
+from bert_cli.serving.http.listening import listening
+from bert_cli.serving.keys import ApiKeys, Certificate
 from bert_cli.settings.devices import forget_cluster
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.path import find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.serving.processes import Shared
@@ -57,53 +56,39 @@ def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
     forget_cluster()
-    if not server.api_key_file and not is_loopback(server.host):
+    if not (server.api_key_file or server.uds or is_loopback(server.host)):
         LOG.warning(
             "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
             server.host,
         )
     LOG.info("threads per process: %s", describe_threads(settings.devices.num_threads))
     keys = ApiKeys(server.api_key_file, tuple(settings.paths))
+    certificate = Certificate(server.ssl_certfile, server.ssl_keyfile) if server.ssl_certfile else None
     checkpoints = {path: find_checkpoint(path, "output_dir") for path in settings.paths.values()}
-    from bert_cli.serving.processes import shared_metrics, this_process
+    # Import everything else later: clients need not wait for a port that listens.
+    with listening(server) as listeners:
+        from bert_cli.serving.processes import Shared, SharedCheckpoints, shared_metrics, this_process
+        from bert_cli.serving.workers import Supervisor
 
-    with shared_metrics() if server.num_workers > 1 else contextlib.nullcontext(this_process) as list_processes:
-        _serve(settings, keys, checkpoints, list_processes)
+        if server.num_workers == 1:
+            _work(settings, keys, Shared(listeners, this_process, certificate=certificate), Supervisor())
+            return
+        with shared_metrics() as list_processes:
+            _run_workers(settings, keys, Shared(listeners, list_processes, SharedCheckpoints(checkpoints), certificate))
 
 
-def _serve(
-    settings: ServeSettings,
-    keys: ApiKeys,
-    checkpoints: dict[str, CheckpointPath],
-    list_processes: Callable[[], list[int]],
-) -> None:
-    """Answer requests in this process, or in several processes that share the weights.
-
-    Args:
-        settings: all flags.
-        keys: API keys.
-        checkpoints: the checkpoints by path.
-        list_processes: see Shared.
-    """
-    server = settings.server
-    # Import late: a wrong flag need not wait for these imports.
-    from bert_cli.serving.http.server import bind
+def _run_workers(settings: ServeSettings, keys: ApiKeys, shared: "Shared") -> None:
+    """Answer requests in several processes that share sockets, weights and metrics."""
     from bert_cli.serving.metrics import restart_counter
-    from bert_cli.serving.processes import Shared, SharedCheckpoints
-    from bert_cli.serving.workers import Supervisor, run_workers
+    from bert_cli.serving.workers import run_workers
 
-    listeners = []
-    for flag, port in (("port", server.port), ("metrics_port", server.metrics_port)):
-        try:
-            listeners += [] if port is None else [bind(server.host, port)]
-        except OSError as error:
-            raise InputError(f"--{flag}={port}: cannot listen on {server.host} ({error.strerror})") from None
-    if server.num_workers == 1:
-        _work(settings, keys, Shared(listeners, list_processes), Supervisor())
-        return
-    shared = Shared(listeners, list_processes, SharedCheckpoints(checkpoints))
+    def reload() -> None:
+        keys.reload()
+        if shared.certificate:
+            shared.certificate.reload()
+
     work = functools.partial(_work, settings, keys, shared)
-    exit_code = run_workers(server.num_workers, work, keys.reload, restart_counter().inc)
+    exit_code = run_workers(settings.server.num_workers, work, reload, restart_counter().inc)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
@@ -130,7 +115,8 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
-    watcher = Watcher(service, paths, flags, keys, settings.served.watch_seconds if settings.served.watch else None)
+    watch_seconds = settings.served.watch_seconds if settings.served.watch else None
+    watcher = Watcher(service, paths, flags, keys, shared.certificate, watch_seconds)
     request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     server = settings.server
@@ -138,7 +124,7 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
-    serve(state, shared.listeners, settings.limits, settings.server, supervisor)
+    serve(state, shared, settings.limits, settings.server, supervisor)
     watcher.close()
 
 

@@ -35,10 +35,12 @@ def client_address(scope: "Scope", trusted_proxies: "Sequence[Network]") -> str:
     forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
     for text in reversed(forwarded.split(",") if forwarded and trusted_proxies else ()):
         try:
-            sender, previous = _read_address(address), _read_address(text.strip())
+            previous = _read_address(text.strip())
+            # Only a proxy of this machine connects to a unix socket, which has no addresses.
+            is_trusted = not address or any(_read_address(address) in network for network in trusted_proxies)
         except ValueError:
             break
-        if not any(sender in network for network in trusted_proxies):
+        if not is_trusted:
             break
         address = str(previous)
     return address

@@ -1,4 +1,4 @@
-"""API keys, and what their clients may do."""
+"""API keys with their limits, and the certificate for TLS."""
 
 import base64
 import binascii
@@ -6,11 +6,12 @@ import dataclasses
 import hmac
 import math
 import re
+import ssl
 import time
 from collections.abc import Collection
 
 from bert_cli.base import files
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.base.lines import read_text
 
@@ -125,3 +126,33 @@ def _read_key(line: str, place: str, models: Collection[str]) -> tuple[bytes, Cl
     client.name, key = match.groups() if match else ("", line)
     refuse_if(not key, f"{place}: {client.name}: has no key; NAME:KEY is needed")
     return key.encode(), client
+
+
+class Certificate:
+    """A certificate and its key, which a reload reads again.
+
+    Attributes:
+        context: settings for new connections.
+    """
+
+    def __init__(self, certfile: str, keyfile: str | None):
+        """Read both files; raise InputError if they are damaged or do not belong together."""
+        self._files = certfile, keyfile
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.reload()
+
+    def reload(self) -> None:
+        """Read both files again; after an InputError the old certificate stays in use."""
+        certfile, keyfile = self._files
+        files.check_readable(certfile, "ssl_certfile")
+        if keyfile:
+            files.check_readable(keyfile, "ssl_keyfile")
+        try:
+            # Try the files in another context first: a wrong key would leave this one without a certificate.
+            for context in (ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), self.context):
+                # An encrypted key fails instead of asking for its password.
+                context.load_cert_chain(certfile, keyfile, password=lambda: "")
+        except (ssl.SSLError, OSError) as error:
+            names = certfile if keyfile is None else f"{certfile} and {keyfile}"
+            reason = getattr(error, "reason", None) or error.strerror or str(error)
+            raise InputError(f"{names}: no certificate with its key, without a password ({reason})") from None

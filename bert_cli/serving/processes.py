@@ -12,6 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.serving.keys import Certificate
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import CheckpointPath, file_version, find_checkpoint
 from bert_cli.weights.variables import Reader, without_training_state
@@ -146,8 +147,10 @@ class Shared:
         listeners: listening sockets: for requests, and for metrics.
         list_processes: returns ids of all processes; the process that started the others comes first.
         checkpoints: checkpoints with weights in memory.
+        certificate: certificate for TLS, or None.
     """
 
     listeners: list[socket.socket]
     list_processes: Callable[[], list[int]]
     checkpoints: SharedCheckpoints = dataclasses.field(default_factory=SharedCheckpoints)
+    certificate: Certificate | None = None

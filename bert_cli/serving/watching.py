@@ -7,7 +7,7 @@ from threading import Thread
 
 from bert_cli.base.errors import first_line
 from bert_cli.base.log import LOG
-from bert_cli.serving.keys import ApiKeys
+from bert_cli.serving.keys import ApiKeys, Certificate
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.service import Service
 from bert_cli.settings.model_use import ModelFlags
@@ -23,6 +23,7 @@ class Watcher:
         paths: Mapping[str, str],
         flags: Mapping[str, ModelFlags],
         keys: ApiKeys,
+        certificate: Certificate | None,
         seconds: float | None,
     ):
         """Start the thread.
@@ -32,12 +33,14 @@ class Watcher:
             paths: each model's directory, by name. The newest checkpoint there is used.
             flags: flags for loading, by model name.
             keys: API keys that a reload reads again.
+            certificate: certificate that a reload reads again, or None.
             seconds: time between two checks; None to check only on request.
         """
         self._service = service
         self._paths = dict(paths)
         self._flags = flags
         self._keys = keys
+        self._certificate = certificate
         self._seconds = seconds
         # By model name: the checkpoint that could not be loaded, or else the error message.
         self._rejected: dict[str, str] = {}
@@ -49,7 +52,7 @@ class Watcher:
         self._thread.start()
 
     def request_reload(self) -> None:
-        """Let the thread read API keys and checkpoints again; signal handlers may call this."""
+        """Let the thread read all files again; signal handlers may call this."""
         self._requests.put(True)
 
     def close(self) -> None:
@@ -66,6 +69,7 @@ class Watcher:
                 return
             if is_reload:
                 self._reload_keys()
+                self._reload_certificate()
             for name, path in self._paths.items():
                 if is_reload:
                     # Try a rejected checkpoint again, because its files may have been repaired.
@@ -81,6 +85,14 @@ class Watcher:
         except Exception as error:
             LOG.error("error: %s; the old API keys stay valid", first_line(error))
         self._service.metrics.count_key_reload(is_success)
+
+    def _reload_certificate(self) -> None:
+        try:
+            if self._certificate:
+                self._certificate.reload()
+                LOG.info("reload: the certificate")
+        except Exception as error:
+            LOG.error("error: %s; the old certificate stays in use", first_line(error))
 
     def update(self, name: str, path: str, is_reload: bool = False) -> None:
         """Replace the model if its directory has a checkpoint that is not served yet.

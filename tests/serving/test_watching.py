@@ -22,7 +22,7 @@ def service():
 def test_the_generator_of_a_newer_electra_is_loaded(service, tmp_path, monkeypatch):
     (tmp_path / "model.ckpt-40.index").touch()
     monkeypatch.setattr(watching, "load_served", LengthModel)
-    watcher = Watcher(service, {}, {"lengths": FLAGS}, keys=None, seconds=None)
+    watcher = Watcher(service, {}, {"lengths": FLAGS}, keys=None, certificate=None, seconds=None)
     watcher.update("lengths", f"{tmp_path}/model.ckpt-40/generator")
     watcher.close()
     expected = CheckpointPath(TF1, f"{tmp_path}/model.ckpt-40", network="generator")

@@ -46,6 +46,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/text_graph.py": "commands/test_export_text.py",
     "serving/items.py": "serving/test_served_model.py",
     "serving/http/app.py": "commands/test_serve.py",
+    "serving/http/listening.py": "commands/test_serve_sockets.py",
     "serving/http/protocol.py": "serving/http/test_kserve.py",
     "serving/http/ranking.py": "serving/http/test_text_embeddings.py",
     "serving/http/schemas.py": "serving/http/test_all_protocols.py",

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import time
 from typing import Any
 
@@ -16,7 +15,9 @@ from bert_cli.base.log import LOG
 from bert_cli.runtime.systemd import notify_systemd
 from bert_cli.serving.access import note_client_left
 from bert_cli.serving.http.app import Guard, make_app
+from bert_cli.serving.http.listening import BACKLOG, address_of
 from bert_cli.serving.http.protocol import State
+from bert_cli.serving.processes import Shared
 from bert_cli.serving.responses import error_response
 from bert_cli.serving.workers import Supervisor
 from bert_cli.settings.serving import Limits, Server
@@ -27,8 +28,6 @@ _MAX_HEAD_BYTES = 65_536
 _FORCED_END_SECONDS = 2.0
 # Time for the running batch after requests are aborted.
 _LAST_BATCH_SECONDS = 0.5
-# Connections that may wait to be accepted.
-_BACKLOG = 2048
 # Time after which an idle connection is closed.
 _KEEP_ALIVE_SECONDS = 75
 
@@ -171,30 +170,12 @@ class _Server(uvicorn.Server):
         return should_exit or not self._state.running or time.monotonic() > self._ends_at
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise OSError if the address is not available."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        # Listen already, so that clients wait while models load instead of being refused.
-        listener.listen(_BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    listener.set_inheritable(True)
-    return listener
-
-
-def serve(
-    state: State, listeners: list[socket.socket], limits: Limits, settings: Server, supervisor: Supervisor
-) -> None:
+def serve(state: State, shared: Shared, limits: Limits, settings: Server, supervisor: Supervisor) -> None:
     """Log the address, and answer requests until SIGTERM or SIGINT.
 
     Args:
         state: the service, keys and settings that all requests use.
-        listeners: listening sockets: for requests, then for --metrics_port if it is given.
+        shared: sockets and the certificate.
         limits: limits for requests.
         settings: flags for the server.
         supervisor: the process that started this one.
@@ -220,8 +201,11 @@ def serve(
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=1,
-        backlog=_BACKLOG,
+        backlog=BACKLOG,
     )
+    if shared.certificate:
+        config.load()
+        config.ssl = shared.certificate.context
     # Silence uvicorn: it logs a line per malformed request, so anybody could fill the disk. The
     # application logs its own errors.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
@@ -229,12 +213,13 @@ def serve(
     # Install handlers before uvicorn does: after the next log line, others may send signals.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, server.handle_exit)
-    for listener in listeners[1:]:
-        LOG.info("metrics at %s/metrics", _address(listener))
-    LOG.info("serving %s", _address(listeners[0]))
+    addresses = [address_of(listener, bool(shared.certificate)) for listener in shared.listeners]
+    for address in addresses[1:]:
+        LOG.info("metrics at %s/metrics", address)
+    LOG.info("serving %s", addresses[0])
     supervisor.note_ready()
     try:
-        server.run(sockets=listeners)
+        server.run(sockets=shared.listeners)
     finally:
         if state.request_log:
             state.request_log.write()
@@ -242,8 +227,3 @@ def serve(
         # Exit immediately: a normal exit during the batch would abort the process with an error.
         logging.shutdown()
         os._exit(0)
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
