@@ -16,6 +16,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.folder import find_documents
+from bert_cli.reading.formats import is_table
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import TagSettings
@@ -118,7 +119,7 @@ def read_split(
         has_tags = test_tags == "yes" or any(example.tags is not None for example in file.examples)
         return (*convert_to_bio(file, notation, flags.types), True) if has_tags else (file, None, False)
     except InputError:
-        if split == "test" and _are_sentences(source):
+        if split == "test" and not is_table(path) and _are_sentences(source):
             problem = f"has a sentence per line, not a word; give it as --input_file={path}, without --do_predict"
             raise InputError(f"{path}: {problem}") from None
         raise
