@@ -58,12 +58,15 @@ def evaluate(
     listed = _name_label(results, positive_label)
     if predictor.is_chief:
         write_eval_results(directory.file(EVAL_RESULTS), listed)
-    for line in (*format_eval_results(listed), *evaluation.lines):
+    plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
+    title, *lines = format_eval_results(listed)
+    # With --log_format=json, one record has all numbers.
+    LOG.log(RESULT, title, extra={"fields": plain_results})
+    for line in (*lines, *evaluation.lines):
         LOG.log(RESULT, line)
     baselines = _compare(task, data, evaluation, results, positive_label) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     release_free_memory()  # a prediction may follow, which can use it
-    plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     entries: JsonObject = {
         "eval": {**plain_results, **member_object(evaluation.report, "eval")},
         EVAL_DATA: data.digest(data.evaluation_splits),

@@ -61,6 +61,11 @@ def test_json_lines_have_the_messages_of_text_lines(trained, classify):
     assert {"info", "notice"} <= {line["level"] for line in lines}
     (progress,) = (line for line in lines if "position" in line)
     assert progress["message"].startswith(f"evaluating {progress['position']}/{progress['total']}")
+    (results,) = (line for line in lines if line["message"] == "***** Eval results *****")
+    report = json.loads((trained / "run_report.json").read_text("utf-8"))
+    assert {name: results[name] for name in ("eval_accuracy", "eval_loss", "global_step")} == {
+        name: report["eval"][name] for name in ("eval_accuracy", "eval_loss", "global_step")
+    }
 
 
 def test_log_level_selects_the_lines(trained, classify):
