@@ -108,12 +108,17 @@ class Guard:
         """Wrap an application."""
         self._app = app
         self._state = state
-        self._paths = {getattr(route, "path", "") for route in app.routes}
+        routes = [route for route in app.routes if isinstance(route, RouteOfPath)]
+        self._paths = {route.path for route in routes if "{" not in route.path}
+        # Names and versions of models are no part of a metric's path.
+        self._patterns = [
+            (route.path_regex, route.path.replace("/versions/{version}", "").replace("{name}", "NAME"))
+            for route in routes
+            if "{" in route.path
+        ]
         # Call these endpoints directly: for a short text, routing takes longer than all other work.
         self._posts = {
-            route.path: route.endpoint
-            for route in app.routes
-            if isinstance(route, RouteOfPath) and route.methods == {"POST"} and "{" not in route.path
+            route.path: route.endpoint for route in routes if route.methods == {"POST"} and "{" not in route.path
         }
 
     async def __call__(self, scope: Any, receive: Callable, send: Callable) -> None:
@@ -161,8 +166,9 @@ class Guard:
 
     def _path_label(self, path: str) -> str:
         """Return the path for metrics: each path that a client invents would become a time series."""
-        unknown_path = "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
-        return path if path in self._paths else unknown_path
+        if path in self._paths:
+            return path
+        return next((label for pattern, label in self._patterns if pattern.match(path)), "other")
 
     async def _answer_scrape(self, scope: Any, receive: Callable, send: Callable) -> None:
         """Answer a request to --metrics_port, which only has paths for monitoring."""
@@ -177,17 +183,20 @@ class Guard:
             return None
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
-        form = find_protocol(path).error
+
+        def refuse(status: int, message: str, retry_after: int = 0) -> Response:
+            return error_response(status, message, retry_after, find_protocol(path).error)
+
         if self._state.allowed_hosts and not is_allowed_host(host, self._state.allowed_hosts):
-            return error_response(400, f"the host {host!r:.80} is not served here (--allowed_hosts)", form=form)
+            return refuse(400, f"the host {host!r:.80} is not served here (--allowed_hosts)")
         client = self._state.keys.find_client(headers.get(b"authorization", b"").decode("latin-1"))
         if client is None:
-            refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY", form=form)
+            refusal = refuse(401, "an API key is needed: Authorization: Bearer KEY")
             # On a page, let the browser ask for the key as a password.
             if path in ("/", "/docs"):
                 refusal.headers["www-authenticate"] = 'Basic realm="bert_cli"'
             return refusal
         record.client = client
         if self._state.is_draining:
-            return error_response(503, "the server is ending", 1, form)
+            return refuse(503, "the server is ending", 1)
         return None

@@ -180,6 +180,23 @@ def test_limits_of_keys_are_described(client):
             assert client.call(path, method, has_key=False, authorization="Bearer vectors")[0] == 200
 
 
+def test_metrics_have_the_paths_of_the_table(application):
+    def label(path: str) -> str:
+        application.get(path)
+        text = application.service.metrics.text().decode()
+        after = set(re.findall(r'bert_requests_total\{model="",path="([^"]*)",status="404"', text))
+        new = after - seen
+        seen.update(after)
+        return new.pop()
+
+    seen: set[str] = set()
+    assert label("/v2/models/none") == "/v2/models/NAME"
+    assert label("/v2/models/none/versions/1/ready") == "/v2/models/NAME/ready"
+    assert label("/v1/models/none") == "/v1/models/NAME"
+    assert label("/v1/models/none/metadata") == "/v1/models/NAME/metadata"
+    assert label("/invented/path") == "other"
+
+
 def test_unknown_models_in_bodies(client):
     for path, method, operation in operations(client.document):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
