@@ -18,7 +18,7 @@ from bert_cli.base.lines import read_text
 # A key with its client's name.
 _NAMED_KEY = re.compile(r"([A-Za-z0-9._-]{1,64}):(.*)")
 _COMMENT = re.compile(r"(^|\s)#.*")
-_LIMIT = re.compile(r"(.*?)\s+(\w+)=(\S*)")
+_LIMITS = ("models", "texts_per_second")
 # A client may use the texts of this many seconds at once.
 _BURST_SECONDS = 1.0
 
@@ -47,15 +47,21 @@ class Client:
         if now < self._free_time:
             return math.ceil(self._free_time - now)
         # A request may have more texts than the limit: the next one then has to wait longer.
-        self._free_time = max(self._free_time, now - _BURST_SECONDS) + num_texts / self.texts_per_second
+        self.charge(num_texts)
         return 0
+
+    def charge(self, num_texts: int) -> None:
+        """Count texts even if they are over the limit, because they are computed anyway."""
+        if self.texts_per_second is not None:
+            free_time = max(self._free_time, time.monotonic() - _BURST_SECONDS)
+            self._free_time = free_time + num_texts / self.texts_per_second
 
 
 class ApiKeys:
     """Keys that clients may use; without a file, requests need no key."""
 
     def __init__(self, path: str | None = None, models: Collection[str] = ()):
-        """Read the keys; raise InputError if the file cannot be read, has no key or a wrong limit.
+        """Read the keys; raise InputError if the file cannot be read, has no key or a wrong line.
 
         Args:
             path: the file, or None.
@@ -80,9 +86,18 @@ class ApiKeys:
             return
         files.check_readable(self._path, "api_key_file")
         lines = [_COMMENT.sub("", line).strip() for line in read_text(self._path).split("\n")]
-        keys = [_read_key(line, f"{self._path}:{number}", self._models) for number, line in enumerate(lines, 1) if line]
+        keys: dict[bytes, Client] = {}
+        numbers: dict[bytes, int] = {}
+        for number, line in enumerate(lines, 1):
+            if line:
+                place = f"{self._path}:{number}"
+                key, client = _read_key(line, place, self._models)
+                refuse_if(
+                    key in keys, f"{place}: has the key of line {numbers.get(key)} again; each key needs one line"
+                )
+                keys[key], numbers[key] = client, number
         refuse_if(not keys, f"{self._path}: holds no key; one per line is needed")
-        self._keys = keys
+        self._keys = list(keys.items())
 
     def find_client(self, authorization: str) -> Client | None:
         """Return the client with the key in an Authorization header, or None for an invalid key.
@@ -108,23 +123,35 @@ class ApiKeys:
 
 
 def _read_key(line: str, place: str, models: Collection[str]) -> tuple[bytes, Client]:
-    """Return the key and the client in a line; raise InputError for a wrong limit or without a key."""
+    """Return the key and the client in a line; raise InputError for a wrong key or limit."""
+    word, *limits = line.split()
+    match = _NAMED_KEY.fullmatch(word)
     client = Client()
-    while match := _LIMIT.fullmatch(line):
-        line, name, value = match.groups()
-        if name == "models":
-            client.models = tuple(filter(None, value.split(",")))
-            unknown = next((model for model in client.models if model not in models), None)
-            is_wrong = not client.models or unknown is not None
-            refuse_if(is_wrong, f"{place}: models={value}: names of models are needed: {', '.join(models)}")
-        else:
-            refuse_if(name != "texts_per_second", f"{place}: {name}={value}: is unknown; models or texts_per_second")
-            client.texts_per_second = parse_number(value)
-            is_number = client.texts_per_second > 0
-            refuse_if(not is_number, f"{place}: texts_per_second={value}: a number above 0 is needed")
-    match = _NAMED_KEY.fullmatch(line)
-    client.name, key = match.groups() if match else ("", line)
-    refuse_if(not key, f"{place}: {client.name}: has no key; NAME:KEY is needed")
+    client.name, key = match.groups() if match else ("", word)
+    # A limit alone in its line would be a key that anybody can guess.
+    is_limit = word.startswith(tuple(f"{name}=" for name in _LIMITS))
+    refuse_if(not key or is_limit, f"{place}: {word.rstrip(':')}: has no key; NAME:KEY is needed, and limits after it")
+    # The key itself must not get into a log.
+    is_plain = key.isascii() and key.isprintable()
+    refuse_if(not is_plain, f"{place}: a key needs printable characters of ASCII; other ones get lost in headers")
+    values: dict[str, str] = {}
+    for limit in limits:
+        name, sign, value = limit.partition("=")
+        # Another word may be a part of the key.
+        shown = f"{name}=" if sign else "a word after the key"
+        is_known = sign and name in _LIMITS
+        advice = "models=A,B or texts_per_second=N is needed, without spaces"
+        refuse_if(not is_known, f"{place}: {shown} is unknown; {advice}")
+        refuse_if(name in values, f"{place}: {name} is there twice")
+        values[name] = value
+    if (names := values.get("models")) is not None:
+        client.models = tuple(names.split(","))
+        is_wrong = not set(client.models) <= set(models)
+        refuse_if(is_wrong, f"{place}: models={names}: names of models are needed: {', '.join(models)}")
+    if (rate := values.get("texts_per_second")) is not None:
+        client.texts_per_second = parse_number(rate)
+        is_number = client.texts_per_second > 0
+        refuse_if(not is_number, f"{place}: texts_per_second={rate}: a number above 0 is needed")
     return key.encode(), client
 
 

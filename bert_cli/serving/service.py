@@ -145,7 +145,7 @@ class Service:
         except InputError as error:
             raise RequestError(400, str(error)) from None
         # Its copies take the time of texts.
-        client.take_texts(len(plan.copies) - 1)
+        client.charge(len(plan.copies) - 1)
         costs = [len(copy.token_ids) for copy in plan.copies]
         seconds = self.limits.request_timeout - (time.monotonic() - start_time)
         # All copies need the same model, even if another one replaces it.

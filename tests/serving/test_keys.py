@@ -93,6 +93,14 @@ def test_limits_of_keys(tmp_path, monkeypatch):
     now = 101.5
     assert second.take_texts(5) == 0
     assert third.take_texts(10**6) == 0
+    # Copies of explanations count even above the limit.
+    now = 200.0
+    first.charge(5)
+    assert first.take_texts(1) == 1
+    first.charge(5)
+    assert first.take_texts(1) == 3
+    third.charge(5)
+    assert third.take_texts(1) == 0
 
 
 @pytest.mark.parametrize(
@@ -102,11 +110,24 @@ def test_limits_of_keys(tmp_path, monkeypatch):
         ("one models=z", "keys:1: models=z: names of models are needed: x, y"),
         ("one texts_per_second=0", "keys:1: texts_per_second=0: a number above 0 is needed"),
         ("one texts_per_second=many", "keys:1: texts_per_second=many: a number above 0 is needed"),
-        ("one speed=1", "keys:1: speed=1: is unknown"),
+        ("one models=x,", "keys:1: models=x,: names of models are needed: x, y"),
+        ("one speed=1", "keys:1: speed= is unknown; models=A,B or texts_per_second=N is needed"),
         ("a: models=x", "keys:1: a: has no key"),
+        ("a: one", "keys:1: a: has no key"),
+        ("models=x", "keys:1: models=x: has no key"),
+        ("a:one models=x, y", "keys:1: a word after the key is unknown"),
+        ("a:one models=x ,y", "keys:1: a word after the key is unknown"),
+        ("a:one texts_per_second = 5", "keys:1: a word after the key is unknown"),
+        ("a:one two", "keys:1: a word after the key is unknown"),
+        ("a:one\u00a0two", "keys:1: a word after the key is unknown"),
+        ("team a:one", "keys:1: a word after the key is unknown"),
+        ("one models=x models=y", "keys:1: models is there twice"),
+        ("a:schl\u00fcssel", "keys:1: a key needs printable characters of ASCII"),
+        ("a:one\x07", "keys:1: a key needs printable characters of ASCII"),
+        ("# keys\na:one models=x\n\nb:one", "keys:4: has the key of line 2 again"),
     ],
 )
 def test_wrong_limits(tmp_path, line, message):
-    (tmp_path / "keys").write_text(f"{line}\n")
+    (tmp_path / "keys").write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=message):
         ApiKeys(str(tmp_path / "keys"), ("x", "y"))

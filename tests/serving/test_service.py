@@ -2,10 +2,13 @@
 
 import asyncio
 
+import numpy as np
 import pytest
 
-from bert_cli.serving.items import Item
+from bert_cli.serving.access import begin_request
+from bert_cli.serving.items import Explanation, Item, MaskedCopy
 from bert_cli.serving.jobs import Key
+from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.service import Service
 from bert_cli.settings.serving import Limits
@@ -54,3 +57,23 @@ def test_later_batches_use_a_new_model(service):
     service.replace_model("lengths", model)
     assert service.models["lengths"].step == 60
     assert service._compute(Key("predict", "lengths"), []) == []
+
+
+def test_an_explanation_counts_as_its_copies():
+    copy = MaskedCopy(np.zeros(3, np.int32), np.zeros(3, np.int8))
+    plan = Explanation([copy] * 11, 0, lambda copies: [0] * len(copies), lambda scores: {"copies": len(scores)})
+    client = Client(texts_per_second=0.1)
+
+    async def run() -> dict:
+        begin_request({"headers": []}).client = client
+        model = length_model()
+        model.plan_explanation = lambda item, max_words: plan
+        service = Service({"lengths": model}, Limits())
+        try:
+            return await service.explain(model, Item("a b"))
+        finally:
+            service.batcher.close()
+
+    assert asyncio.run(run()) == {"copies": 11}
+    # 11 texts take 110 seconds, but the first second is free.
+    assert 105 <= client.take_texts(1) <= 109
