@@ -23,7 +23,8 @@ _PLAINER = (
     (r"^flag --", "--"),
 )
 
-_UNREADABLE = (bytes, set, frozenset)
+_BYTES = (bytes, bytearray)
+_UNREADABLE = (*_BYTES, set, frozenset)
 _WITH_COMMA = re.compile(r"[-+]?[\d.]+(?:,[\d.]+)+(?:[eE][-+]?\d+)?%?")
 _WHOLE = re.compile(r"[-+]?\d+")
 
@@ -138,6 +139,7 @@ def convert_value(flag: Flag, value: object) -> Any:
     Raises:
         InputError: if the flag cannot have the value. The message begins with --name=value.
     """
+    value = _scalar(value)
     try:
         if flag.value_type in (int, float):
             converted = number_parser(flag).parse(_numbers(flag.value_type, value))
@@ -148,17 +150,30 @@ def convert_value(flag: Flag, value: object) -> Any:
             if flag.option.choices:
                 absl_flags.EnumParser(flag.option.choices).parse(converted)
     except ValueError as error:
-        shown = repr(value)[:80] if isinstance(value, _UNREADABLE) else _text(flag, value)
-        raise InputError(f"--{flag.name}={shown}: {simplify(str(error))}") from None
+        raise InputError(f"--{flag.name}={_show(flag, value)}: {simplify(str(error))}") from None
     return read_value(flag, converted)
+
+
+def _scalar(value: Any) -> Any:
+    """Return the number or text in an array or tensor without axes, and other values unchanged."""
+    has_no_axes = getattr(value, "shape", None) == () and hasattr(value, "__array__")
+    return value.__array__().item() if has_no_axes else value
+
+
+def _show(flag: Flag, value: object) -> str:
+    """Return a refused value for an error, as on a command line if it can be written there."""
+    try:
+        return _text(flag, value)
+    except ValueError:
+        return " ".join(repr(value).split())[:80]
 
 
 def _numbers(number_type: type, value: object) -> object:
     """Return a number, a list of numbers or a text; raise ValueError for other values."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Iterable) and not isinstance(value, Mapping):
-        return [_numbers(number_type, item) for item in value]
+    if isinstance(value, Iterable) and not isinstance(value, (Mapping, *_BYTES)):
+        return [_numbers(number_type, _scalar(item)) for item in value]
     # The class of a bool is a whole number, too.
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError("a whole number is needed" if number_type is int else "a number is needed")
@@ -171,9 +186,6 @@ def _boolean(value: object) -> str | int:
     """Return a bool, a whole number or a text; raise ValueError for other values."""
     if isinstance(value, str | int):
         return value
-    # NumPy's booleans are no numbers.
-    if type(value).__name__.startswith("bool"):
-        return bool(value)
     raise ValueError("true or false is needed")
 
 
@@ -182,13 +194,22 @@ def _text(flag: Flag, value: object) -> str:
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
     if isinstance(value, _UNREADABLE):
-        raise ValueError("a text is needed" if isinstance(value, bytes) else "a list is needed, as a set has no order")
+        raise ValueError("a text is needed" if isinstance(value, _BYTES) else "a list is needed, as a set has no order")
     if isinstance(value, Mapping):
-        return join_names([f"{name}={number}" for name, number in value.items()])
+        return join_names([f"{_item_text(name)}={number}" for name, number in value.items()])
     if isinstance(value, Iterable):
-        return join_names([str(item) for item in value])
+        return join_names([_item_text(item) for item in value])
     # A text may name a label, and True is then the label True.
     return str(value) if flag.is_free_text else format_value(value)
+
+
+def _item_text(item: object) -> str:
+    """Return a name in a list or dict as a text; raise ValueError if it is neither text nor number."""
+    item = _scalar(item)
+    # Only NaN, a missing value, differs from itself.
+    if not isinstance(item, str | numbers.Real | os.PathLike) or item != item:
+        raise ValueError(f"texts or numbers are needed, found {item!r:.40} among them")
+    return str(item)
 
 
 def read_value(flag: Flag, value: Any) -> Any:
