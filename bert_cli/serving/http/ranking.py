@@ -1,7 +1,7 @@
 """Ranks of texts for a query: by a classifier of pairs, or by vectors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,18 +16,23 @@ _QUERY_PROMPT, _DOCUMENT_PROMPTS = "query", ("document", "passage")
 _LEAST_PROBABILITY = 1e-7  # about the precision of float32 near 1; its logit is -16
 
 
-def check_cuts(may_cut: bool, cuts: Sequence[Json], model: ServedModel) -> None:
+def check_cuts(may_cut: bool, cuts: Mapping[str, Json], model: ServedModel) -> None:
     """Raise RequestError 413 if the request has "truncate": false, and a text was cut.
 
     Args:
         may_cut: the request's "truncate".
-        cuts: numbers of tokens that were cut, or None, one per text.
+        cuts: numbers of tokens that were cut, or None, by the text's name in the message.
         model: the model.
     """
-    cut = next((number for number, count in enumerate(cuts) if count), None)
+    cut = next((name for name, count in cuts.items() if count), None)
     if cut is not None and not may_cut:
-        message = f"'truncate' is false, and {cuts[cut]} tokens of text {cut} exceed the length of {model.name}"
+        message = f"'truncate' is false, and {cuts[cut]} tokens of {cut} exceed the length of {model.name}"
         raise RequestError(413, message)
+
+
+def name_cuts(cuts: Sequence[Json]) -> dict[str, Json]:
+    """Return the numbers of tokens that were cut, by the texts' names."""
+    return {f"text {number}": count for number, count in enumerate(cuts)}
 
 
 def parse_truncation(body: JsonObject) -> bool:
@@ -75,13 +80,13 @@ async def rank_texts(
 
 async def _classifier_scores(
     call: Call, model: ServedModel, query: str, items: Sequence[Item], is_raw: bool
-) -> tuple[list[float], list[Json]]:
-    """Return scores, and the numbers of tokens that were cut."""
+) -> tuple[list[float], dict[str, Json]]:
+    """Return scores, and the numbers of tokens that were cut by the texts' names."""
     if not model.takes_pairs:
         raise RequestError(400, f"the model {model.name} classifies single texts; a classifier of pairs is needed")
     records = await call.service.predict(model, [Item(query, item.first) for item in items])
     scores = [_score(record, model, is_raw) for record in records]
-    return scores, [record.get("cut") for record in records]
+    return scores, name_cuts([record.get("cut") for record in records])
 
 
 def _score(record: JsonObject, model: ServedModel, is_raw: bool) -> float:
@@ -102,8 +107,8 @@ def _score(record: JsonObject, model: ServedModel, is_raw: bool) -> float:
 
 async def _vector_scores(
     call: Call, model: ServedModel, query: Item, items: Sequence[Item]
-) -> tuple[list[float], list[Json]]:
-    """Return each text's cosine with the query, and the numbers of tokens that were cut.
+) -> tuple[list[float], dict[str, Json]]:
+    """Return each text's cosine with the query, and the numbers of cut tokens by the texts' names.
 
     If the model has prompts for queries and documents, they are used.
     """
@@ -113,5 +118,5 @@ async def _vector_scores(
     asked = [query._replace(prompt_name=query_prompt), *(item._replace(prompt_name=text_prompt) for item in items)]
     embeddings: list[Embedding] = await call.service.embed(model, asked)
     vectors = normalize_vectors(np.stack([embedding.vector for embedding in embeddings]))
-    cuts: list[Json] = [embedding.num_cut for embedding in embeddings[1:]]
-    return [float(score) for score in vectors[1:] @ vectors[0]], cuts
+    cuts = name_cuts([embedding.num_cut for embedding in embeddings[1:]])
+    return [float(score) for score in vectors[1:] @ vectors[0]], {"the query": embeddings[0].num_cut} | cuts

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.http.protocol import Call, Protocol, Route
-from bert_cli.serving.http.ranking import check_cuts, normalize_vectors, parse_truncation, rank_texts
+from bert_cli.serving.http.ranking import check_cuts, name_cuts, normalize_vectors, parse_truncation, rank_texts
 from bert_cli.serving.http.schemas import (
     INTEGER,
     NUMBER,
@@ -47,7 +47,7 @@ async def _embed(call: Call) -> Response:
     may_cut = parse_truncation(body)
     check_dimensions(body.get("dimensions"), model)
     embeddings = await call.service.embed(model, [item._replace(prompt_name=prompt_name) for item in items])
-    check_cuts(may_cut, [embedding.num_cut for embedding in embeddings], model)
+    check_cuts(may_cut, name_cuts([embedding.num_cut for embedding in embeddings]), model)
     vectors = np.stack([embedding.vector for embedding in embeddings])
     return json_response((normalize_vectors(vectors) if shouldnormalize_vectors else vectors).tolist())
 

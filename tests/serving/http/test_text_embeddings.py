@@ -23,6 +23,10 @@ def test_texts_that_must_not_be_cut(application):
     body = {"query": "a", "texts": ["a", "a long"], "truncate": False}
     for model in ("first", "vectors"):
         assert application.post("/rerank", body | {"model": model})[0] == 413
+    query = {"query": "a long", "texts": ["a", "b"], "model": "vectors"}
+    assert application.post("/rerank", query)[0] == 200
+    status, answer = application.post("/rerank", query | {"truncate": False})
+    assert (status, "4 tokens of the query exceed" in answer["error"]) == (413, True)
 
 
 def test_vectors_of_length_1_cannot_be_had_otherwise(application, monkeypatch):
