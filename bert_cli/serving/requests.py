@@ -137,7 +137,7 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
         raise RequestError(400, f"{place}: a pair of two texts is needed")
     if not isinstance(value, dict):
         raise RequestError(400, f"{place}: a text, a pair of texts or an object with {first!r} is needed")
-    fields = {name: field for name, field in value.items() if name not in ("model", "id")}
+    fields = {name: field for name, field in value.items() if name != "id"}
     unknown = next((name for name in fields if name not in model.fields), None)
     if unknown is not None:
         raise RequestError(

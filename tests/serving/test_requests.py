@@ -34,7 +34,7 @@ QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context
         ("a", Item("a")),
         (["a", "b"], Item("a", "b")),
         ({"text": "a"}, Item("a")),
-        ({"text": "a", "text_b": "b", "id": 7, "model": "texts"}, Item("a", "b", "7")),
+        ({"text": "a", "text_b": "b", "id": 7}, Item("a", "b", "7")),
         ({"text": "a", "text_b": None}, Item("a")),
     ],
 )
@@ -52,6 +52,7 @@ def test_items(value, item):
         ({"text": 1}, 400, "'text'"),
         ({"text": "a", "id": [1]}, 400, "'id'"),
         ({"text": "a", "txet_b": "b"}, 400, "'txet_b'"),
+        ({"text": "a", "model": "texts"}, 400, "'model' is unknown"),
         ("x" * 11, 413, "11 characters"),
         (["a", "x" * 11], 413, "11 characters"),
         ("a\x00b", 400, ""),

@@ -17,8 +17,11 @@ from bert_cli.serving.http.schemas import (
     record,
     request,
 )
+from bert_cli.serving.items import Item
 from bert_cli.serving.requests import parse_item, parse_items, refuse_other_members, with_indices
 from bert_cli.serving.responses import json_response, openai_error
+from bert_cli.serving.served_model import ServedModel
+from bert_cli.settings.serving import Limits
 
 _TEXT_EXAMPLE: JsonObject = {"text": "the film was lovely ."}
 RECORD_EXAMPLE: JsonObject = {
@@ -36,12 +39,17 @@ _QUESTION: dict[str, Schema] = {"question": TEXT, "context": TEXT, "id": _ID}
 OPENAI_ERROR = record(("error",), error=record(("message", "code"), message=TEXT))
 
 
+def _parse_body(body: JsonObject, model: ServedModel, limits: Limits) -> Item:
+    """Return the item in a body, which may also name the model."""
+    return parse_item({name: value for name, value in body.items() if name != "model"}, model, limits, "the body")
+
+
 async def _predict(call: Call) -> Response:
     """Return one prediction, or a list if the request has `texts`."""
     body = call.parse()
     model, service = call.find_model(body.get("model")), call.service
     if "texts" not in body:
-        item = parse_item(body, model, service.limits, "the body")
+        item = _parse_body(body, model, service.limits)
         return json_response(with_indices(model, [item], await service.predict(model, [item]))[0])
     refuse_other_members(body, ("model", "texts"))
     items = parse_items(body["texts"], model, service.limits, "texts")
@@ -51,7 +59,7 @@ async def _predict(call: Call) -> Response:
 async def _explain(call: Call) -> Response:
     body = call.parse()
     model = call.find_model(body.get("model"))
-    item = parse_item(body, model, call.service.limits, "the body")
+    item = _parse_body(body, model, call.service.limits)
     return json_response(await call.service.explain(model, item))
 
 

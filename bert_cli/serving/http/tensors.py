@@ -70,6 +70,8 @@ class TensorRequest:
         if size is None:
             values = list(_flatten(tensor.get("data"), place))
         else:
+            if "data" in tensor:
+                raise RequestError(400, f"{place}: has both 'data' and {_SIZE}; leave one of them out")
             if type(size) is not int or not 0 <= size <= len(self._data):
                 raise RequestError(400, f"{place}: {_SIZE} {size!r:.40} is no length within the body")
             values = list(_decode_texts(self._data[:size], place))

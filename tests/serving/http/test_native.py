@@ -20,6 +20,7 @@ def test_one_text_and_several(application):
         ({"texts": ["a"], "text": "b"}, "'text' is unknown; this request takes 'model', 'texts'"),
         ({"text": "a", "threshold": 1}, "'threshold' is unknown"),
         ({}, "'text' is missing"),
+        ({"texts": ["a", {"text": "b", "model": "numbers"}]}, "texts[1]: 'model' is unknown"),
     ],
 )
 def test_other_members_are_refused(application, body, fragment):

@@ -41,6 +41,8 @@ def test_an_encoder_answers_with_vectors(application):
         ({"inputs": {"text": ["a", "b"], "text_b": ["a"]}}, "'text' has 2, 'text_b' has 1"),
         ({"inputs": {"text": ["a"], "other": ["a"]}}, "'other' is unknown"),
         ({"inputs": {"text_b": ["a"]}}, "'text' is missing"),
+        ({"inputs": {"text": ["a"], "model": ["numbers"]}}, "'model' is unknown"),
+        ({"instances": [{"text": "a", "model": "numbers"}]}, "instances[0]: 'model' is unknown"),
         ({"inputs": ["a", 1]}, "'inputs'[1]"),
         ({"inputs": ["a"], "signature_name": "other"}, "there is only 'serving_default'"),
         ({"inputs": ["a"], "text": "a"}, "'text' is unknown"),
