@@ -23,6 +23,7 @@ from bert_cli.examples.classification import find_labels
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.lines import QuestionLines
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.task_files import read_examples
 from bert_cli.examples.text_lines import read_text_lines
@@ -235,9 +236,9 @@ def _annotations(path: str) -> None:
 
 
 def _squad(path: str) -> None:
-    squad.read_examples(path)
-    squad.read_gold_answers(path)
-    read_training_examples(path, True, None)
+    squad.read_examples(QuestionSource(path))
+    squad.read_gold_answers(QuestionSource(path))
+    read_training_examples(QuestionSource(path), True, None)
 
 
 def _squad_lines(path: str) -> None:

@@ -195,6 +195,7 @@ REFUSALS = {
     ],
     "serve": [
         "",
+        "--output_dir=a --ssl_keyfile=b",
     ],
     "fill-mask": [
         "",

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from bert_cli.examples.squad.reading import read_gold_answers
+from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -54,11 +55,15 @@ def test_answers_are_at_their_positions(name):
 
 
 def test_the_command_reads_the_files(caplog):
-    training = read_training_examples(str(FOLDER / "train.json")).examples
+    training = read_training_examples(QuestionSource(str(FOLDER / "train.json"))).examples
     assert len(training) == SIZES["train"]
     assert not caplog.records
-    assert all(read_gold_answers(str(FOLDER / "dev.json")).values())
-    lacking = [qas_id for qas_id, answers in read_gold_answers(str(FOLDER / "dev-v2.json")).items() if not answers]
+    assert all(read_gold_answers(QuestionSource(str(FOLDER / "dev.json"))).values())
+    lacking = [
+        qas_id
+        for qas_id, answers in read_gold_answers(QuestionSource(str(FOLDER / "dev-v2.json"))).items()
+        if not answers
+    ]
     marked = [question["id"] for _, question in questions("dev-v2") if question["is_impossible"]]
     assert lacking == marked
     assert len(marked) == 100

@@ -71,7 +71,7 @@ def trained(model, tmp_path_factory) -> tuple[pathlib.Path, str]:
 
 def test_training_and_evaluation_warn_once(trained):
     assert trained[1].count(WARNING) == 1
-    assert trained[1].index(WARNING) < trained[1].index("devices:")
+    assert trained[1].index(WARNING) < trained[1].index("\ntraining ")
 
 
 def test_answers_are_equal_for_every_engine(trained, classify, tmp_path):

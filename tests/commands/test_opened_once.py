@@ -23,7 +23,7 @@ from bert_cli import (
     tokenize_text,
 )
 from bert_cli.examples.token_files import columns
-from bert_cli.serving.access import ApiKeys
+from bert_cli.serving.keys import ApiKeys
 
 TEXT = "".join(f"the old farmer buys {number} dogs .\n" for number in range(20))
 ROWS = [(f"a dog chases {number} cats .", "good" if number % 2 else "bad") for number in range(20)]
