@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.column_names import has_usual_names
 from bert_cli.reading.formats import CSV
 from bert_cli.reading.open_quotes import MultiLineRows
-from bert_cli.reading.quoting import AFTER_SPACE, OTHER_STYLES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
+from bert_cli.reading.quoting import QUOTE_STYLES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
 from bert_cli.reading.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -33,12 +33,14 @@ class Delimited:
         quoting: CSV_QUOTES, or LITERAL if quotes are ordinary characters.
         has_directive: whether line 1 is the directive "sep=…".
         quotes: quotes around cells that are not CSV's, or None.
+        skips_spaces: whether spaces before cells are left out, so that a quote may follow them.
     """
 
     delimiter: str = TAB
     quoting: str = LITERAL
     has_directive: bool = False
     quotes: QuoteStyle | None = None
+    skips_spaces: bool = False
     names: ClassVar[None] = None  # the first row may have them
 
     def rows(
@@ -65,7 +67,8 @@ class Delimited:
         if self.quotes:
             lines = self.quotes.rewrite(lines, self.delimiter)
         # Use tuples, which need half the memory of lists.
-        for number, cells in read_quoted_rows(path, lines, self.delimiter, first_line, multi_line):
+        rows = read_quoted_rows(path, lines, self.delimiter, first_line, multi_line, self.skips_spaces)
+        for number, cells in rows:
             yield Row(number, tuple(cells)) if cells else number
 
 
@@ -95,9 +98,13 @@ def find_delimited(
         # Spreadsheets write semicolons in countries with decimal commas.
         delimiter = ";" if first.count(";") > first.count(",") else ","
         width = _find_width(head, delimiter, is_whole)
-        if quotes := _find_quotes(head, delimiter, is_whole, width):
-            return Delimited(delimiter, CSV_QUOTES, quotes=quotes)
+        if _has_quotes_after_spaces(head, delimiter, is_whole, width):
+            return Delimited(delimiter, CSV_QUOTES, skips_spaces=True)
         if width < 2:
+            for style in QUOTE_STYLES:
+                rewritten = list(style.rewrite(head, delimiter))
+                if rewritten != list(head) and _find_width(rewritten, delimiter, is_whole) > 1:
+                    return Delimited(delimiter, CSV_QUOTES, quotes=style)
             candidates = [candidate for candidate in (TAB, ";", "|", ",") if candidate != delimiter]
             fitting = [
                 candidate for candidate in candidates if len(head) > 1 and _find_width(head, candidate, is_whole) > 1
@@ -113,39 +120,46 @@ def find_delimited(
     return Delimited(TAB, quoting)
 
 
-def _find_quotes(head: Sequence[str], delimiter: str, is_whole: bool, width: int) -> QuoteStyle | None:
-    """Return the style of quotes around cells that are not CSV's, or None.
-
-    A cell in quotes after a space is enough. The other styles must be needed for rows of the same
-    number of cells.
+def _has_quotes_after_spaces(head: Sequence[str], delimiter: str, is_whole: bool, width: int) -> bool:
+    """Return whether cells are in quotes after a space, as in `1, "so, so"`.
 
     Args:
         head, is_whole: see `find_delimited`.
         delimiter: the delimiter.
-        width: number of cells per row with CSV's quotes, 0 if rows differ.
+        width: number of cells per row if such quotes are part of cells, 0 if rows differ.
     """
-    for style in (AFTER_SPACE, *(OTHER_STYLES if width < 2 else ())):
-        rewritten = list(style.rewrite(head, delimiter))
-        new_width = _find_width(rewritten, delimiter, is_whole) if rewritten != list(head) else 0
-        if new_width > 1 and new_width == (width if width > 1 else new_width):
-            return style
-    return None
+    if not any(f'{delimiter} "' in line for line in head):
+        return False
+    new_width = _find_width(head, delimiter, is_whole, skips_spaces=True)
+    if width < 2:
+        return new_width > 1
+    # A cell in CSV's quotes may have such quotes inside.
+    rows, _ = _read_head(head, delimiter)
+    has_quoted_cell = any(re.fullmatch(r' +"[^"]*+(?:""[^"]*+)*+"', cell) for cells in rows for cell in cells)
+    return new_width == width and has_quoted_cell
 
 
-def _find_width(head: Sequence[str], delimiter: str, is_whole: bool) -> int:
+def _find_width(head: Sequence[str], delimiter: str, is_whole: bool, skips_spaces: bool = False) -> int:
     """Return the number of cells per row, or 0 if rows differ or are not valid CSV."""
-    rows = []
-    try:
-        for _, cells in read_quoted_rows("", head, delimiter):
-            rows.append(cells)
-    except InputError:
-        # The last row in the excerpt may end inside a quoted cell.
-        if is_whole or not rows:
-            return 0
-    else:
-        rows = rows if is_whole or len(rows) == 1 else rows[:-1]
+    rows, is_valid = _read_head(head, delimiter, skips_spaces)
+    # The last row in the excerpt may end inside a quoted cell.
+    if not is_valid and (is_whole or not rows):
+        return 0
+    if is_valid and not is_whole and len(rows) > 1:
+        rows = rows[:-1]
     widths = {len(cells) for cells in rows if cells}
     return widths.pop() if len(widths) == 1 else 0
+
+
+def _read_head(head: Sequence[str], delimiter: str, skips_spaces: bool = False) -> tuple[list[list[str]], bool]:
+    """Return the rows up to the first one that is not valid CSV, and whether all are valid."""
+    rows = []
+    try:
+        for _, cells in read_quoted_rows("", head, delimiter, skips_spaces=skips_spaces):
+            rows.append(cells)
+    except InputError:
+        return rows, False
+    return rows, True
 
 
 def read_tab_rows(

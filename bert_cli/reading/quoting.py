@@ -25,6 +25,7 @@ def read_quoted_rows(
     delimiter: str,
     first_line: int = 1,
     multi_line: MultiLineRows | None = None,
+    skips_spaces: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row's first line number and cells; a blank line is a row without cells.
 
@@ -36,6 +37,7 @@ def read_quoted_rows(
         delimiter: the character between cells.
         first_line: number of the first line in `lines`.
         multi_line: collector for rows that span several lines, or None.
+        skips_spaces: whether spaces at the start of a cell are left out, so that a quote may follow.
 
     Raises:
         InputError: a quote is not closed or not doubled.
@@ -46,7 +48,7 @@ def read_quoted_rows(
     # Be strict: otherwise, a cell with an unclosed quote would contain the rest of the file.
     row_lines: list[str] = []
     recorded_lines = lines if multi_line is None else _record_lines(lines, row_lines)
-    reader = csv.reader(recorded_lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(recorded_lines, delimiter=delimiter, strict=True, skipinitialspace=skips_spaces)
     start = first_line
     try:
         for cells in reader:
@@ -209,40 +211,77 @@ class QuoteStyle(NamedTuple):
     Attributes:
         name: description for messages.
         opening, closing: the marks.
-        doubled: two closing marks that mean one in a cell, "" if there is no such rule.
+        can_double: whether two closing marks mean one in a cell.
     """
 
     name: str
     opening: str
     closing: str
-    doubled: str = ""
+    can_double: bool = False
 
     def rewrite(self, lines: Iterable[str], delimiter: str) -> Iterator[str]:
         """Yield the lines with CSV's quotes around the cells that have this style's quotes."""
-        mark = re.escape(delimiter)
-        end = rf"[ \t]*(?={mark}|[\r\n]*$)"
-        blank = r"[ \t]+" if self.opening == '"' else r"[ \t]*"
-        inside = rf"(?:{self.doubled or '(?!)'}|(?!{self.closing}{end}).)*"
-        # A cell in CSV's quotes comes first, because such a text may hold the other quotes.
-        cell = re.compile(
-            rf"""(?P<start>^|{mark})(?:"(?:[^"]|"")*"{end}|{blank}{self.opening}(?P<content>{inside}){self.closing}{end})"""
-        )
+        # Possessive, and only at the first of several marks: a long run must not take quadratic time.
+        end = rf"[ \t]*+(?={re.escape(delimiter)}|[\r\n]*+\Z)"
+        csv_end, own_end = (re.compile(rf"(?<!{mark}){mark}++{end}") for mark in ('"', self.closing))
         is_inside = False  # a cell in CSV's quotes that spans lines
         for line in lines:
-            was_inside = is_inside
-            is_inside ^= line.count('"') % 2 == 1
-            yield line if was_inside or is_inside or self.opening not in line else cell.sub(self._in_csv_quotes, line)
+            if not is_inside and self.opening not in line and '"' not in line:
+                yield line
+                continue
+            parts, position, has_close = [], 0, True
+            while position < len(line):
+                start = position
+                if is_inside or line.startswith('"', position):
+                    close = _find_close(csv_end, '"', line, position + (not is_inside), True)
+                    is_inside = close is None
+                    position = len(line) if close is None else close[1]
+                    parts.append(line[start:position])
+                elif has_close and line.startswith(self.opening, content := _skip_blanks(line, position)):
+                    close = _find_close(own_end, self.closing, line, content + 1, self.can_double)
+                    has_close = close is not None
+                    if close is not None:
+                        text = line[content + 1 : close[0]]
+                        text = text.replace(2 * self.closing, self.closing) if self.can_double else text
+                        parts.append('"' + text.replace('"', '""') + '"')
+                        position = close[1]
+                following = line.find(delimiter, position)
+                start, position = position, len(line) if following < 0 else following + len(delimiter)
+                parts.append(line[start:position])
+            yield "".join(parts)
 
-    def _in_csv_quotes(self, match: re.Match[str]) -> str:
-        content = match["content"]
-        if content is None:
-            return match[0]
-        if self.opening != '"':
-            content = content.replace(self.doubled, self.closing) if self.doubled else content
-            content = content.replace('"', '""')
-        return f'{match["start"]}"{content}"'
+
+def _skip_blanks(line: str, position: int) -> int:
+    """Return the position of the first character that is no space or tab."""
+    while position < len(line) and line[position] in " \t":
+        position += 1
+    return position
 
 
-AFTER_SPACE = QuoteStyle("quotes after a space", '"', '"', '""')
+def _find_close(end: re.Pattern[str], mark: str, line: str, position: int, can_double: bool) -> tuple[int, int] | None:
+    """Return the positions of a cell's closing mark and of the text after it, or None.
+
+    Args:
+        end: pattern of marks at the end of a cell.
+        mark: the closing mark.
+        line: the line.
+        position: first position in the cell.
+        can_double: whether an even number of marks is text.
+    """
+    first_text = position
+    while line.startswith(mark, first_text):
+        first_text += 1
+    # The pattern needs another character before the marks, so look at the first ones here.
+    pattern = re.compile(end.pattern.partition("++")[2])
+    may_close = first_text > position and ((first_text - position) % 2 == 1 or not can_double)
+    if may_close and (following := pattern.match(line, first_text)):
+        return first_text - 1, following.end()
+    for match in end.finditer(line, first_text):
+        marks = len(match[0].rstrip())
+        if not can_double or marks % 2:
+            return match.start() + marks - 1, match.end()
+    return None
+
+
 # A text may be a quotation, or begin with an apostrophe, so these need evidence.
-OTHER_STYLES = (QuoteStyle("curly quotes", "“", "”"), QuoteStyle("single quotes", "'", "'", "''"))
+QUOTE_STYLES = (QuoteStyle("curly quotes", "“", "”"), QuoteStyle("single quotes", "'", "'", True))

@@ -3,6 +3,7 @@
 import pytest
 
 from bert_cli.reading.probe import open_table
+from bert_cli.reading.quoting import QUOTE_STYLES
 from bert_cli.reading.rows import Row
 from tests.snapshots import check_message
 
@@ -17,10 +18,15 @@ def cells(path, text: str) -> list[tuple[str, ...]]:
     [
         # A blank after the comma, before the quote.
         ('text,label\na, "b, c"\nd, "e"\n', [("a", "b, c"), ("d", "e")]),
-        ('label, text\n1, "so, so"\n2, "a ""b"" c" \n', [("1", "so, so"), ("2", 'a "b" c')]),
+        ('label, text\n1, "so, so"\n2, "a ""b"" c"\n', [("1", "so, so"), ("2", 'a "b" c')]),
         # The number of cells is right without it, but the quotes would stay in the texts.
         ('label,text\n1, "good"\n2, "bad"\n', [("1", "good"), ("2", "bad")]),
         ('label;text\r\n1; "a; b"\r\n2;c\r\n', [("1", "a; b"), ("2", "c")]),
+        # A quote inside of a text, or a cell of two lines, changes nothing for other rows.
+        ('text,label\na 5" disk, "bad"\nso, "good"\n', [('a 5" disk', "bad"), ("so", "good")]),
+        ('text,label\n"two\nlines", "a"\nso, "b"\n', [("two\nlines", "a"), ("so", "b")]),
+        ("text,label\n'a, 5\" disk',1\n'b, c',0\n", [('a, 5" disk', "1"), ("b, c", "0")]),
+        ("text,label\n'',1\n'a, b',0\n", [("", "1"), ("a, b", "0")]),
         ("text,label\n“good, film”,1\n‘bad’,0\n", [("good, film", "1"), ("‘bad’", "0")]),
         ('text,label\n“a “b” c, and "d"”,1\ne,0\n', [('a “b” c, and "d"', "1"), ("e", "0")]),
         ("text,label\n'good, film',1\n'bad',0\nit's,1\n", [("good, film", "1"), ("bad", "0"), ("it's", "1")]),
@@ -48,3 +54,13 @@ def test_other_cells_stay(tmp_path, caplog, text, expected):
     caplog.set_level("INFO", "bert_cli")
     assert cells(tmp_path / "a.csv", text)[1:] == expected
     assert not [line for line in caplog.messages if "are around cells" in line]
+
+
+@pytest.mark.parametrize(
+    "cell", ['""w' * 20000, '"' * 60001, "''" * 30000, "'" * 60001, ", 'a" * 20000, ', "a' * 20000]
+)
+def test_lines_of_quotes_take_linear_time(cell):
+    """A pattern with two ways to read a doubled quote took minutes for 20 of them."""
+    lines = [f'7, "{cell} (sic), good\n', f"7,'{cell} (sic), good\n"]
+    for style in QUOTE_STYLES:
+        assert len(list(style.rewrite(lines, ","))) == 2
