@@ -151,8 +151,6 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         Raises:
             InputError: if files are missing, damaged or do not belong together.
         """
-        if layers is not None:
-            layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         arguments = {
             "pooling": pooling,
             "layers": layers,
@@ -179,9 +177,9 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         # Do not use the training run's layers and lengths, which were chosen for another purpose.
         settings, model = load_with_settings(checkpoint, ExtractSettings, values, remembers=False)
         # Vectors of tokens are the last layer's here, too.
-        layers = layers or (LAST_LAYER if pooling == NONE else None)
+        layers = values["layers"] or (LAST_LAYER if pooling == NONE else None)
         length = values["max_seq_length"] or 0
-        chosen = VectorFlags(pooling, layers, values["normalize"], length, values["prompt_name"], long_text)
+        chosen = VectorFlags(pooling, layers, values["normalize"], length, values["prompt_name"], values["long_text"])
         length = settings.encoding.max_seq_length or DEFAULT_LENGTH
         recipe = choose_recipe(chosen, model.folder, model.config, default_length=length)
         vectors = open_vectors(select_groups(VectorSettings, settings), model, recipe)

@@ -65,6 +65,28 @@ def test_token_vectors(trained_once):
     np.testing.assert_allclose([text_vectors.vectors.mean(axis=0) for text_vectors in token_vectors], pooled, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("layers", "text"),
+    [
+        (np.array(["embedding", "-1"]), "embedding,-1"),
+        (["embedding", np.int64(-1)], "embedding,-1"),
+        ((layer for layer in ("embedding", 0)), "embedding,0"),
+        (np.array([-1]), "-1"),
+        (range(-1, 0), "-1"),
+        (np.array(0), "0"),
+    ],
+)
+def test_layers_in_any_sequence(trained, layers, text):
+    vectors = FeatureExtractor.load(trained, layers=layers).extract(["the cat"])
+    np.testing.assert_array_equal(vectors, FeatureExtractor.load(trained, layers=text).extract(["the cat"]))
+
+
+@pytest.mark.parametrize(("value", "is_cut"), [("false", True), (np.bool_(False), True), ("true", False), (1, False)])
+def test_long_text_is_read_as_on_a_command_line(trained, caplog, value, is_cut):
+    FeatureExtractor.load(trained, max_seq_length=8, long_text=value).extract(["dog " * 9])
+    assert len(cut_lines(caplog)) == is_cut
+
+
 @pytest.mark.parametrize("pooling", ["none", "mean"])
 def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
     """Chunks have a maximum number of values or lines, and do not change the result."""
