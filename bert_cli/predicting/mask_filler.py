@@ -192,28 +192,33 @@ class TextMaskFiller:
     pretrained: PretrainedModel
     model: ModelBundle[BertConfig]
 
-    def records(self, texts: Sequence[str], top_k: int) -> list[JsonObject]:
+    def records(self, texts: Sequence[str], top_k: int, places: Sequence[str] | None = None) -> list[JsonObject]:
         """Return one object per text, as in the JSON lines of bert-fill-mask.
 
         Args:
             texts: the texts.
             top_k: number of candidates per mask.
+            places: see `predict`.
         """
         count = min(top_k, self.model.vocabulary.size)
         predict = functools.partial(predict_masks, self.pretrained, self.model.tokenizer, count)
-        return self.predict(texts, masked_text, predict)
+        return self.predict(texts, masked_text, predict, places)
 
-    def predict(self, texts: Sequence[str], encode: Encode, predict: Predict) -> list[JsonObject]:
+    def predict(
+        self, texts: Sequence[str], encode: Encode, predict: Predict, places: Sequence[str] | None = None
+    ) -> list[JsonObject]:
         """Return one object per text.
 
         Args:
             texts: the texts.
             encode: function that tokenizes a text, see encoded_text.masked_text.
             predict: function that yields the objects for a chunk of texts.
+            places: the texts' names in errors; by default texts[0], texts[1], …
         """
         tokenizer, num_positions = self.model.tokenizer, self.pretrained.num_positions
         # Encode all texts before the first is computed: a wrong text must fail fast.
-        encoded = [encode(text, tokenizer, num_positions, f"texts[{row}]") for row, text in enumerate(texts)]
+        names = [f"texts[{row}]" for row in range(len(texts))] if places is None else places
+        encoded = [encode(text, tokenizer, num_positions, name) for text, name in zip(texts, names, strict=True)]
         return [record for chunk in iterate_chunks(iter(encoded)) for record in predict(chunk)]
 
 

@@ -17,12 +17,14 @@ class Item(NamedTuple):
         second: the second text, the context or None.
         id: the client's id for a question, or None.
         prompt_name: name of the prompt before a text for `embed`, or None for the model's default.
+        place: position in the request, for error messages.
     """
 
     first: str
     second: str | None = None
     id: str | None = None
     prompt_name: str | None = None
+    place: str = ""
 
     @property
     def text_or_pair(self) -> str | tuple[str, str]:

@@ -185,7 +185,8 @@ class _MaskFiller(ServedModel):
     @name_arguments_in_errors()
     def answer(self, items: Sequence[Item]) -> list[JsonObject]:
         texts = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
-        return self._model.records(texts, TOP_K)
+        # A batch may have a part of a request, or several requests.
+        return self._model.records(texts, TOP_K, [item.place for item in items])
 
     def with_index(self, number: int, item: Item, record: JsonObject) -> JsonObject:
         return record

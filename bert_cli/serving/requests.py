@@ -129,11 +129,11 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
         RequestError: 400 for a wrong form, 413 for a text that is too long.
     """
     if isinstance(value, str):
-        return _check_item(Item(value), model, limits, place)
+        return _check_item(Item(value, place=place), model, limits)
     first, second = model.fields
     if isinstance(value, list):
         if len(value) == 2 and all(isinstance(field, str) for field in value):
-            return _check_item(Item(*value), model, limits, place)
+            return _check_item(Item(*value, place=place), model, limits)
         raise RequestError(400, f"{place}: a pair of two texts is needed")
     if not isinstance(value, dict):
         raise RequestError(400, f"{place}: a text, a pair of texts or an object with {first!r} is needed")
@@ -152,10 +152,11 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
     if identifier is not None and (not isinstance(identifier, str | int) or isinstance(identifier, bool)):
         raise RequestError(400, f"{place}: 'id' is neither a text nor a number")
     item_id = None if identifier is None else str(identifier)
-    return _check_item(Item(fields[first], fields.get(second), item_id), model, limits, place)
+    return _check_item(Item(fields[first], fields.get(second), item_id, place=place), model, limits)
 
 
-def _check_item(item: Item, model: ServedModel, limits: Limits, place: str) -> Item:
+def _check_item(item: Item, model: ServedModel, limits: Limits) -> Item:
+    place = item.place
     if item.second is not None and "text_b" in model.fields and not model.takes_pairs:
         raise RequestError(400, f"{place}: has a second text, and the model {model.name} takes single texts")
     for text in (item.first, item.second or "", item.id or ""):

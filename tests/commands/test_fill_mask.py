@@ -12,6 +12,10 @@ from bert_cli import MaskFiller
 from bert_cli.base.errors import InputError
 from bert_cli.fill_mask import main
 from bert_cli.run_pretraining import main as pretrain_main
+from bert_cli.serving.loading import load_served
+from bert_cli.settings.model_use import ModelFlags
+from bert_cli.weights.path import find_checkpoint
+from tests.serving.http.calls import Application
 from tests.snapshots import check_message, raises
 
 TEXT = "the cat sees a dog .\nmy dog likes bread .\na bird sings .\n\nthe farmer buys a house .\nthe house opens .\n"
@@ -30,6 +34,25 @@ def pretrained(two_layer_model, tmp_path_factory) -> pathlib.Path:
     flags |= {"max_predictions_per_seq": 3, "train_batch_size": 4, "precision": "float32"}
     assert pretrain_main(["--do_train", *(f"--{name}={value}" for name, value in flags.items())]) == 0
     return folder / "out"
+
+
+def test_served_texts_are_named_as_in_the_request(pretrained):
+    model = load_served("masks", find_checkpoint(str(pretrained)), ModelFlags())
+    application = Application(model)
+    try:
+        texts = ["the [MASK]"] * 100
+        assert len(application.post("/predict", {"texts": texts})[1]["predictions"]) == 100
+        texts[80] = "no mask"
+        for path, body, place in (
+            ("/predict", {"texts": texts}, "texts[80]"),
+            ("/v1/models/masks:predict", {"instances": texts}, "instances[80]"),
+            ("/v1/models/masks:predict", {"inputs": {"text": texts}}, "'inputs'[80]"),
+            ("/predict", {"text": "no mask"}, "the body"),
+        ):
+            status, answer = application.post(path, body)
+            assert (status, f"{place}: has no [MASK]" in str(answer)) == (400, True), answer
+    finally:
+        application.close()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context
     ],
 )
 def test_items(value, item):
-    assert parse_item(value, TEXTS, LIMITS, "here") == item
+    assert parse_item(value, TEXTS, LIMITS, "here") == item._replace(place="here")
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,21 @@ def test_invalid_items(value, status, fragment):
 def test_a_pair_for_a_model_of_single_texts(value):
     with raises(RequestError, "here: "):
         parse_item(value, SINGLE_TEXTS, LIMITS, "here")
-    assert parse_item({"text": "a", "text_b": None}, SINGLE_TEXTS, LIMITS, "here") == Item("a")
+    assert parse_item({"text": "a", "text_b": None}, SINGLE_TEXTS, LIMITS, "here") == Item("a", place="here")
 
 
 def test_questions():
     value = {"question": "who?", "context": "Anna"}
-    assert parse_item(value, QUESTIONS, LIMITS, "here") == Item("who?", "Anna")
+    assert parse_item(value, QUESTIONS, LIMITS, "here") == Item("who?", "Anna", place="here")
     with pytest.raises(RequestError, match="'context' is not a text"):
         parse_item({"question": "who?", "context": None}, QUESTIONS, LIMITS, "here")
 
 
 def test_lists():
-    assert parse_items(["a", ["b", "c"]], TEXTS, LIMITS, "texts") == [Item("a"), Item("b", "c")]
+    assert parse_items(["a", ["b", "c"]], TEXTS, LIMITS, "texts") == [
+        Item("a", place="texts[0]"),
+        Item("b", "c", place="texts[1]"),
+    ]
     with pytest.raises(RequestError, match=r"4 texts; 3 are allowed") as caught:
         parse_items(["a"] * 4, TEXTS, LIMITS, "texts")
     assert caught.value.status == 413
@@ -118,8 +121,8 @@ def test_the_size_of_vectors_may_be_given():
 
 def test_columns_become_items():
     assert parse_columns({"text": ["a", "b"], "text_b": ["c", "d"]}, TEXTS, LIMITS, "'inputs'") == [
-        Item("a", "c"),
-        Item("b", "d"),
+        Item("a", "c", place="'inputs'[0]"),
+        Item("b", "d", place="'inputs'[1]"),
     ]
     with pytest.raises(RequestError, match=r"'inputs'\[1\]: 'text' is not a text"):
         parse_columns({"text": ["a", None]}, TEXTS, LIMITS, "'inputs'")

@@ -84,7 +84,7 @@ async def _classifier_scores(
     """Return scores, and the numbers of tokens that were cut by the texts' names."""
     if not model.takes_pairs:
         raise RequestError(400, f"the model {model.name} classifies single texts; a classifier of pairs is needed")
-    records = await call.service.predict(model, [Item(query, item.first) for item in items])
+    records = await call.service.predict(model, [Item(query, item.first, place=item.place) for item in items])
     scores = [_score(record, model, is_raw) for record in records]
     return scores, name_cuts([record.get("cut") for record in records])
 

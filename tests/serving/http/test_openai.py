@@ -65,4 +65,4 @@ def test_invalid_embedding_requests(body, message):
     with pytest.raises(RequestError, match=message):
         embedding_items(body, TEXTS, LIMITS)
     known = {"input": ["a", "b"], "user": "u", "model": "m", "dimensions": None, "prompt_name": None}
-    assert embedding_items(known, TEXTS, LIMITS) == [Item("a"), Item("b")]
+    assert embedding_items(known, TEXTS, LIMITS) == [Item("a", place="input[0]"), Item("b", place="input[1]")]
