@@ -133,7 +133,7 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
     first, second = model.fields
     if isinstance(value, list):
         if len(value) == 2 and all(isinstance(field, str) for field in value):
-            return _check_item(Item(*value, place=place), model, limits)
+            return _check_item(Item(value[0], value[1], place=place), model, limits)
         raise RequestError(400, f"{place}: a pair of two texts is needed")
     if not isinstance(value, dict):
         raise RequestError(400, f"{place}: a text, a pair of texts or an object with {first!r} is needed")
