@@ -38,6 +38,7 @@ from bert_cli.predicting.masked_scores import score_records, word_records
 from bert_cli.predicting.opening import MaskFillerSettings, select_groups
 from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.groups import TOP_K
+from bert_cli.settings.preparation import BuildVocabSettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.texts import FillMaskSettings
 
@@ -96,7 +97,8 @@ class MaskFiller(TrainableModel):
         # Training needs a file by its rules. Data in memory has a name instead, which no flags.txt should have.
         phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         with tempfile.TemporaryDirectory() as folder:
-            new_model = NewModel(config, vocab_size, folder)
+            size = check_arguments(BuildVocabSettings, {"vocab_size": vocab_size})["vocab_size"]
+            new_model = NewModel(config, size, folder)
             training = Training(
                 PretrainSettings,
                 lambda settings: PretrainingTask(settings, in_memory, new_model.temporary_files(settings)),

@@ -94,6 +94,12 @@ class NewModel:
             del config["vocab_size"]
         if not isinstance(config, Mapping):
             raise InputTypeError(f"config: a dict with the values of bert_config.json is needed, found {config!r:.80}")
+        for name, value in config.items():
+            try:
+                json.dumps({name: value}, allow_nan=False)
+            except (TypeError, ValueError):
+                message = f"config: {name}={value!r:.40} cannot be in bert_config.json; give Python's numbers or texts"
+                raise InputTypeError(message) from None
         path = self.files["bert_config_file"]
         with atomic_write(path, "w") as file:
             json.dump(dict(config), file)
