@@ -16,7 +16,7 @@ from bert_cli.api.inputs.documents import read_documents
 from bert_cli.api.inputs.new_model import NewModel
 from bert_cli.api.inputs.options import PretrainOptions
 from bert_cli.api.inputs.tables import is_path
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
 from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import (
     FilledText,
@@ -242,10 +242,7 @@ class MaskFiller(TrainableModel):
 
 def _check_words(candidates: Sequence[str]) -> list[str]:
     """Return the words, unless they are not a sequence of texts."""
-    refuse_if(
-        isinstance(candidates, str), f'candidates={candidates!r:.40}: a list of words is needed, as ["he", "she"]'
-    )
-    words = list(candidates)
+    words = list_items("candidates", candidates, 'a list of words, such as ["he", "she"],')
     refuse_if(not words, "candidates: no word")
     for number, word in enumerate(words):
         check_text(word, f"candidates[{number}]")

@@ -307,6 +307,10 @@ def test_candidates_and_scores_from_python(pretrained, fill):
     [
         ("a [MASK]", {"candidates": "dog"}),
         ("a [MASK]", {"candidates": []}),
+        ("a [MASK]", {"candidates": 5}),
+        ("a [MASK]", {"candidates": np.array("dog")}),
+        ("a [MASK]", {"candidates": b"dog"}),
+        ("a [MASK]", {"candidates": {"dog": 1}}),
         ("a [MASK]", {"candidates": ["dog", 1]}),
         ("a [MASK]", {"candidates": ["dog"], "top_k": 2}),
         ("a [MASK]", {"candidates": ["日本"]}),
