@@ -7,7 +7,7 @@ per line, the answers are JSON, one object per line:
     {"text": …, "masks": [[{"token": …, "probability": …}, …], …],
      "next_sentence_probability": …}
 
---candidates=he,she prints the probabilities of these words instead. --score prints how probable
+--candidates prints the probabilities of given words instead. --score prints how probable
 whole texts without [MASK] are: the pseudo-log-likelihood, which is the sum of each token's
 log-probability when it alone is masked. Without --init_checkpoint the built-in model is used. It
 was trained without next sentences.

@@ -206,7 +206,8 @@ class Classifier(TrainableClassifier, CuttingModel):
         """Calibrate the probabilities on labeled texts, as `bert-classify --calibrate` does.
 
         Use other texts than for the training. Later predictions, `save` and pickles use the
-        result. Predicted labels stay the same, unless thresholds are tuned: these are tuned again.
+        result. A label per text stays the same. Tuned thresholds are tuned again; with another fixed
+        threshold than 0.5, the labels of a text may change.
 
         Args:
             data, labels: labeled texts, as for `evaluate`.

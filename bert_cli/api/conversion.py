@@ -1,10 +1,12 @@
 """Conversion of a loaded model to Hugging Face's format."""
 
+import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.writing import staging_folder
+from bert_cli.base.writing import atomic_write, staging_folder
 from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -18,7 +20,11 @@ _FLAGS = ("vocab_file", "do_lower_case", "gelu")  # arguments of `load` that ber
 
 
 def write_hugging_face(
-    checkpoint: CheckpointPath, arguments: Mapping[str, Any], folder: str, modules: SentenceModules | None = None
+    checkpoint: CheckpointPath,
+    arguments: Mapping[str, Any],
+    folder: str,
+    modules: SentenceModules | None = None,
+    new_files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Write a model to a directory in Hugging Face's format, as bert-convert does.
 
@@ -27,6 +33,7 @@ def write_hugging_face(
         arguments: the arguments of `load`.
         folder: the directory, which is made if it is missing.
         modules: modules of sentence-transformers to write; None for those in the model's directory.
+        new_files: the model's files that are in memory alone, such as a calibration, by name.
 
     Raises:
         InputError: if Hugging Face's classes cannot compute the model, or the directory has one.
@@ -44,4 +51,8 @@ def write_hugging_face(
     converted = convert(model, target, Changes(), random_seed=0, modules=modules)
     with staging_folder(target.folder) as staging_path:
         names = write(staging_path, converted)
+        for name, content in new_files.items():
+            with atomic_write(os.path.join(staging_path, name), "wb") as file:
+                file.write(content)
+        names = list(dict.fromkeys([*names, *new_files]))
         publish(staging_path, target, names, overwrite=False, is_source_folder=False)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.label_rows import is_missing, read_label_rows
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.base import files
@@ -92,11 +92,13 @@ def _check_known(labels: Sequence[Any], names: Sequence[str] | None) -> None:
     for row, label in enumerate(labels if names else ()):
         # The reader checks rows of 0 and 1, and missing labels.
         items = label if isinstance(label, list | set | frozenset) else [label]
-        unknown = [item for item in items if not isinstance(item, tuple | float) and item is not None]
-        unknown = [item for item in unknown if str(item) not in (names or ())]
+        named = [item for item in items if not isinstance(item, tuple) and not is_missing(item)]
+        # pandas writes whole numbers as floats if a column has missing ones.
+        texts = [str(int(item) if isinstance(item, float) and item.is_integer() else item) for item in named]
+        unknown = [text for text in texts if text not in (names or ())]
         refuse_if(
             unknown,
-            f"labels[{row}]: {quote(str(unknown[0] if unknown else ''))} is not among the model's labels "
+            f"labels[{row}]: {quote(unknown[0] if unknown else '')} is not among the model's labels "
             f"{list_names(list(names or ()))}",
         )
 

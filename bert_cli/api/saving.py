@@ -201,9 +201,9 @@ class SavableModel(MadeByMethods):
         """
         from bert_cli.api.conversion import write_hugging_face
 
-        self.source.paths()  # refuses files that have changed
-        folder = path_text(directory, "directory")
-        write_hugging_face(self.source.checkpoint, self.source.arguments, folder, self._chosen_modules())
+        source, folder = self.source, path_text(directory, "directory")
+        source.paths()  # refuses files that have changed
+        write_hugging_face(source.checkpoint, source.arguments, folder, self._chosen_modules(), source.new_files)
 
     def __reduce__(self) -> tuple:
         source = self.source

@@ -104,9 +104,9 @@ class Training:
                     rerun = Rerun(call, output_dir is None)
                     report = driver.run(self.make_task, settings, rerun, self.watching.observers())
                 except Stopped as stop:
-                    if output_dir is None and RunDirectory(folder).newest_checkpoint:
+                    if output_dir is None and (checkpoint := RunDirectory(folder).newest_checkpoint):
                         stop.output_dir = folder
-                        weakref.finalize(Stopped, shutil.rmtree, folder, ignore_errors=True)
+                        weakref.finalize(Stopped, _delete_stopped, folder, checkpoint)
                     # The last line says all: a notebook would show each of the driver's frames.
                     raise stop.with_traceback(None) from None
             # A network and its traced step refer to each other, so only the collector frees them.
@@ -122,6 +122,12 @@ class Training:
         if output_dir is None:
             shutil.rmtree(folder, ignore_errors=True)
         return result
+
+
+def _delete_stopped(folder: str, checkpoint: str) -> None:
+    """Delete a stopped training's temporary directory, unless a later training used it."""
+    if RunDirectory(folder).newest_checkpoint == checkpoint:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # Options that `load` takes, too, and that no file in the run's directory holds.

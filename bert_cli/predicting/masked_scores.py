@@ -7,7 +7,7 @@ pseudo-log-likelihood is the sum of its tokens' log-probabilities, while each to
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.encoded_text import MaskedText, candidate_text, unmasked_text
+from bert_cli.features.ragged import take_ranges
 from bert_cli.inference.engine import LOGITS, MASKS
 from bert_cli.inference.rows import run_sequences
 from bert_cli.predicting.mask_filler import (
@@ -70,27 +71,33 @@ class _Queries:
     def __init__(self) -> None:
         self._rows: dict[tuple[tuple[int, ...], int], int] = {}
         self._texts: list[MaskedText] = []
-        self._targets: list[list[int]] = []
+        self._target_rows: list[int] = []
+        self._targets: list[int] = []
 
-    def add(self, text: MaskedText, target: int) -> tuple[int, int]:
-        """Add a token to score at the text's only mask; return the result's row and column."""
+    def add(self, text: MaskedText, target: int) -> int:
+        """Add a token to score at the text's only mask; return the result's index."""
         row = self._rows.setdefault((tuple(text.token_ids), text.positions[0]), len(self._texts))
         if row == len(self._texts):
             self._texts.append(text)
-            self._targets.append([])
-        self._targets[row].append(target)
-        return row, len(self._targets[row]) - 1
+        self._target_rows.append(row)
+        self._targets.append(target)
+        return len(self._targets) - 1
 
     def log_probabilities(self, pretrained: PretrainedModel) -> np.ndarray:
-        """Return float32 [rows, columns]; cells that `add` did not return have no meaning."""
+        """Return one result per target, float32 [targets]."""
         sequences, positions = pack_masked_texts(self._texts)
         pretrained.check_pairs(sequences)
-        num_columns = max(map(len, self._targets))
-        targets = np.array([row + [0] * (num_columns - len(row)) for row in self._targets])
+        # Sort the targets by row, so that a batch finds its own.
+        order = np.argsort(self._target_rows, kind="stable")
+        counts = np.bincount(self._target_rows, minlength=len(self._texts))
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        targets = np.array(self._targets)
         max_tokens = pretrained.batch_size * int(sequences.lengths.max())
-        results = np.empty(targets.shape, np.float32)
+        results = np.empty(len(targets), np.float32)
         for rows, outputs in run_sequences(pretrained.engine, sequences, max_tokens, {MASKS: positions}):
-            results[rows] = np.take_along_axis(log_softmax(outputs[LOGITS]), targets[rows], axis=1)
+            indices = order[take_ranges(offsets, rows)[0]]
+            logits_rows = np.repeat(np.arange(len(rows)), counts[rows])
+            results[indices] = log_softmax(outputs[LOGITS])[logits_rows, targets[indices]]
         return results
 
 
@@ -108,23 +115,34 @@ def score_words(
     Raises:
         InputError: if a text with a word of several pieces has more tokens than the model has positions.
     """
+    # Words of one piece share a sequence, and others have one per piece.
+    num_copies = 1 + sum(len(word.piece_ids) for word in words if len(word.piece_ids) > 1)
+    _check_lengths(chunk, words, pretrained.num_positions)
+    for texts in _groups(chunk, lambda text: num_copies * len(text.positions)):
+        yield from _score_words_of(pretrained, tokenizer, words, texts)
+
+
+def _score_words_of(
+    pretrained: PretrainedModel, tokenizer: FullTokenizer, words: Sequence[Word], texts: Sequence[MaskedText]
+) -> Iterator[JsonObject]:
     mask_id, queries = tokenizer.ids[MASK], _Queries()
-    cells = [
+    indices = [
         [[list(_word_queries(queries, text, index, word, mask_id)) for word in words] for index in text.positions]
-        for text in _fitting(chunk, words, pretrained.num_positions)
+        for text in texts
     ]
     log_probabilities = queries.log_probabilities(pretrained)
-    for text, masks in zip(chunk, cells, strict=True):
+    for text, masks in zip(texts, indices, strict=True):
         entries = []
         for mask in masks:
-            values = [sum(float(log_probabilities[cell]) for cell in pieces) for pieces in mask]
+            values = [sum(map(float, log_probabilities[pieces])) for pieces in mask]
             order = np.argsort(-np.array(values), kind="stable")
             # Six digits, not six places: a word of four pieces often has less than 1e-6.
             entries.append([candidate_entry(words[rank].text, float(f"{np.exp(values[rank]):.6g}")) for rank in order])
         yield fill_mask_record(text.text, entries, None)
 
 
-def _fitting(chunk: Sequence[MaskedText], words: Sequence[Word], num_positions: int) -> Sequence[MaskedText]:
+def _check_lengths(chunk: Sequence[MaskedText], words: Sequence[Word], num_positions: int) -> None:
+    """Raise InputError if a text is too long with the longest word."""
     longest = max(words, key=lambda word: len(word.piece_ids))
     for text in chunk:
         if len(text.token_ids) + len(longest.piece_ids) - 1 > num_positions:
@@ -132,13 +150,10 @@ def _fitting(chunk: Sequence[MaskedText], words: Sequence[Word], num_positions: 
                 f"{text.place}: is too long for the model, which has {num_positions} positions, "
                 f"with {longest.text!r} of {len(longest.piece_ids)} pieces: {text.text[:60]!r}"
             )
-    return chunk
 
 
-def _word_queries(
-    queries: _Queries, text: MaskedText, position: int, word: Word, mask_id: int
-) -> Iterator[tuple[int, int]]:
-    """Yield the cells of a word's pieces in the results, from left to right."""
+def _word_queries(queries: _Queries, text: MaskedText, position: int, word: Word, mask_id: int) -> Iterator[int]:
+    """Yield the indices of a word's pieces in the results, from left to right."""
     num_pieces = len(word.piece_ids)
     before, after = text.token_ids[:position], text.token_ids[position + 1 :]
     segment_ids = text.segment_ids[:position] + [text.segment_ids[position]] * num_pieces
@@ -160,12 +175,12 @@ def score_texts(
         tokenizer: the model's tokenizer.
         chunk: texts, see encoded_text.unmasked_text.
     """
-    for texts in _groups(chunk):
+    for texts in _groups(chunk, lambda text: len(text.token_ids)):
         queries = _Queries()
         cells = [list(_token_queries(queries, text, tokenizer)) for text in texts]
         log_probabilities = queries.log_probabilities(pretrained)
         for text, tokens in zip(texts, cells, strict=True):
-            values = [float(log_probabilities[cell]) for _, cell in tokens]
+            values = [float(log_probabilities[index]) for _, index in tokens]
             names = tokenizer.convert_ids_to_tokens([token_id for token_id, _ in tokens])
             yield {
                 "text": text.text,
@@ -178,24 +193,22 @@ def score_texts(
             }  # fmt: skip
 
 
-def _groups(chunk: Sequence[MaskedText]) -> Iterator[list[MaskedText]]:
+def _groups(chunk: Sequence[MaskedText], num_copies: Callable[[MaskedText], int]) -> Iterator[list[MaskedText]]:
     """Yield groups of texts with at most _TOKENS_TOGETHER tokens in all masked copies, or one text."""
     group: list[MaskedText] = []
     size = 0
     for text in chunk:
-        copies = len(text.token_ids) ** 2
-        if group and size + copies > _TOKENS_TOGETHER:
+        num_tokens = num_copies(text) * len(text.token_ids)
+        if group and size + num_tokens > _TOKENS_TOGETHER:
             yield group
             group, size = [], 0
         group.append(text)
-        size += copies
+        size += num_tokens
     yield group
 
 
-def _token_queries(
-    queries: _Queries, text: MaskedText, tokenizer: FullTokenizer
-) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield each token's id and its result's cell, without [CLS] and [SEP]."""
+def _token_queries(queries: _Queries, text: MaskedText, tokenizer: FullTokenizer) -> Iterator[tuple[int, int]]:
+    """Yield each token's id and its result's index, without [CLS] and [SEP]."""
     # Search no ids: a text may itself contain "[SEP]".
     added = {0, len(text.token_ids) - 1} | ({text.segment_ids.index(1) - 1} if text.is_pair else set())
     for position, token_id in enumerate(text.token_ids):

@@ -18,8 +18,10 @@ import pytest
 
 from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger
 from bert_cli.api.inputs.tables import are_numbers
+from bert_cli.api.training import _delete_stopped
 from bert_cli.base.errors import InputError
 from bert_cli.run_classifier import main
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runtime.signals import Stopped
 from tests.commands import squad_run
 from tests.commands.conftest import SENTENCES
@@ -238,7 +240,13 @@ def test_a_stopped_training_stays_until_the_process_ends(options, monkeypatch, t
     assert [str(path) for path in tmp_path.iterdir()] == [folder]
     check_message(str(stopped.value).replace(folder, "FOLDER"), f"{name} after")
     check_message(lines, f"{name} received")
+    # At the end of the process: what has been trained since is the user's.
+    checkpoint = RunDirectory(folder).newest_checkpoint
     assert train(options | {"output_dir": folder}).report["global_step"] == 12
+    _delete_stopped(folder, checkpoint)
+    assert pathlib.Path(folder).exists()
+    _delete_stopped(folder, RunDirectory(folder).newest_checkpoint)
+    assert not pathlib.Path(folder).exists()
 
 
 @pytest.mark.parametrize("overwrites", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -107,6 +107,8 @@ def test_python_calibrates_as_the_command(calibrated, trained_once, data_dir, tm
     np.testing.assert_allclose(expected, divided(plain, kept["temperature"]), atol=1e-5)
     model.save(tmp_path / "copy")
     assert json.loads((tmp_path / "copy" / "calibration.json").read_text("utf-8")) == kept
+    model.to_hugging_face(tmp_path / "converted")
+    assert json.loads((tmp_path / "converted" / "calibration.json").read_text("utf-8")) == kept
     for copy in (Classifier.load(tmp_path / "copy", precision="float32"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_allclose(copy.predict(TEXTS).probabilities, expected, atol=1e-6)
         assert [record["abstain"] for record in copy.records(TEXTS)] == [
@@ -142,6 +144,7 @@ def test_calibrations_that_python_refuses(trained_once, tmp_path):
     model = Classifier.load(trained_once[0])
     for arguments in (
         {"labels": ["0", "1", "2"]},
+        {"labels": [0.0, 1.0, 2.0]},
         {"labels": ["0", "1"]},
         {},
         {"labels": ["0", "1", "1"], "abstain_error": 2},

@@ -43,5 +43,8 @@ def test_words_that_cannot_be_told_apart_are_refused(words, fragment):
 def test_long_texts_are_scored_in_groups(monkeypatch):
     monkeypatch.setattr(masked_scores, "_TOKENS_TOGETHER", 50)
     texts = [MaskedText("", "", [0] * length, [0] * length, [], False) for length in (3, 6, 6, 2, 90, 1)]
-    groups = [[len(text.token_ids) for text in group] for group in masked_scores._groups(texts)]
+    groups = [
+        [len(text.token_ids) for text in group]
+        for group in masked_scores._groups(texts, lambda text: len(text.token_ids))
+    ]
     assert groups == [[3, 6], [6, 2], [90], [1]]
