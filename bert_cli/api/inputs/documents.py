@@ -26,9 +26,9 @@ def read_documents(name: str, data: Any) -> list[str]:
         sentences = [item] if isinstance(item, str) else item
         if not isinstance(sentences, list | tuple) or not all(isinstance(sentence, str) for sentence in sentences):
             raise InputTypeError(f"{name}[{number}]: {_NEEDED}, found {item!r:.80}")
-        # A line is a sentence, so a sentence is one line.
-        lines = [item] if isinstance(item, str) else [" ".join(sentence.split("\n")) for sentence in sentences]
-        documents.append("\n".join(lines))
+        # A line is a sentence, so a sentence is one line, and an empty line would end the document.
+        lines = [" ".join(sentence.split("\n")) for sentence in sentences if sentence.strip()]
+        documents.append(item if isinstance(item, str) else "\n".join(lines))
     if not documents:
         raise InputError(f"{name}: is empty; {_NEEDED}")
     return documents

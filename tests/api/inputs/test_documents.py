@@ -31,6 +31,12 @@ def test_a_sentence_in_a_list_is_one_line():
     assert read_documents("texts", [["a\ndog", "a cat"]]) == ["a dog\na cat"]
 
 
+def test_an_empty_sentence_does_not_end_a_document():
+    assert read_documents("texts", [["a .", "", "b ."], ["", "c .", " \n\t"], ("d .", "\n", "e .\n")]) == [
+        "a .\nb .", "c .", "d .\ne . ",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("data", [[], [3], ["a", None], [["a", 3]], {"a"}, 5, b"a"])
 def test_other_forms_are_refused(data):
     with raises(InputError, "texts"):
