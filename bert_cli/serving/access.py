@@ -143,6 +143,12 @@ def current_request_id() -> str:
     return record.id if record else ""
 
 
+def current_client() -> Client:
+    """Return the client of this task's request; without a request, a client without limits."""
+    record = _CURRENT.get()
+    return record.client if record else Client()
+
+
 def note_texts(model: str, num_texts: int) -> Client:
     """Record which model answers this task's request, and how many texts it has; return its client."""
     record = _CURRENT.get()

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.packing import cut_entry
-from bert_cli.serving.access import note_texts
+from bert_cli.serving.access import current_client, note_texts
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.items import Embedding, Item, Token
 from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.processes import this_process
+from bert_cli.serving.requests import find_model
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel
 from bert_cli.settings.serving import Limits
@@ -66,15 +67,13 @@ class Service:
         return results
 
     def _admit(self, model: ServedModel, num_texts: int) -> Client:
-        """Count texts for this task's client; raise RequestError 403 or 429 for its limits.
+        """Count texts for this task's client; raise RequestError 429 for its limit.
 
         Args:
             model: the model that answers.
             num_texts: number of texts in the request.
         """
         client = note_texts(model.name, num_texts)
-        if client.models and model.name not in client.models:
-            raise RequestError(403, f"this API key may use {', '.join(client.models)}, and not {model.name}")
         if seconds := client.take_texts(num_texts):
             limit = f"{client.texts_per_second:g} texts per second"
             raise RequestError(429, f"this API key may send {limit}; try again later", seconds)
@@ -155,9 +154,25 @@ class Service:
             self.metrics.count_cut_text(model.name)
         return plan.answer(scores)
 
+    def usable_models(self) -> dict[str, ServedModel]:
+        """Return the models that this task's client may use; the first is its default."""
+        names = current_client().models
+        return {name: self.models[name] for name in names} if names else self.models
+
+    def find_model(self, name: object) -> ServedModel:
+        """Return the model with a name, or the client's default for None.
+
+        Raises:
+            RequestError: 403 for a model that the client may not use, 404 for an unknown name.
+        """
+        models = self.usable_models()
+        if isinstance(name, str) and name in self.models and name not in models:
+            raise RequestError(403, f"this API key may use {', '.join(models)}, and not {name}")
+        return find_model(models, name)
+
     def describe_models(self) -> list[JsonObject]:
-        """Return name, kind, labels and abilities of each model."""
-        return [self.describe(model) for model in self.models.values()]
+        """Return name, kind, labels and abilities of each model that this task's client may use."""
+        return [self.describe(model) for model in self.usable_models().values()]
 
     def describe(self, model: ServedModel) -> JsonObject:
         """Return name, kind, labels and abilities of a model."""

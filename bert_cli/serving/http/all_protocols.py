@@ -100,8 +100,6 @@ def _errors(route: Route, state: State) -> Mapping[int, str]:
         errors[503] = "the server is ending"
     if "{name}" in route.path:
         errors[404] = "no such model, or no such version of it"
-    if route.request is None:
-        return errors
-    if state.keys:
+    if state.keys and ("{name}" in route.path or route.request is not None):
         errors.setdefault(403, "the API key is for other models")
-    return errors | _BODY_ERRORS
+    return errors if route.request is None else errors | _BODY_ERRORS

@@ -81,7 +81,7 @@ def model_object(service: Service, model: ServedModel) -> JsonObject:
 
 
 async def _models(call: Call) -> Response:
-    data: list[Json] = [model_object(call.service, model) for model in call.service.models.values()]
+    data: list[Json] = [model_object(call.service, model) for model in call.service.usable_models().values()]
     return json_response({"object": "list", "data": data})
 
 

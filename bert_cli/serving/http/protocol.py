@@ -10,7 +10,7 @@ from bert_cli.base.json_files import Json, JsonObject
 from bert_cli.serving.access import RequestLog
 from bert_cli.serving.http.schemas import Schema
 from bert_cli.serving.keys import ApiKeys
-from bert_cli.serving.requests import find_model, parse_object
+from bert_cli.serving.requests import parse_object
 from bert_cli.serving.responses import ErrorForm, RequestError
 from bert_cli.serving.served_model import ServedModel
 from bert_cli.serving.service import Service
@@ -71,11 +71,15 @@ class Call(NamedTuple):
         return parse_object(self.body)
 
     def find_model(self, name: object) -> ServedModel:
-        """Return the model with a name, or the first one for None; raise RequestError 404."""
-        return find_model(self.service.models, name)
+        """Return the model with a name, or the client's default; see Service.find_model."""
+        return self.service.find_model(name)
 
     def find_named_model(self) -> ServedModel:
-        """Return the model in the path; raise RequestError 404 for another name or version."""
+        """Return the model in the path; see Service.find_model.
+
+        Raises:
+            RequestError: 404 for another version; and as find_model.
+        """
         model = self.find_model(self.names["name"])
         version = self.names.get("version", VERSION)
         if version != VERSION:

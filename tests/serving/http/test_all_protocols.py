@@ -19,7 +19,7 @@ LIMITS = Limits(max_body_bytes=2000, max_texts=3, max_text_chars=100)
 def keyed(tmp_path_factory):
     """An application that needs a key, and has limits that are easy to exceed."""
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("secret\nvectors models=vectors\nslow texts_per_second=0.01\n")
+    keys.write_text("secret\nvectors models=vectors\nsome models=vectors,numbers\nslow texts_per_second=0.01\n")
     models = [make_model(*row) for row in ((FirstWords, "default"), (Numbers, "numbers"), (Vectors, "vectors"))]
     opened = Application(*models, keys=str(keys), limits=LIMITS, allowed_hosts=("a",))
     yield opened
@@ -169,15 +169,33 @@ def test_other_errors_are_described(client):
 
 def test_limits_of_keys_are_described(client):
     for path, method, operation in operations(client.document):
+        if not operation.get("security"):
+            continue
+        example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        body = json.dumps(example if example is None or "{name}" in path else example | {"model": "default"}).encode()
+        status, answer = client.call(path, method, body, has_key=False, authorization="Bearer vectors")
+        names_model = method == "post" or "{name}" in path
+        assert (status, "may use vectors" in str(answer)) == ((403, True) if names_model else (200, False)), path
         if method == "post":
-            for key in ("vectors", "slow", "slow"):
-                headers = {"authorization": f"Bearer {key}"}
-                status, answer = client.call(path, method, has_key=False, **headers)
-                if key == "vectors":
-                    assert (status, "may use vectors" in str(answer)) == (403, True), path
+            for _ in range(2):
+                status, answer = client.call(path, method, has_key=False, authorization="Bearer slow")
             assert (status, "0.01 texts per second" in str(answer)) == (429, True), path
-        elif operation.get("security"):
-            assert client.call(path, method, has_key=False, authorization="Bearer vectors")[0] == 200
+
+
+def test_a_key_for_some_models_sees_no_others(keyed):
+    key = {"authorization": "Bearer some"}
+    assert [model["id"] for model in keyed.get("/v1/models", **key)[1]["data"]] == ["vectors", "numbers"]
+    page = keyed.send("GET", "/", **key)[2].decode()
+    assert ('"vectors"' in page, '"numbers"' in page, '"name": "default"' in page) == (True, True, False)
+    # The key's first model is its default.
+    assert keyed.post("/v1/embeddings", {"input": "a"}, **key)[1]["model"] == "vectors"
+    assert keyed.get("/v1/models/numbers", **key)[0] == 200
+    for path in ("/v1/models/default", "/v1/models/default/metadata", "/v2/models/default", "/v2/models/default/ready"):
+        assert keyed.get(path, **key)[0] == 403
+    for body in ({"input": "a", "model": "default"}, {"input": 7, "model": "default"}):
+        assert keyed.post("/v1/embeddings", body, **key)[0] == 403
+    status, answer = keyed.get("/v1/models/none", **key)
+    assert (status, "there is vectors, numbers" in answer["error"]) == (404, True)
 
 
 def test_metrics_have_the_paths_of_the_table(application):
