@@ -101,4 +101,14 @@ def error_response(status: int, message: str, retry_after: int = 0, form: ErrorF
 
 def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a response with `value` as JSON, and with this status and these headers."""
-    return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type=_JSON)
+    return text_response(write_json(value), status, headers)
+
+
+def write_json(value: Json) -> str:
+    """Return `value` as JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def text_response(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a response with a text that is JSON, and with this status and these headers."""
+    return Response(text, status, headers, media_type=_JSON)

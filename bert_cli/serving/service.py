@@ -3,7 +3,8 @@
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from bert_cli.base.errors import InputError
@@ -24,6 +25,8 @@ from bert_cli.settings.serving import Limits
 # Operations of a batch.
 PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"
 _Answer = TypeVar("_Answer")
+# Most tokens in an answer with tokens, which have about 100 bytes as JSON.
+_MAX_TOKENS = 200_000
 
 
 class Service:
@@ -47,6 +50,8 @@ class Service:
             self.metrics.set_model(name, model.step)
         self.batcher = Batcher(self._compute, limits.max_queue, limits.request_timeout, self.metrics.count_waits)
         self._num_explanations = 0
+        # One request at a time, so that others keep the processor and the memory.
+        self._tokenizing = ThreadPoolExecutor(1, "tokens")
 
     def replace_model(self, name: str, model: ServedModel) -> None:
         """Answer later batches with another model."""
@@ -115,11 +120,22 @@ class Service:
         embeddings = await self.embed(model, items)
         return [{"embedding": embedding.vector.tolist()} | cut_entry(embedding.num_cut) for embedding in embeddings]
 
-    async def tokenize(self, model: ServedModel, items: list[Item]) -> list[list[Token]]:
-        """Return the tokens of each item's first text."""
+    async def tokenize(
+        self, model: ServedModel, items: list[Item], write: Callable[[Iterator[list[Token]]], str]
+    ) -> str:
+        """Return a text with the tokens of each item's first text.
+
+        Args:
+            model: the model.
+            items: the items.
+            write: makes the text from the tokens per item; another thread calls it.
+
+        Raises:
+            RequestError: 413 for too many tokens.
+        """
         self._admit(model, len(items))
-        tokenize = lambda: [model.vectors.tokenize(item.first, item.prompt_name) for item in items]  # noqa: E731
-        return await self._in_time(asyncio.to_thread(tokenize))
+        loop = asyncio.get_running_loop()
+        return await self._in_time(loop.run_in_executor(self._tokenizing, lambda: write(_tokenize(model, items))))
 
     async def explain(self, model: ServedModel, item: Item) -> JsonObject:
         """Return each word's contribution to a classifier's prediction."""
@@ -178,3 +194,13 @@ class Service:
         """Return name, kind, labels and abilities of a model."""
         description = model.describe()
         return description | {"explains": description["explains"] and self.limits.explain}
+
+
+def _tokenize(model: ServedModel, items: list[Item]) -> Iterator[list[Token]]:
+    num_tokens = 0
+    for item in items:
+        tokens = model.vectors.tokenize(item.first, item.prompt_name)
+        num_tokens += len(tokens)
+        if num_tokens > _MAX_TOKENS:
+            raise RequestError(413, f"{item.place}: over {_MAX_TOKENS:,} tokens so far; send fewer texts in a request")
+        yield tokens

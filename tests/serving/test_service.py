@@ -1,12 +1,14 @@
 """Answers from a service, with a model that returns text lengths."""
 
 import asyncio
+import threading
+import time
 
 import numpy as np
 import pytest
 
 from bert_cli.serving.access import begin_request
-from bert_cli.serving.items import Explanation, Item, MaskedCopy
+from bert_cli.serving.items import Explanation, Item, MaskedCopy, Token
 from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import RequestError
@@ -57,6 +59,32 @@ def test_later_batches_use_a_new_model(service):
     service.replace_model("lengths", model)
     assert service.models["lengths"].step == 60
     assert service._compute(Key("predict", "lengths"), []) == []
+
+
+def test_one_request_for_tokens_runs_at_a_time():
+    running, threads = [], set()
+
+    class Vectors:
+        def tokenize(self, text, prompt_name):
+            threads.add(threading.get_ident())
+            running.append(text)
+            time.sleep(0.002)
+            return [Token(text, 7, (0, 1))]
+
+    async def run() -> list:
+        model = length_model()
+        model._vectors = Vectors()
+        service = Service({"lengths": model}, Limits())
+        write = lambda texts: "".join(tokens[0].text for tokens in texts)  # noqa: E731
+        try:
+            requests = [service.tokenize(model, [Item(name)] * 3, write) for name in "abc"]
+            return await asyncio.gather(*requests)
+        finally:
+            service.batcher.close()
+
+    assert asyncio.run(run()) == ["aaa", "bbb", "ccc"]
+    assert "".join(running) == "aaabbbccc"
+    assert threading.get_ident() not in threads
 
 
 def test_an_explanation_counts_as_its_copies():

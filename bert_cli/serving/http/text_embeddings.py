@@ -1,5 +1,7 @@
 """Text Embeddings Inference's protocol: vectors, ranks and tokens; and ranks in Jina's form."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from starlette.responses import Response
 
@@ -26,7 +28,7 @@ from bert_cli.serving.requests import (
     parse_texts,
     refuse_other_members,
 )
-from bert_cli.serving.responses import RequestError, json_response
+from bert_cli.serving.responses import RequestError, json_response, text_response, write_json
 
 
 def _error(status: int, message: str, members: JsonObject) -> JsonObject:
@@ -92,8 +94,15 @@ async def _tokenize(call: Call) -> Response:
     items = parse_texts(body.get("inputs"), model, call.service.limits, "inputs")
     prompt_name = check_prompt(body.get("prompt_name"), model)
     has_special = parse_switch(body, "add_special_tokens", True)
-    tokenized = await call.service.tokenize(model, [item._replace(prompt_name=prompt_name) for item in items])
-    return json_response([[_token(token) for token in tokens if has_special or token.span] for tokens in tokenized])
+
+    def write(texts: Iterator[list[Token]]) -> str:
+        # Write text by text: other threads wait for each, and the objects need much memory.
+        rows = ([_token(token) for token in tokens if has_special or token.span] for tokens in texts)
+        return f"[{', '.join(write_json(row) for row in rows)}]"
+
+    return text_response(
+        await call.service.tokenize(model, [item._replace(prompt_name=prompt_name) for item in items], write)
+    )
 
 
 def _token(token: Token) -> JsonObject:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from bert_cli.serving import service
 from tests.serving.http.calls import Application, FakeVectors, make_model
 
 
@@ -101,6 +102,13 @@ def test_tokens_have_their_places(application):
     assert application.post("/tokenize", {"inputs": "ab", "add_special_tokens": False})[1] == [[token]]
     (prompted,) = application.post("/tokenize", {"inputs": "ab", "prompt_name": "query"})[1]
     assert (prompted[1]["text"], prompted[1]["stop"]) == ("q ab", 4)
+
+
+def test_too_many_tokens_are_refused(application, monkeypatch):
+    monkeypatch.setattr(service, "_MAX_TOKENS", 6)
+    assert len(application.post("/tokenize", {"inputs": ["ab", "cd"]})[1]) == 2
+    status, answer = application.post("/tokenize", {"inputs": ["ab", "cd", "e"]})
+    assert (status, answer["error"]) == (413, "inputs[2]: over 6 tokens so far; send fewer texts in a request")
 
 
 @pytest.mark.parametrize(
