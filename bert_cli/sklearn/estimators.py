@@ -63,17 +63,11 @@ class _BertEstimator(TextEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         values["random_seed"] = seed
         given_values = {name: value for name, value in values.items() if value is not None}
+        data = {"texts": texts, "labels": labels, "sample_weight": sample_weight}
+        # In a notebook, a search would show a progress line per fit.
+        watching = {"verbose": None if self.verbose else 0}
         with value_errors():
-            self.model_ = Classifier.fit(
-                texts,
-                labels,
-                sample_weight=sample_weight,
-                # In a notebook, a search would show a progress line per fit.
-                verbose=None if self.verbose else 0,
-                **given_values,
-                **options,
-                **(self.options or {}),
-            )
+            self.model_ = Classifier.fit(**self._with_options({**data, **watching, **given_values, **options}))
         self.model_.on_cut = _warn_of_cuts
         return self
 

@@ -1,7 +1,7 @@
 """Texts as scikit-learn passes them, and errors as its users expect them."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,14 @@ from sklearn.base import BaseEstimator
 from bert_cli.api.inputs.texts import Texts, read_texts
 from bert_cli.base.errors import InputError
 
+# Argument of the Python API -> parameter of scikit-learn's, where the names differ.
+_PARAMETERS = {"random_seed": "random_state", "class_weights": "class_weight"}
+
 
 class TextEstimator(BaseEstimator):
-    """Base class for estimators with texts as input."""
+    """Base class for estimators with texts as input, and a parameter `options`."""
+
+    options: Mapping[str, Any] | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -20,6 +25,19 @@ class TextEstimator(BaseEstimator):
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+    def _with_options(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments together with `options`; raise ValueError for a name in both."""
+        options = {} if self.options is None else self.options
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options: a dict of arguments by name is needed, found {options!r:.80}")
+        for name in options:
+            if name in arguments:
+                parameter = _PARAMETERS.get(name, name)
+                is_parameter = parameter in self.get_params(deep=False)
+                advice = f"use the parameter {parameter} instead" if is_parameter else "fit chooses it; leave it out"
+                raise ValueError(f"options[{name!r}]: {advice}")
+        return {**arguments, **options}
 
 
 def text_column(values: Any) -> Texts:

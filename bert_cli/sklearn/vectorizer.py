@@ -56,9 +56,9 @@ class BertVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextEsti
         """Load the model; nothing is learned from X and y."""
         if self.pooling == NONE:
             raise ValueError("pooling='none' gives vectors of tokens; a vector per text is needed, such as 'mean'")
-        arguments = {name: getattr(self, name) for name in ("pooling", "layers", "normalize", "max_seq_length")}
+        arguments = {name: getattr(self, name) for name in ("path", "pooling", "layers", "normalize", "max_seq_length")}
         with value_errors():
-            self.model_ = FeatureExtractor.load(self.path, **arguments, **(self.options or {}))
+            self.model_ = FeatureExtractor.load(**self._with_options(arguments))
         return self
 
     def transform(self, X: Any) -> np.ndarray:  # noqa: N803

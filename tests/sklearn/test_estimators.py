@@ -3,6 +3,7 @@
 import json
 import logging
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -136,6 +137,26 @@ def test_wrong_texts_and_parameters_are_refused(parameters, fitted):
             BertClassifier(**parameters).fit(TEXTS, LABELS, sample_weight=weights)
     with pytest.raises(NotFittedError):
         BertClassifier(**parameters).predict(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"learning_rate": 0.1}, "options['learning_rate']: use the parameter learning_rate"),
+        ({"random_seed": 3}, "options['random_seed']: use the parameter random_state"),
+        ({"class_weights": "balanced"}, "options['class_weights']: use the parameter class_weight"),
+        ({"verbose": 1}, "options['verbose']: use the parameter verbose"),
+        ({"problem_type": "regression"}, "options['problem_type']: fit chooses it"),
+        ({"labels": ["3", "4"]}, "options['labels']: fit chooses it"),
+        ({"sample_weight": [1]}, "options['sample_weight']: fit chooses it"),
+        (["learning_rate"], "options: a dict"),
+    ],
+)
+def test_options_do_not_repeat_parameters(parameters, options, advice):
+    """Python answered with a TypeError about several values for an argument."""
+    estimator = BertClassifier(**parameters | {"random_state": 1, "class_weight": "balanced", "options": options})
+    with pytest.raises(ValueError, match=re.escape(advice)):
+        estimator.fit(TEXTS, LABELS)
 
 
 def test_parameters_are_copied(parameters):

@@ -76,6 +76,9 @@ def test_refusals(folder, fitted):
         BertVectorizer("/none").fit(TEXTS)
     with pytest.raises(ValueError, match=r"texts\[1\]: "):
         fitted.transform(["a", None])
+    for name in ("path", "pooling", "layers"):
+        with pytest.raises(ValueError, match=rf"options\['{name}'\]: use the parameter {name} instead"):
+            BertVectorizer(folder, options={name: "cls"}).fit(TEXTS)
     with pytest.raises(NotFittedError):
         BertVectorizer(folder).transform(TEXTS)
 
