@@ -221,9 +221,7 @@ class QuoteStyle(NamedTuple):
 
     def rewrite(self, lines: Iterable[str], delimiter: str) -> Iterator[str]:
         """Yield the lines with CSV's quotes around the cells that have this style's quotes."""
-        # Possessive, and only at the first of several marks: a long run must not take quadratic time.
-        end = rf"[ \t]*+(?={re.escape(delimiter)}|[\r\n]*+\Z)"
-        csv_end, own_end = (re.compile(rf"(?<!{mark}){mark}++{end}") for mark in ('"', self.closing))
+        end = re.compile(rf"[ \t]*+(?={re.escape(delimiter)}|[\r\n]*+\Z)")
         is_inside = False  # a cell in CSV's quotes that spans lines
         for line in lines:
             if not is_inside and self.opening not in line and '"' not in line:
@@ -233,12 +231,12 @@ class QuoteStyle(NamedTuple):
             while position < len(line):
                 start = position
                 if is_inside or line.startswith('"', position):
-                    close = _find_close(csv_end, '"', line, position + (not is_inside), True)
+                    close = _find_close(end, '"', line, position + (not is_inside), True)
                     is_inside = close is None
                     position = len(line) if close is None else close[1]
                     parts.append(line[start:position])
                 elif has_close and line.startswith(self.opening, content := _skip_blanks(line, position)):
-                    close = _find_close(own_end, self.closing, line, content + 1, self.can_double)
+                    close = _find_close(end, self.closing, line, content + 1, self.can_double)
                     has_close = close is not None
                     if close is not None:
                         text = line[content + 1 : close[0]]
@@ -262,24 +260,20 @@ def _find_close(end: re.Pattern[str], mark: str, line: str, position: int, can_d
     """Return the positions of a cell's closing mark and of the text after it, or None.
 
     Args:
-        end: pattern of marks at the end of a cell.
+        end: pattern of the text between a closing mark and the next cell.
         mark: the closing mark.
         line: the line.
         position: first position in the cell.
         can_double: whether an even number of marks is text.
     """
-    first_text = position
-    while line.startswith(mark, first_text):
-        first_text += 1
-    # The pattern needs another character before the marks, so look at the first ones here.
-    pattern = re.compile(end.pattern.partition("++")[2])
-    may_close = first_text > position and ((first_text - position) % 2 == 1 or not can_double)
-    if may_close and (following := pattern.match(line, first_text)):
-        return first_text - 1, following.end()
-    for match in end.finditer(line, first_text):
-        marks = len(match[0].rstrip())
-        if not can_double or marks % 2:
-            return match.start() + marks - 1, match.end()
+    # Take all marks of a run together: a long run must not take quadratic time.
+    while (first := line.find(mark, position)) >= 0:
+        position = first
+        while line.startswith(mark, position):
+            position += 1
+        is_closing = not can_double or (position - first) % 2 == 1
+        if is_closing and (following := end.match(line, position)):
+            return position - 1, following.end()
     return None
 
 
