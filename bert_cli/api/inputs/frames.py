@@ -1,7 +1,8 @@
 """Tables in memory (pandas, polars, pyarrow, datasets) and their text columns."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
@@ -104,6 +105,12 @@ def as_table(name: str, values: object) -> Table | None:
             raise InputTypeError(f"{name}: a table in memory is needed, found a polars.LazyFrame; call its collect()")
         raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
     return Table(values, tuple(names))
+
+
+def columns_of_records(records: Sequence[Mapping[Any, Any]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Return the keys of all records as names, and a row per record, with None for missing keys."""
+    keys = tuple(dict.fromkeys(itertools.chain.from_iterable(records)))
+    return tuple(map(str, keys)), [tuple(record.get(key) for key in keys) for record in records]
 
 
 def choose_columns(table: Table, trained: TextColumns, name: str, takes_pairs: bool) -> tuple[Any, ...]:

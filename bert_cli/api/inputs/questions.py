@@ -1,18 +1,18 @@
 """Questions with answers as arguments: data frames, lists, and JSON values in the form of SQuAD."""
 
-import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bert_cli.api.inputs.frames import as_table
+from bert_cli.api.inputs.frames import as_table, columns_of_records
+from bert_cli.api.inputs.tables import list_or_text
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.reading.exports.cells import JsonCell
-from bert_cli.reading.frames import Frame, format_scalar
+from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 
@@ -41,8 +41,7 @@ def read_questions(name: str, data: Any) -> QuestionSource:
     if items and all(isinstance(item, Mapping) for item in items):
         if any("paragraphs" in item for item in items):
             return QuestionSource(name, contents=items)
-        keys = tuple(dict.fromkeys(itertools.chain.from_iterable(items)))
-        return _source(name, tuple(map(str, keys)), [tuple(item.get(key) for key in keys) for item in items])
+        return _source(name, *columns_of_records(items))
     first = next((item for item in items if isinstance(item, tuple | list)), ())
     width = len(first)
     for number, item in enumerate(items):
@@ -67,12 +66,7 @@ def _cell(name: str, number: int, value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, Mapping) or (isinstance(value, list | tuple) and any(isinstance(v, Mapping) for v in value)):
         return JsonCell(json.dumps(value, default=_plain))
-    if isinstance(value, list | tuple):
-        return tuple(map(str, value))
-    text = format_scalar(value)
-    if text is None:
-        raise InputError(f"{name}:{number}: a text, a number or a list is needed, found {value!r:.80}")
-    return text
+    return list_or_text(name, number, value, "a text, a number or a list")
 
 
 def _plain(value: Any) -> Any:

@@ -4,14 +4,15 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_cli.api.inputs.frames import Table, as_table
+from bert_cli.api.inputs.frames import Table, as_table, columns_of_records
+from bert_cli.api.inputs.tables import list_or_text
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.names import split_names
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.tables import read_table
-from bert_cli.reading.frames import Frame, format_scalar
+from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 
@@ -36,9 +37,7 @@ def read_sentences(name: str, data: Any, options: Mapping[str, Any]) -> TaggingF
         return _read_table(name, tuple(map(str, table.names)), table.rows(), options, _feature_names(table))
     items = list_items(name, data, "a list of sentences (words, tags)", is_of_pairs=True)
     if items and all(isinstance(item, Mapping) for item in items):
-        keys = tuple(dict.fromkeys(itertools.chain.from_iterable(items)))
-        rows = [tuple(item.get(key) for key in keys) for item in items]
-        return _read_table(name, tuple(map(str, keys)), rows, options, {})
+        return _read_table(name, *columns_of_records(items), options, {})
     sentences = [(number, item) for number, item in enumerate(items)]
     # A sentence of two words may have both forms, so all sentences decide.
     has_columns = all(_are_columns(item) for _, item in sentences)
@@ -83,7 +82,10 @@ def _read_table(
     options: Mapping[str, Any],
     feature_names: Mapping[str, tuple[str, ...]],
 ) -> TaggingFile:
-    cells = [Row(number, [_cell(name, number, value) for value in row]) for number, row in enumerate(rows)]
+    cells = [
+        Row(number, [list_or_text(name, number, value, "a text, or a list of words or tags,") for value in row])
+        for number, row in enumerate(rows)
+    ]
     word_column, tag_column = (options.get(flag) for flag in ("word_column", "tag_column"))
     given_labels = options.get("labels") or ()
     labels = split_names(given_labels) if isinstance(given_labels, str) else tuple(map(str, given_labels))
@@ -92,18 +94,6 @@ def _read_table(
         labels = feature_names.get(tag_column or "", named[0] if len(named) == 1 else ())
     flags = TokenFlags(word_column, tag_column, labels=labels, skip_unlabeled=bool(options.get("skip_unlabeled")))
     return read_table(TableFile(name, Frame(names, cells)), flags)
-
-
-def _cell(name: str, number: int, value: Any) -> Any:
-    """Return a cell as text, "" if it is missing, or a tuple of texts for a list."""
-    if hasattr(value, "tolist"):  # an array in a data frame
-        value = value.tolist()
-    if isinstance(value, tuple | list):
-        return tuple(map(str, value))
-    text = format_scalar(value)
-    if text is None:
-        raise InputError(f"{name}:{number}: a text, or a list of words or tags, is needed, found {value!r:.80}")
-    return text
 
 
 def _feature_names(table: Table) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """Conversion of data frames and lists to tables in memory, which are then read like files."""
 
-import itertools
 import math
 import os
 import re
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.frames import as_table
+from bert_cli.api.inputs.frames import as_table, columns_of_records
 from bert_cli.api.inputs.label_rows import LabelRows, is_flags, is_missing
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
@@ -48,8 +47,7 @@ def read_table(name: str, data: Data) -> TableFile:
         return _table(name, tuple(map(str, table.names)), table.rows())
     rows = list_items(name, data, "a list of rows")
     if all(isinstance(row, dict) for row in rows) and rows:
-        keys = dict.fromkeys(itertools.chain.from_iterable(rows))
-        return _table(name, tuple(map(str, keys)), [tuple(row.get(key) for key in keys) for row in rows])
+        return _table(name, *columns_of_records(rows))
     width = len(rows[0]) if rows and isinstance(rows[0], tuple | list) else 0
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != width or width not in _NAMES:
@@ -184,6 +182,28 @@ def are_numbers(labels: Sequence) -> bool:
     # Whole numbers are class names, but with a single float all labels are values.
     types = {type(label) for label in labels if label is not None}
     return bool(types) and float in types and types <= {float, int}
+
+
+def list_or_text(name: str, row: int, value: Any, needed: str) -> Any:
+    """Return a cell as text, "" if it is missing, or a tuple of texts for a list.
+
+    Args:
+        name: the argument's name, for the error.
+        row: the cell's row.
+        value: the cell.
+        needed: description of a cell, for the error.
+
+    Raises:
+        InputError: if the cell is neither; the message has its row.
+    """
+    if hasattr(value, "tolist"):  # an array in a data frame
+        value = value.tolist()
+    if isinstance(value, tuple | list):
+        return tuple(map(str, value))
+    text = format_scalar(value)
+    if text is None:
+        raise InputError(f"{name}:{row}: {needed} is needed, found {value!r:.80}")
+    return text
 
 
 def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> TableFile:
