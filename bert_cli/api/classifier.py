@@ -262,8 +262,8 @@ class Classifier(TrainableClassifier, CuttingModel):
         """
         check_count(budget, "budget")
         if label is not None and label not in self.labels:
-            known = list_names([str(name) for name in self.labels]) or "none, as it predicts a number"
-            raise InputError(f"label={label!r}: the model's labels are {known}")
+            names = list_names([str(name) for name in self.labels]) or "none, as it predicts a number"
+            raise InputError(f"label={label!r}: the model's labels are {names}")
         if not isinstance(text, str):
             refuse_if(text_b is not None, "text_b: put pairs (text, text_b) into the list")
             read = self._read(text)

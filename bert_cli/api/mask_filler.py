@@ -94,7 +94,6 @@ class MaskFiller(TrainableModel):
             for flag, name, data in arguments
             if not is_path(data) and (data is not None or flag == "input_file")
         }
-        # Training needs a file by its rules. Data in memory has a name instead, which no flags.txt should have.
         phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         with tempfile.TemporaryDirectory() as folder:
             size = check_arguments(BuildVocabSettings, {"vocab_size": vocab_size})["vocab_size"]
@@ -107,6 +106,7 @@ class MaskFiller(TrainableModel):
                 options,
                 Watching(callbacks, verbose),
                 lambda settings: new_model.complete(settings, in_memory),
+                in_memory,
             )
             with new_model.naming_files():
                 return cls._load_trained(training)

@@ -87,7 +87,6 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         sources = {
             flag: read_questions(name, data) for flag, name, data in arguments if data is not None and not is_path(data)
         }
-        # Training needs a file by its rules. Data in memory has a name instead, which no flags.txt should have.
         phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         return cls._load_trained(
             Training(
@@ -97,7 +96,8 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
                 output_dir,
                 options,
                 Watching(callbacks, verbose),
-                lambda settings: check_answers(replace_values(settings, dict.fromkeys(sources))),
+                check_answers,
+                sources,
             )
         )
 

@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,6 +55,8 @@ class Training:
         options: flag values from the caller, which may not include those in `phases`.
         watching: the caller's callbacks, and how much to show.
         complete: function that returns the settings with derived values, and may refuse them.
+        in_memory: flags for files whose data is in memory. Their values in `phases`, names for
+            messages, satisfy the rules, but no flags.txt gets them.
     """
 
     settings_class: type
@@ -64,6 +66,7 @@ class Training:
     options: Mapping[str, Any]
     watching: Watching
     complete: Callable[[Any], Any] = lambda settings: settings
+    in_memory: Collection[str] = ()
 
     @contextlib.contextmanager
     def run(self) -> Iterator[tuple[JsonObject, str]]:
@@ -98,7 +101,7 @@ class Training:
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log(self.watching.log_level):
-                settings = build(self.settings_class, values | {"output_dir": folder})
+                settings = build(self.settings_class, values | dict.fromkeys(self.in_memory) | {"output_dir": folder})
                 settings = self.complete(with_frozen_encoder(settings))
                 try:
                     rerun = Rerun(call, output_dir is None)

@@ -77,7 +77,7 @@ class NewModel:
             self.vocab_size is not None and not learns,
             "vocab_size: init_checkpoint and vocab_file have a vocabulary already; leave it out",
         )
-        values: dict[str, Any] = dict.fromkeys(texts)
+        values: dict[str, Any] = {}
         if isinstance(self.config, str | os.PathLike):
             values["bert_config_file"] = path_text(self.config, "config")
         elif self.config is not None or is_random:
