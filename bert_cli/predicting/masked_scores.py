@@ -3,7 +3,7 @@
 A word of several pieces is read from left to right: its probability is the product of each piece's
 probability after the pieces before it, while the word's other pieces are masked. A text's
 pseudo-log-likelihood is the sum of its tokens' log-probabilities, while each token alone is masked
- (Salazar et al., 2020, "Masked Language Model Scoring", section 2).
+(Salazar et al., 2020, "Masked Language Model Scoring", section 2).
 """
 
 import functools
@@ -69,14 +69,16 @@ class _Queries:
     """Sequences with one mask each, and the tokens to score at these masks."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[tuple[int, ...], int], int] = {}
+        self._rows: dict[tuple[tuple[int, ...], tuple[int, ...], int], int] = {}
         self._texts: list[MaskedText] = []
         self._target_rows: list[int] = []
         self._targets: list[int] = []
 
     def add(self, text: MaskedText, target: int) -> int:
         """Add a token to score at the text's only mask; return the result's index."""
-        row = self._rows.setdefault((tuple(text.token_ids), text.positions[0]), len(self._texts))
+        # A text that itself contains "[SEP]" has the tokens of a pair, but other segments.
+        sequence = (tuple(text.token_ids), tuple(text.segment_ids), text.positions[0])
+        row = self._rows.setdefault(sequence, len(self._texts))
         if row == len(self._texts):
             self._texts.append(text)
         self._target_rows.append(row)
@@ -177,9 +179,9 @@ def score_texts(
     """
     for texts in _groups(chunk, lambda text: len(text.token_ids)):
         queries = _Queries()
-        cells = [list(_token_queries(queries, text, tokenizer)) for text in texts]
+        indices = [list(_token_queries(queries, text, tokenizer)) for text in texts]
         log_probabilities = queries.log_probabilities(pretrained)
-        for text, tokens in zip(texts, cells, strict=True):
+        for text, tokens in zip(texts, indices, strict=True):
             values = [float(log_probabilities[index]) for _, index in tokens]
             names = tokenizer.convert_ids_to_tokens([token_id for token_id, _ in tokens])
             yield {

@@ -48,3 +48,12 @@ def test_long_texts_are_scored_in_groups(monkeypatch):
         for group in masked_scores._groups(texts, lambda text: len(text.token_ids))
     ]
     assert groups == [[3, 6], [6, 2], [90], [1]]
+
+
+def test_equal_tokens_with_other_segments_are_two_sequences():
+    """A single text that itself contains "[SEP]" has the same tokens as a pair."""
+    queries = masked_scores._Queries()
+    single, pair = ([0, 0, 0, 0, 0], [0, 0, 0, 1, 1])
+    for segment_ids in (single, pair, pair):
+        queries.add(MaskedText("", "", [2, 4, 3, 5, 3], segment_ids, [1], segment_ids is pair), 5)
+    assert [text.segment_ids for text in queries._texts] == [single, pair]

@@ -115,8 +115,8 @@ async def _vector_scores(
     prompts = model.vectors.prompt_names
     query_prompt = _QUERY_PROMPT if _QUERY_PROMPT in prompts else None
     text_prompt = next((name for name in _DOCUMENT_PROMPTS if name in prompts), None)
-    asked = [query._replace(prompt_name=query_prompt), *(item._replace(prompt_name=text_prompt) for item in items)]
-    embeddings: list[Embedding] = await call.service.embed(model, asked)
+    prompted = [query._replace(prompt_name=query_prompt), *(item._replace(prompt_name=text_prompt) for item in items)]
+    embeddings: list[Embedding] = await call.service.embed(model, prompted)
     vectors = normalize_vectors(np.stack([embedding.vector for embedding in embeddings]))
     cuts = name_cuts([embedding.num_cut for embedding in embeddings[1:]])
     return [float(score) for score in vectors[1:] @ vectors[0]], {"the query": embeddings[0].num_cut} | cuts
