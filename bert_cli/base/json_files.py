@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
+from types import UnionType
 from typing import Any, NamedTuple, TypeAlias
 
 from bert_cli.base.errors import InputError, first_line, refuse_if
@@ -14,6 +15,8 @@ from bert_cli.base.log import warn_once_or_fail
 # A value that JSON can hold. Objects of ours are JsonObject: mypy then checks each value.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
+# A form that a value may have, see `has_form`.
+Form: TypeAlias = "type | UnionType | Mapping[str, Form] | list[Form] | tuple[Form, ...]"
 
 # For files that people write by hand, the message also has the mistake's column.
 _CORRECT = "correct the file"
@@ -136,6 +139,37 @@ class KeyTable:
         """
         if message := self.describe_unknown(path, values):
             warn_once_or_fail(message, strict)
+
+
+def has_form(value: Any, form: Form) -> bool:
+    """Return whether a JSON value has a form, such as {"text": str, "spans": [{"start": int}]}.
+
+    Args:
+        value: any JSON value.
+        form: one of these:
+            str        a value of this type, `object` for any value
+            {name: f}  an object with at least these members
+            [f]        a list of any length
+            (f, g)     a list with exactly these items
+    """
+    if isinstance(form, Mapping):
+        is_object = isinstance(value, dict)
+        return is_object and all(name in value and has_form(value[name], form[name]) for name in form)
+    if isinstance(form, list):
+        return isinstance(value, list) and all(has_form(item, form[0]) for item in value)
+    if isinstance(form, tuple):
+        return isinstance(value, list) and len(value) == len(form) and all(map(has_form, value, form))
+    return isinstance(value, form)
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Return the value if it is an object, else {}."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return the value if it is a list, else []."""
+    return value if isinstance(value, list) else []
 
 
 def member_object(values: Mapping[str, Json], name: str) -> Mapping[str, Json]:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
+from bert_cli.base.json_files import has_form
 from bert_cli.reading.exports.cells import format_json_value
 from bert_cli.reading.exports.table import Export, convert, find_export
 from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
@@ -142,16 +143,17 @@ def _number_single_line(items: list[JsonRecord]) -> list[JsonRecord]:
 def _make_table(path: str, items: list[JsonRecord], description: str) -> JsonTable:
     """Return a table with objects, arrays or texts as rows."""
     full_description = description.format(len(items))
-    if all(isinstance(item.value, dict) for item in items):
-        keys = tuple(dict.fromkeys(itertools.chain.from_iterable(item.value for item in items)))
+    values = [item.value for item in items]
+    if has_form(values, [dict]):
+        keys = tuple(dict.fromkeys(itertools.chain.from_iterable(values)))
         if not items:
             return JsonTable(None, ())
         _check_keys(path, items[0].line, len(keys))
         return JsonTable(keys, tuple(items), full_description)
-    if all(isinstance(item.value, list) for item in items) or all(isinstance(item.value, str) for item in items):
+    if has_form(values, [list]) or has_form(values, [str]):
         return JsonTable(None, tuple(items), full_description)
-    types = {type(item.value) for item in items}
-    invalid = next((item for item in items if not isinstance(item.value, dict)), items[0])
+    types = set(map(type, values))
+    invalid = next((item for item in items if type(item.value) is not dict), items[0])
     problem = "is not a JSON object" if dict in types else "is neither an object, an array nor a text"
     raise InputError(f"{path}:{invalid.line}: {problem}; records such as {_LINES_EXAMPLE} are needed")
 

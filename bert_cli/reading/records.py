@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import JsonObject, parse_json
+from bert_cli.base.json_files import JsonObject, as_list, as_object, has_form, parse_json
 from bert_cli.base.lines import split_lines
 
 _DECODER = json.JSONDecoder()
@@ -61,8 +61,7 @@ class Document(NamedTuple):
 
     def members(self, are_records: Callable[[list[Any]], bool]) -> list[str]:
         """Return the names of the root's members that are arrays for which `are_records` is true."""
-        members = self.root if isinstance(self.root, dict) else {}
-        return [name for name, value in members.items() if isinstance(value, list) and are_records(value)]
+        return [name for name, value in as_object(self.root).items() if are_records(as_list(value))]
 
 
 def read_document(path: str, text: str) -> Document:
@@ -77,7 +76,7 @@ def number_records(records: Sequence[Any]) -> list[JsonRecord]:
 
 def row_members(value: Any) -> list[str]:
     """Return the members that may hold a data set's rows. `unwrap_rows` reads the first one."""
-    return [name for name in _ROWS if isinstance(value, dict) and isinstance(value.get(name), list)]
+    return [name for name in _ROWS if has_form(value, {name: list})]
 
 
 def unwrap_rows(value: Any) -> list[Any]:
@@ -85,14 +84,12 @@ def unwrap_rows(value: Any) -> list[Any]:
 
     If a column's list is shorter than others, the last records lack this member.
     """
-    if not isinstance(value, dict):
-        return []
-    rows = next((value[name] for name in row_members(value)), None)
-    if rows is not None and all(isinstance(row, dict) for row in rows):
+    names = row_members(value)
+    if names and has_form(value[names[0]], [dict]):
         # Hugging Face's data set server puts each record into "row".
-        return [row["row"] if isinstance(row.get("row"), dict) else row for row in rows]
-    lists = {name: items for name, items in value.items() if isinstance(items, list) and items}
-    if lists and all(isinstance(item, list) for items in lists.values() for item in items[:1]):
+        return [row["row"] if has_form(row, {"row": dict}) else row for row in value[names[0]]]
+    lists = {name: items for name, items in as_object(value).items() if as_list(items)}
+    if lists and has_form([items[0] for items in lists.values()], [list]):
         num_records = max(map(len, lists.values()))
         return [
             {name: items[number] for name, items in lists.items() if number < len(items)}
@@ -111,19 +108,19 @@ def unwrap_pandas(path: str, value: JsonObject) -> list[Any] | None:
     Raises:
         InputError: a row of the second layout has another number of cells.
     """
-    columns, data = value.get("columns"), value.get("data")
-    if isinstance(columns, list) and isinstance(data, list):
-        if any(not isinstance(row, list) or len(row) != len(columns) for row in data):
+    if has_form(value, {"columns": list, "data": list}):
+        columns, data = as_list(value["columns"]), as_list(value["data"])
+        if not has_form(data, [list]) or any(len(row) != len(columns) for row in data):
             raise InputError(f'{path}: "data" needs a list of {len(columns)} cells per row, as "columns" has names')
         return [dict(zip(map(str, columns), row, strict=True)) for row in data]
-    objects = {name: column for name, column in value.items() if isinstance(column, dict) and column}
+    objects = {name: as_object(column) for name, column in value.items() if as_object(column)}
     return _unwrap_objects(objects) if value and len(objects) == len(value) else None
 
 
 def unwrap_lists(value: JsonObject) -> list[Any] | None:
     """Return the records in an object with a list per column: {"text": ["a"], "label": ["x"]}."""
-    lists = [column for column in value.values() if isinstance(column, list)]
-    if len(value) < 2 or len(lists) < len(value) or len(set(map(len, lists))) > 1:
+    lists = list(map(as_list, value.values()))
+    if len(value) < 2 or not has_form([*value.values()], [list]) or len(set(map(len, lists))) > 1:
         return None
     return [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json, read_json, read_json_object, to_json
+from bert_cli.base.json_files import as_list, as_object, has_form, parse_json, read_json, read_json_object, to_json
 from bert_cli.model.config_files import read_config, read_hugging_face_labels, read_module_config
 from bert_cli.text.hugging_face_files import read_tokenizer_json
 from tests.snapshots import check_message, raises
@@ -32,6 +32,39 @@ def test_parse_json_messages(text, place):
         parse_json(text, "f", 4, advice="repair it")
     check_message(caught, place)
     assert "\n" not in str(caught.value)
+
+
+SPANS = {"text": "in New York", "spans": [{"start": 3, "end": 11, "label": "LOC"}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "fits"),
+    [
+        (SPANS, {"text": str, "spans": [{"start": int, "label": object}]}, True),
+        (SPANS, {"text": str, "spans": [{"start": str}]}, False),
+        (SPANS, {"meta": object}, False),
+        ({"meta": None}, {"meta": object}, True),
+        ({"spans": []}, {"spans": [{"start": int}]}, True),
+        ({"spans": {"start": 3}}, {"spans": [{"start": int}]}, False),
+        (["a film", {"cats": {}}], (str, {"cats": dict}), True),
+        (["a film", {"cats": {}}, 1], (str, {"cats": dict}), False),
+        ([1, "a", None], [int | str | None], True),
+        ([1, "a", None], [int | str], False),
+        ("text", [str], False),
+        (None, {"text": str}, False),
+    ],
+)
+def test_forms_of_values(value, form, fits):
+    assert has_form(value, form) is fits
+
+
+def test_other_values_are_empty_objects_and_lists():
+    assert as_object(SPANS) is SPANS
+    assert as_list(SPANS["spans"]) is SPANS["spans"]
+    for value in (None, "text", 1, [SPANS]):
+        assert as_object(value) == {}
+    for value in (None, "text", 1, SPANS):
+        assert as_list(value) == []
 
 
 def test_read_json_object_refuses_other_values(tmp_path):

@@ -11,19 +11,19 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, as_object, has_form
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.tag_schemes import EntityRecord
 from bert_cli.reading.records import JsonRecord
 
 DATATURKS = "dataturks"
+_POINT = {"start": object, "end": object}
 _FORM = 'expected {"label": [type], "points": [{"start": …, "end": …}]}'
 
 
 def is_record(value: Any) -> bool:
     """Return whether a value has Dataturks' two members."""
-    is_object = isinstance(value, dict) and "annotation" in value
-    return is_object and isinstance(value.get("content"), str)
+    return has_form(value, {"content": str, "annotation": object})
 
 
 def read_texts(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
@@ -71,13 +71,9 @@ def _read_text(location: str, line: int, record: JsonObject) -> AnnotatedText:
 
 def _labels_and_points(location: str, annotation: Any) -> tuple[list, list[JsonObject]]:
     """Return an annotation's labels, at most one, and its points."""
-    fields = annotation if isinstance(annotation, dict) else {}
-    labels, points = fields.get("label"), fields.get("points")
+    labels = as_object(annotation).get("label")
     if not isinstance(labels, list):
         labels = [] if labels in (None, "") else [labels]
-    are_points = isinstance(points, list) and all(
-        isinstance(item, dict) and {"start", "end"} <= set(item) for item in points
-    )
-    if not isinstance(points, list) or not are_points or len(labels) > 1:
+    if not has_form(annotation, {"points": [_POINT]}) or len(labels) > 1:
         raise InputError(f"{location}: {_FORM}, found {quote(str(annotation))}; correct it")
-    return labels, points
+    return labels, annotation["points"]

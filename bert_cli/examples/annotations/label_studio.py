@@ -12,6 +12,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
+from bert_cli.base.json_files import as_list, as_object, has_form
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
@@ -38,7 +39,7 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
     tasks = [task for _, task in records]
     _check_region_types(path, records)
     data = [task["data"] for task in tasks]
-    keys = [key for key in data[0] if all(isinstance(members.get(key), str) for members in data)]
+    keys = [key for key in data[0] if has_form(data, [{key: str}])]
     if not keys:
         names = list_names(list(data[0])) or "no members"
         problem = f'the "data" of the tasks ({names}) holds no text in every task'
@@ -62,11 +63,9 @@ def count_unannotated(tasks: Sequence[Task]) -> tuple[int, int]:
 
 
 def _iterate_label_regions(annotation: Any) -> Iterator[dict[str, Any]]:
-    results = annotation.get("result") if isinstance(annotation, dict) else None
-    for region in results if isinstance(results, list) else ():
-        value = region.get("value") if isinstance(region, dict) else None
+    for region in as_list(as_object(annotation).get("result")):
         # If an annotator marks words without a label, only the region's type is "labels".
-        if isinstance(value, dict) and (_LABELS in value or region.get("type") == _LABELS):
+        if has_form(region, {"value": dict}) and (_LABELS in region["value"] or region.get("type") == _LABELS):
             yield region
 
 
@@ -75,7 +74,7 @@ def _check_region_types(path: str, records: Sequence[JsonRecord]) -> None:
     has_text_labels = any(any(iterate_regions(task)) for _, task in records)
     for number, (line, task) in enumerate(records, 1):
         for region in (find_annotation(task) or {}).get("result") or ():
-            region_type = str(region.get("type")) if isinstance(region, dict) else ""
+            region_type = str(as_object(region).get("type"))
             has_other_labels = region_type.endswith(_LABELS) and region_type != _LABELS
             if region_type in _UNSUPPORTED_TYPES or (has_other_labels and not has_text_labels):
                 problem = f"a region of type {region_type}; only labels of plain texts can be read"
@@ -93,7 +92,7 @@ def _find_text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[Annot
         return keys[0]
     labeled = [region for task in tasks for region in iterate_regions(task)]
     if not labeled:
-        predictions = [item for task in tasks for item in _list_predictions(task)]
+        predictions = [item for task in tasks for item in as_list(task.get("predictions"))]
         labeled = [region for prediction in predictions for region in _iterate_label_regions(prediction)]
     # "to_name" refers to a tag in the project, which may differ from the text's name.
     names = {str(region.get("to_name")) for region in labeled}
@@ -120,18 +119,13 @@ def _check_named_text(path: str, records: Sequence[JsonRecord], key: str) -> Non
     """Raise InputError if regions name another member, which is a text only in some tasks."""
     names = {str(region.get("to_name")) for _, task in records for region in iterate_regions(task)}
     name = next(iter(names), "")
-    texts = [isinstance(task["data"].get(name), str) for _, task in records]
+    texts = [has_form(task, {"data": {name: str}}) for _, task in records]
     if len(names) != 1 or name == key or not any(texts) or all(texts):
         return
     number = texts.index(False)
     line, task = records[number]
     problem = f'"{name}" of "data" is no text, but the regions belong to it'
     raise InputError(f"{_describe_location(path, line, task, number + 1)}: {problem}; take the task out")
-
-
-def _list_predictions(task: Task) -> list:
-    predictions = task.get("predictions")
-    return predictions if isinstance(predictions, list) else []
 
 
 def _describe_location(path: str, line: int, task: Task, number: int) -> str:
@@ -159,7 +153,7 @@ def _read_text(location: str, line: int, number: int, task: Task, key: str) -> A
 
 def _read_span(location: str, value: dict[str, Any]) -> Span:
     labels = value[_LABELS]
-    if not isinstance(labels, list) or len(labels) != 1:
+    if not has_form(labels, (object,)):
         actual = quote(str(labels))
         raise InputError(f"{location}: a region needs one label, found {actual}; correct it")
     return make_span(labels[0], value.get("start"), value.get("end"), location, value.get("text"))

@@ -9,8 +9,8 @@ A record is one annotation. It has the same members as "data", and the regions p
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.base.json_files import JsonObject
-from bert_cli.reading.exports.label_studio import ADDED_MEMBERS, ANNOTATION_ID, LEAD_TIME
+from bert_cli.base.json_files import JsonObject, as_list, as_object, has_form
+from bert_cli.reading.exports.label_studio import ADDED_MEMBERS, ANNOTATION_ID, LEAD_TIME, REGION
 from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
@@ -18,9 +18,7 @@ LABEL_STUDIO_MIN = "label_studio_min"
 
 def is_record(value: Any) -> bool:
     """Return whether a value has labeled regions, or members that Label Studio adds."""
-    if not isinstance(value, dict):
-        return False
-    return bool(_find_label_members(value)) or {ANNOTATION_ID, LEAD_TIME} <= set(value)
+    return bool(_find_label_members(as_object(value))) or has_form(value, {ANNOTATION_ID: object, LEAD_TIME: object})
 
 
 def to_tasks(records: Sequence[JsonRecord]) -> list[JsonRecord]:
@@ -39,9 +37,7 @@ def _find_label_members(record: JsonObject) -> list[str]:
     return [
         name
         for name, value in record.items()
-        if isinstance(value, list)
-        and all(isinstance(region, dict) and {"start", "end"} <= set(region) for region in value)
-        and any("labels" in region for region in value)
+        if has_form(value, [REGION]) and any("labels" in region for region in as_list(value))
     ]
 
 
@@ -50,8 +46,8 @@ def _make_task(record: JsonObject, members: set[str]) -> JsonObject:
     result = [
         {"from_name": name, "to_name": "text", "type": "labels", "value": region}
         for name, regions in record.items()
-        if name in members and isinstance(regions, list)
-        for region in regions
+        if name in members
+        for region in as_list(regions)
     ]
     identity = {"id": record["id"]} if "id" in record else {}
     annotations = [{"result": result}] if result or ANNOTATION_ID in record else []

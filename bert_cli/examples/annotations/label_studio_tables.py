@@ -11,9 +11,9 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, has_form
 from bert_cli.examples.annotations.label_studio_min import is_record
-from bert_cli.reading.exports.label_studio import ADDED_MEMBERS
+from bert_cli.reading.exports.label_studio import ADDED_MEMBERS, REGION
 from bert_cli.reading.probe import read_layout
 from bert_cli.reading.records import JsonRecord
 from bert_cli.reading.source import Source
@@ -83,8 +83,7 @@ def _parse_regions(cell: str) -> list[Any] | None:
         regions = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    are_regions = all(isinstance(region, dict) and {"start", "end"} <= set(region) for region in regions)
-    return regions if are_regions else None
+    return regions if has_form(regions, [REGION]) else None
 
 
 def _read_cell(location: str, name: str, cell: str) -> list[Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.json_files import to_json
+from bert_cli.base.json_files import as_object, to_json
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations import (
     brat,
@@ -148,8 +148,7 @@ def _read_json(
 
 
 def _find_members(records: Sequence[JsonRecord]) -> list[str]:
-    objects = [record.value for record in records if isinstance(record.value, dict)]
-    return list(dict.fromkeys(name for value in objects for name in value))
+    return list(dict.fromkeys(name for record in records for name in as_object(record.value)))
 
 
 def _read_spans(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.json_files import JsonObject, json_type
+from bert_cli.base.json_files import JsonObject, as_list, as_object, has_form, json_type
 from bert_cli.examples.annotations import span_lists, training_pairs
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.tools import TOOLS
@@ -61,7 +61,7 @@ def read_records(path: str, text: str) -> RecordFile:
         problem = f"holds records in several members ({list_names(arrays)})"
         raise InputError(f"{path}:{line}: {problem}; save each in a file")
     if not arrays:
-        is_unannotated = training_pairs.is_empty_document(value if isinstance(value, dict) else {})
+        is_unannotated = training_pairs.is_empty_document(value)
         refuse_if(is_unannotated, f'{path}:{line}: "annotations" holds no text; annotate some')
         raise _unknown_record_error(f"{path}:{line}", value)
     return RecordFile(document.items(arrays[0]), True, value, arrays[0])
@@ -114,20 +114,14 @@ def find_unused_members(members: Sequence[str], name: str = "") -> list[str]:
 
 def find_structure(value: Any) -> str | None:
     """Return the format that has a record's members, or None."""
-    if isinstance(value, dict) and _has_words(value):
+    # Prodigy's tokens are objects, not strings.
+    if has_form(value, {"words": object}) or (has_form(value, {"tokens": [str]}) and value["tokens"]):
         return WORDS
     return next((name for name, tool in TOOLS.items() if tool.is_record(value)), None)
 
 
 def _is_record(value: Any) -> bool:
     return find_structure(value) is not None or span_lists.find_text(value) is not None
-
-
-def _has_words(record: JsonObject) -> bool:
-    tokens = record.get("tokens")  # Prodigy has objects, not strings
-    if "words" in record or not isinstance(tokens, list) or not tokens:
-        return "words" in record
-    return all(isinstance(token, str) for token in tokens)
 
 
 def _check_text(location: str, record: Any, name: str, with_tags: bool) -> None:
@@ -164,5 +158,5 @@ def _unknown_record_error(location: str, value: Any) -> InputError:
 
 def _describe_member(name: str, value: Any) -> str:
     """Return a member's name. If it is a list of objects, add the first object's members."""
-    item = value[0] if isinstance(value, list) and value else None
-    return f"{name} ({list_names(list(item))})" if isinstance(item, dict) else name
+    members = as_object(next(iter(as_list(value)), None))
+    return f"{name} ({list_names(list(members))})" if members else name

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, has_form
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
 from bert_cli.reading.columns.answers import ANSWER, is_accepted, is_answer
 from bert_cli.reading.records import JsonRecord
@@ -68,16 +68,14 @@ _SPAN_KEYS = {span_format.key for span_format in FORMATS.values()} - {"label", "
 
 def find_text(record: Any) -> str | None:
     """Return a record's text, or None."""
-    texts = (record.get(key) for key in TEXT_KEYS) if isinstance(record, dict) else ()
-    return next((text for text in texts if isinstance(text, str)), None)
+    return next((record[key] for key in TEXT_KEYS if has_form(record, {key: str})), None)
 
 
 def has_spans(record: Any, span_format: SpanFormat) -> bool:
     """Return whether a record has a text, and a list of spans in a format that is not empty."""
-    if find_text(record) is None:
+    if find_text(record) is None or not has_form(record, {span_format.key: list}):
         return False
-    spans = record.get(span_format.key)
-    return isinstance(spans, list) and bool(spans) and isinstance(spans[0], dict if span_format.names else list)
+    return has_form(record[span_format.key][:1], (dict if span_format.names else list,))
 
 
 def find_empty_format(records: Sequence[JsonRecord]) -> str | None:
@@ -165,10 +163,10 @@ def _read_text(location: str, line: int, record: Any, name: str) -> AnnotatedTex
 
 def _read_span(location: str, span: Any, name: str) -> Span:
     key, names, _ = FORMATS[name]
-    if names is None and isinstance(span, list) and len(span) == 3:
+    if names is None and has_form(span, (object, object, object)):
         start, end, entity_type = span
         return make_span(entity_type, start, end, location)
-    if names is not None and isinstance(span, dict) and all(member in span for member in names):
+    if names is not None and has_form(span, dict.fromkeys(names, object)):
         start, end, entity_type = (span[member] for member in names)
         return make_span(entity_type, start, end, location, span.get("text"))
     form = "[start, end, type]" if names is None else "{" + ", ".join(f'"{member}"' for member in names) + "}"

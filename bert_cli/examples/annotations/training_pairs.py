@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
-from bert_cli.base.json_files import JsonObject, json_type
+from bert_cli.base.json_files import has_form, json_type
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
 from bert_cli.reading.records import JsonRecord
 
@@ -20,14 +20,12 @@ SPACY_PAIRS = "spacy_pairs"
 
 def is_pair(value: Any) -> bool:
     """Return whether a value is a list with a text and an object."""
-    has_two_items = isinstance(value, list) and len(value) == 2
-    return has_two_items and isinstance(value[0], str) and isinstance(value[1], dict)
+    return has_form(value, (str, dict))
 
 
-def is_empty_document(members: JsonObject) -> bool:
+def is_empty_document(value: Any) -> bool:
     """Return whether an export from the NER annotator has only skipped texts, or no texts."""
-    pairs = members.get("annotations")
-    return "classes" in members and isinstance(pairs, list) and not any(pairs)
+    return has_form(value, {"classes": object, "annotations": list}) and not any(value["annotations"])
 
 
 def read_texts(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
@@ -62,7 +60,7 @@ def _read_text(location: str, line: int, pair: Any) -> AnnotatedText:
 
 
 def _read_span(location: str, entity: Any) -> Span:
-    if not isinstance(entity, list) or len(entity) != 3:
+    if not has_form(entity, (object, object, object)):
         form = 'expected "entities": a list of [start, end, type]'
         raise InputError(f"{location}: {form}, found {quote(str(entity))}; correct it")
     start, end, entity_type = entity

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject, to_json
+from bert_cli.base.json_files import JsonObject, as_list, as_object, has_form, to_json
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import SKIP_ADVICE, UNLABELED, find_tag_name, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
@@ -55,38 +55,31 @@ class Records(NamedTuple):
 def has_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
     """Return whether a text is JSON with a list of words per record, not texts with spans."""
     record = _find_first_record(text)
-    if not isinstance(record, dict):
-        return False
     if flags.rules.word_name in record:
-        return isinstance(record[flags.rules.word_name], list)
+        return has_form(record, {flags.rules.word_name: list})
     has_words = any(normalize_name(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
     has_tags = any(normalize_name(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
     # Prodigy and Label Studio have a text, and their tokens are objects.
-    return has_words and (has_tags or not isinstance(record.get("text"), str))
+    return has_words and (has_tags or not has_form(record, {"text": str}))
 
 
 def has_token_rows(text: str) -> bool:
     """Return whether a text is JSON with a word and its tag per record."""
-    record = _find_first_record(text)
-    names = (
-        {normalize_name(name) for name, value in record.items() if isinstance(value, str)}
-        if isinstance(record, dict)
-        else set()
-    )
+    names = {normalize_name(name) for name, value in _find_first_record(text).items() if isinstance(value, str)}
     return bool(names & WORD_NAMES and names & TAG_NAMES)
 
 
-def _find_first_record(text: str) -> Any:
-    """Return the first record in a JSON text, or None if it is not JSON."""
+def _find_first_record(text: str) -> dict[str, Any]:
+    """Return the first record in a JSON text, or {} if it is not JSON."""
     if not re.match(r'\s*(\[\s*)?\{\s*"', text):
-        return None
+        return {}
     decoder = json.JSONDecoder()
     start = text.index("{")
     try:
         value, _ = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
-    return next(iter(unwrap_rows(value)), value)
+        return {}
+    return as_object(next(iter(unwrap_rows(value)), value))
 
 
 def read_json_records(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
@@ -150,11 +143,10 @@ def _make_account(
 
 
 def _has_tag_list(record: Any, flags: TokenFlags) -> bool:
-    if not isinstance(record, dict):
-        return False
-    if flags.rules.tag_name or _TAGS in record:
-        return (flags.rules.tag_name or _TAGS) in record
-    return any(normalize_name(name) in TAG_NAMES and isinstance(value, list) for name, value in record.items())
+    members = as_object(record)
+    if flags.rules.tag_name or _TAGS in members:
+        return (flags.rules.tag_name or _TAGS) in members
+    return any(normalize_name(name) in TAG_NAMES and isinstance(value, list) for name, value in members.items())
 
 
 def _read_records(source: Source, flags: TokenFlags) -> Records:
@@ -172,7 +164,7 @@ def _read_records(source: Source, flags: TokenFlags) -> Records:
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
     flags.log("%s: read %d records of a JSON document", path, len(values))
-    features = root.get("features") if isinstance(root, dict) else None
+    features = as_object(root).get("features")
     numbered = list(enumerate(values, 1))
     return Records([to_json(record.value) for record in values], numbered, features, other_members)
 
@@ -196,7 +188,7 @@ def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -
 
 
 def _read_words(location: str, record: Any, members: _Members) -> tuple[str, ...]:
-    words = record.get(members.words) if isinstance(record, dict) else None
+    words = as_object(record).get(members.words)
     if not _is_list_of_texts(words):
         form = f'{{"{members.words}": [texts that are not empty]}}'
         raise InputError(f"{location}: expected {form}, found {quote(to_json(record))}")
@@ -243,22 +235,17 @@ def _name_tag(
 
 def _find_tag_names(features: Any, member: str) -> tuple[str, ...]:
     """Return the tag names in a data set's features, or () if there are no names."""
-    if isinstance(features, list):
-        types = [
-            feature.get("type") for feature in features if isinstance(feature, dict) and feature.get("name") == member
-        ]
-        return _find_tag_names({member: types[0]}, member) if types else ()
-    value = features.get(member) if isinstance(features, dict) else None
-    while isinstance(value, dict):
-        names = value.get("names")
-        if _is_list_of_texts(names):
-            return tuple(names)
-        value = value.get("feature")
+    types = {str(feature.get("name")): feature.get("type") for feature in map(as_object, as_list(features))}
+    value = (types or as_object(features)).get(member)
+    while members := as_object(value):
+        if _is_list_of_texts(members.get("names")):
+            return tuple(members["names"])
+        value = members.get("feature")
     return ()
 
 
 def _is_tags(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(tag, str | int) or tag is None for tag in value)
+    return has_form(value, [str | int | None])
 
 
 def _is_list_of_texts(value: Any) -> TypeGuard[list[str]]:

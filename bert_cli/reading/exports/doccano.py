@@ -10,7 +10,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, has_form
 from bert_cli.base.log import LOG
 
 _ANNOTATIONS = "annotations"
@@ -23,13 +23,12 @@ def has_label_ids(value: Any) -> bool:
 
 def has_annotations(value: Any) -> bool:
     """Return whether a value is a text with a list of annotations, which may be empty."""
-    is_text = isinstance(value, dict) and isinstance(value.get("text"), str)
-    return is_text and isinstance(value.get(_ANNOTATIONS), list)
+    return has_form(value, {"text": str, _ANNOTATIONS: list})
 
 
 def _is_annotation(value: Any) -> bool:
-    is_label = isinstance(value, dict) and type(value.get("label")) in (int, str)
-    return is_label and "user" in value and "start_offset" not in value
+    is_label = has_form(value, {"label": object, "user": object}) and "start_offset" not in value
+    return is_label and type(value["label"]) in (int, str)
 
 
 def convert_texts(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:

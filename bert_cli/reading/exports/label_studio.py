@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, has_form
 from bert_cli.base.log import LOG
 from bert_cli.reading.exports.cells import UNANNOTATED
 
@@ -19,6 +19,7 @@ Task = dict[str, Any]
 ANNOTATION_ID, LEAD_TIME = "annotation_id", "lead_time"
 # JSON-MIN and CSV have these members besides the data and a member per project tag.
 ADDED_MEMBERS = frozenset(("id", ANNOTATION_ID, "annotator", "created_at", "updated_at", LEAD_TIME))
+REGION = {"start": object, "end": object}  # form of a span
 _CHOICES = "choices"
 _NUMBERS = ("rating", "number")
 _FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed'
@@ -26,7 +27,7 @@ _FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exp
 
 def is_task(value: Any) -> bool:
     """Return whether a value is a task, annotated or not."""
-    return isinstance(value, dict) and isinstance(value.get("data"), dict)
+    return has_form(value, {"data": dict})
 
 
 def is_exported_task(value: Any) -> bool:
@@ -34,9 +35,7 @@ def is_exported_task(value: Any) -> bool:
     if not is_task(value):
         return False
     annotations = list_annotations(value)
-    has_results = isinstance(annotations, list) and all(
-        isinstance(item, dict) and "result" in item for item in annotations
-    )
+    has_results = has_form(annotations, [{"result": object}])
     return has_results and (bool(annotations) or {"annotations", "predictions"} <= set(value))
 
 
@@ -49,10 +48,7 @@ def check_task(path: str, line: int, task: Task) -> None:
         task: the task.
     """
     annotations = list_annotations(task)
-    is_valid = isinstance(annotations, list) and all(
-        isinstance(item, dict) and isinstance(item.get("result") or [], list) for item in annotations
-    )
-    if not is_valid:
+    if not has_form(annotations, [dict]) or not has_form([item.get("result") or [] for item in annotations], [list]):
         raise InputError(f"{path}:{line}: {_FORM}, found {quote(str(task))}")
 
 
@@ -103,16 +99,14 @@ def _read_answers(path: str, line: int, annotation: Task | None) -> dict[str, An
     """Return an annotation's choices and numbers about the whole text, by project tag."""
     answers: dict[str, Any] = {}
     for region in (annotation or {}).get("result") or ():
-        value = region.get("value") if isinstance(region, dict) else None
         # Choices about a region have its offsets.
-        if not isinstance(value, dict) or "start" in value:
+        if not has_form(region, {"value": dict}) or "start" in region["value"]:
             continue
-        name = str(region.get("from_name", _CHOICES))
-        choices = value.get(_CHOICES)
-        if isinstance(choices, list) and all(isinstance(choice, str) for choice in choices):
-            answers.setdefault(name, []).extend(choices)
+        name, value = str(region.get("from_name", _CHOICES)), region["value"]
+        if has_form(value, {_CHOICES: [str]}):
+            answers.setdefault(name, []).extend(value[_CHOICES])
         elif _CHOICES in value:
-            raise InputError(f"{path}:{line}: the choices are {quote(str(choices))}; a list of texts is needed")
+            raise InputError(f"{path}:{line}: the choices are {quote(str(value[_CHOICES]))}; a list of texts is needed")
         elif number := next((value[member] for member in _NUMBERS if member in value), None):
             answers[name] = number
     return answers

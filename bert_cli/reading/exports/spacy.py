@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, has_form
 
 _CATS = "cats"
 _FORM = '{"raw": "…", "cats": [{"label": "…", "value": 1.0}]} is needed'
@@ -17,9 +17,7 @@ _FORM = '{"raw": "…", "cats": [{"label": "…", "value": 1.0}]} is needed'
 
 def is_pair(value: Any) -> bool:
     """Return whether a value is a text with categories."""
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)):
-        return False
-    return isinstance(value[1].get(_CATS), dict)
+    return has_form(value, (str, {_CATS: dict}))
 
 
 def convert_pairs(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
@@ -29,8 +27,9 @@ def convert_pairs(path: str, records: Sequence[tuple[int, Any]]) -> list[list[Js
 
 def is_document(value: Any) -> bool:
     """Return whether a value is a document with categories in a paragraph."""
-    paragraphs = value.get("paragraphs") if isinstance(value, dict) else None
-    return isinstance(paragraphs, list) and any(isinstance(item, dict) and _CATS in item for item in paragraphs)
+    return has_form(value, {"paragraphs": list}) and any(
+        has_form(paragraph, {_CATS: object}) for paragraph in value["paragraphs"]
+    )
 
 
 def convert_documents(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
@@ -39,9 +38,6 @@ def convert_documents(path: str, records: Sequence[tuple[int, Any]]) -> list[lis
 
 
 def _read_paragraph(location: str, paragraph: Any) -> JsonObject:
-    members = paragraph if isinstance(paragraph, dict) else {}
-    cats = members.get(_CATS)
-    are_cats = isinstance(cats, list) and all(isinstance(cat, dict) and {"label", "value"} <= set(cat) for cat in cats)
-    if not are_cats or not isinstance(members.get("raw"), str):
+    if not has_form(paragraph, {"raw": str, _CATS: [{"label": object, "value": object}]}):
         raise InputError(f"{location}: a paragraph is {quote(str(paragraph))}; {_FORM}")
-    return {"text": members["raw"], _CATS: {str(cat["label"]): cat["value"] for cat in cats or ()}}
+    return {"text": paragraph["raw"], _CATS: {str(cat["label"]): cat["value"] for cat in paragraph[_CATS]}}
