@@ -11,6 +11,7 @@ PARQUET = "pyarrow>=17"
 # Earlier ones cannot compute com.microsoft.MultiHeadAttention. A later year may send data again, as 2026 began to.
 OPENVINO = "openvino>=2026.3,<2027"
 SERVE = ["starlette>=0.46", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
+OTEL = ["opentelemetry-sdk>=1.44", "opentelemetry-exporter-otlp-proto-http>=1.44"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -85,6 +86,7 @@ setup(
         "wandb": ["wandb>=0.18"],
         "openvino": [OPENVINO],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
         "serve": SERVE,  # bert-serve
+        "otel": OTEL,  # spans of its requests, if variables of OpenTelemetry name an exporter
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
         "benchmark": [
             "torch>=2.4",
@@ -112,6 +114,7 @@ setup(
             "kubernetes-validate>=1.33",  # schemas for the manifests in deploy/
             "jsonschema>=4.20",  # checks answers of bert-serve against its openapi.json
             *SERVE,
+            *OTEL,
         ],
     },
     entry_points={

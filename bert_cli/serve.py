@@ -101,6 +101,7 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
         shared: sockets, weights and metrics.
         supervisor: the process that started this one.
     """
+    from bert_cli.runtime.spans import open_spans
     from bert_cli.serving.access import RequestLog
     from bert_cli.serving.http.protocol import State
     from bert_cli.serving.http.server import serve
@@ -120,7 +121,9 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     server = settings.server
-    state = State(service, keys, server.root_path, request_log, metrics_port, server.allowed_hosts)
+    # Open them here: their thread would not survive the start of this process.
+    spans = open_spans()
+    state = State(service, keys, server.root_path, request_log, metrics_port, server.allowed_hosts, spans)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

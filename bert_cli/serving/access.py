@@ -10,6 +10,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.log import LOG, log_all
+from bert_cli.runtime.spans import RequestSpan
 from bert_cli.serving.keys import Client
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class RequestRecord:
         trace_parent: header that continues the trace with a new span, or "".
         has_left: whether the client has closed the connection before the response.
         result: a future, which fails when the client leaves, or None.
+        span: the span for OpenTelemetry, or None.
     """
 
     id: str
@@ -82,6 +84,7 @@ class RequestRecord:
     trace_parent: str = ""
     has_left: bool = False
     result: "asyncio.Future[Any] | None" = None
+    span: RequestSpan | None = None
 
 
 _CURRENT: contextvars.ContextVar[RequestRecord | None] = contextvars.ContextVar("request", default=None)
@@ -110,6 +113,13 @@ def begin_request(scope: "Scope") -> RequestRecord:
     scope[_RECORD] = record
     _CURRENT.set(record)
     return record
+
+
+def use_span(record: RequestRecord, span: RequestSpan) -> None:
+    """Let a span be the one in the request's log line and response."""
+    record.span = span
+    record.trace_parent = span.trace_parent
+    record.trace_id = span.trace_parent[3:35]
 
 
 def note_client_left(scope: "Mapping[str, Any]") -> None:
@@ -141,6 +151,12 @@ def current_request_id() -> str:
     """Return the id for this task's request, or "" if the task answers no request."""
     record = _CURRENT.get()
     return record.id if record else ""
+
+
+def current_span() -> RequestSpan | None:
+    """Return the span of this task's request, or None without OpenTelemetry."""
+    record = _CURRENT.get()
+    return record.span if record else None
 
 
 def current_client() -> Client:

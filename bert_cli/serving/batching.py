@@ -13,7 +13,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.serving.access import current_request_id, fail_if_client_leaves
+from bert_cli.serving.access import current_request_id, current_span, fail_if_client_leaves
 from bert_cli.serving.jobs import Chunk, Compute, Job, Key
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.schedule import Schedule
@@ -101,6 +101,8 @@ class Batcher:
             fail_if_client_leaves(job.future)
             return await job.future
         finally:
+            if span := current_span():
+                span.phases += job.phases()
             # Stop computing if the client has gone or the time limit has passed.
             if job.num_left:
                 with self._changed:
@@ -127,6 +129,9 @@ class Batcher:
                 late = self._schedule.remove_late()
                 batch = self._schedule.take_batch()
             start_time = time.monotonic()
+            new_jobs = [job for job, start, _ in batch if not start]
+            for job in new_jobs:
+                job.first_batch = start_time
             done = self._compute_batch(batch) if batch else []
             end_time = time.monotonic()
             if batch:
@@ -134,10 +139,11 @@ class Batcher:
                     # Include the time since the last batch, because other threads used Python then.
                     self._schedule.note_end(batch, end_time - last_end)
             last_end = end_time
+            for job in done:
+                job.last_batch_end = end_time
             self._deliver(done + late)
             if self._count_waits and batch:
-                waits = [start_time - job.arrival for job, start, _ in batch if not start]
-                self._count_waits(batch[0].job.key.model, waits)
+                self._count_waits(batch[0].job.key.model, [start_time - job.arrival for job in new_jobs])
 
     def _compute_batch(self, batch: list[Chunk]) -> list[Job]:
         """Compute a batch and return the finished jobs, with results or an error."""

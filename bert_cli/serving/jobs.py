@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from bert_cli.runtime.spans import Phase
+
 # Batches with this many tokens are nearly as fast per token as larger ones. Before the first of
 # them, the speed of small batches limits the estimate: one text of 22 tokens takes 2.7 times as long
 # per token as 64 texts, and 16 texts 1.2 times (two cores, the built-in model).
@@ -48,6 +50,8 @@ class Job:
         is_explanation: whether the job waits in the lane for explanations.
         request_id: the request's id for the log, or "".
         arrival: time of the arrival, from time.monotonic().
+        first_batch: time at which its first batch began; 0 before.
+        last_batch_end: time at which its last batch ended; 0 before.
         num_taken: number of items that are already in a batch.
         tokens_taken: their tokens.
         num_left: number of the other items.
@@ -64,6 +68,8 @@ class Job:
     is_explanation: bool = False
     request_id: str = ""
     arrival: float = dataclasses.field(default_factory=time.monotonic)
+    first_batch: float = 0.0
+    last_batch_end: float = 0.0
     num_taken: int = 0
     tokens_taken: int = 0
     num_left: int = dataclasses.field(init=False)
@@ -79,6 +85,14 @@ class Job:
     def deadline(self) -> float:
         """Return the time at which nobody needs the results any more."""
         return self.arrival + self.seconds
+
+    def phases(self) -> list[Phase]:
+        """Return the time in the queue and the time in batches, both until now if they have no end."""
+        now = time.monotonic()
+        if not self.first_batch:
+            return [Phase("queue", self.arrival, now)]
+        compute = Phase("compute", self.first_batch, self.last_batch_end or now)
+        return [Phase("queue", self.arrival, self.first_batch), compute]
 
 
 class Chunk(NamedTuple):

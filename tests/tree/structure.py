@@ -133,7 +133,7 @@ MAX_REACH = {
     "vocab.txt": 18,
     "api.Tokenizer": 44,
     "bert-tokenize": 62,
-    "bert-serve": 199,
+    "bert-serve": 200,
     "bert-classify": 284,
     "api.Classifier": 314,
 }

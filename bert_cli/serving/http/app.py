@@ -5,16 +5,19 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as RouteOfPath
 
 from bert_cli.base.log import LOG
+from bert_cli.runtime.spans import RequestSpan
 from bert_cli.serving.access import (
     RequestRecord,
     begin_request,
     current_request_id,
+    use_span,
     with_ids,
 )
 from bert_cli.serving.http.addresses import is_allowed_host, normalize_scope, public_prefix
@@ -101,6 +104,19 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     return error_response(500, "the server failed on this request", form=form)
 
 
+def _end_span(record: RequestRecord, span: RequestSpan, scope: Any, route: str, status: int) -> None:
+    attributes = {
+        "http.request.method": scope["method"],
+        "http.response.status_code": status,
+        "http.route": route,
+        "bert.model": record.model,
+        "bert.texts": record.num_texts,
+        "bert.key": record.client.name,
+        "bert.request_id": record.id,
+    }
+    span.end(f"{scope['method']} {route}", attributes, status >= 500)
+
+
 class Guard:
     """ASGI middleware that checks API keys, refuses requests while draining, and counts requests."""
 
@@ -135,6 +151,8 @@ class Guard:
         scope = normalize_scope(scope, state.root_path)
         path = scope["path"]
         status = 500
+        if state.spans and path not in PUBLIC_PATHS:
+            use_span(record, state.spans.start(Headers(scope=scope)))
 
         async def send_recorded(message: Any) -> None:
             nonlocal status
@@ -157,12 +175,15 @@ class Guard:
             state.running -= 1
             seconds = time.monotonic() - start_time
             metrics = state.service.metrics
-            metrics.count_request(self._path_label(path), status, record.model, seconds)
+            route = self._path_label(path)
+            metrics.count_request(route, status, record.model, seconds)
             if record.client.name:
                 metrics.count_key(record.client.name, status, record.num_texts)
             # Probes come every second, and would hide everything else.
             if state.request_log and (path not in PUBLIC_PATHS or status >= 400):
                 state.request_log.add(record, received_scope, status, seconds)
+            if record.span:
+                _end_span(record, record.span, received_scope, route, status)
 
     def _path_label(self, path: str) -> str:
         """Return the path for metrics: each path that a client invents would become a time series."""

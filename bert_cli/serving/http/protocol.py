@@ -7,6 +7,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from bert_cli.base.json_files import Json, JsonObject
+from bert_cli.runtime.spans import Spans
 from bert_cli.serving.access import RequestLog
 from bert_cli.serving.http.schemas import Schema
 from bert_cli.serving.keys import ApiKeys
@@ -30,6 +31,7 @@ class State:
         request_log: gets a line per request, or None.
         metrics_port: port on which GET /metrics needs no API key, or None.
         allowed_hosts: see `addresses.is_allowed_host`; if empty, all hosts are allowed.
+        spans: spans for OpenTelemetry, or None.
         is_ending: whether the server was asked to end; GET /ready is then 503.
         is_draining: whether new requests are refused, because the server is about to end.
         running: number of requests without a complete response.
@@ -41,6 +43,7 @@ class State:
     request_log: RequestLog | None
     metrics_port: int | None = None
     allowed_hosts: Sequence[str] = ()
+    spans: Spans | None = None
     is_ending: bool = False
     is_draining: bool = False
     running: int = 0

@@ -223,6 +223,8 @@ def serve(state: State, shared: Shared, limits: Limits, settings: Server, superv
     finally:
         if state.request_log:
             state.request_log.write()
+        if state.spans:
+            state.spans.close()
     if not state.service.batcher.close(_LAST_BATCH_SECONDS):
         # Exit immediately: a normal exit during the batch would abort the process with an error.
         logging.shutdown()
