@@ -45,8 +45,8 @@ class Delimited:
 
     def rows(
         self, path: str, lines: Iterable[str], warns: bool = True, multi_line: MultiLineRows | None = None
-    ) -> Iterator[Row | int]:
-        """Yield rows, and the line numbers of blank lines.
+    ) -> Iterator[Row]:
+        """Yield rows and blank lines.
 
         Args:
             path: the file, for messages.
@@ -69,7 +69,7 @@ class Delimited:
         # Use tuples, which need half the memory of lists.
         rows = read_quoted_rows(path, lines, self.delimiter, first_line, multi_line, self.skips_spaces)
         for number, cells in rows:
-            yield Row(number, tuple(cells)) if cells else number
+            yield Row(number, tuple(cells))
 
 
 def find_delimited(
@@ -169,8 +169,8 @@ def read_tab_rows(
     warns: bool = True,
     counts_joined: bool = True,
     multi_line: MultiLineRows | None = None,
-) -> Iterator[Row | int]:
-    """Yield a tab-separated file's rows, and the line numbers of blank lines.
+) -> Iterator[Row]:
+    """Yield a tab-separated file's rows and blank lines.
 
     Args:
         path: the file, for messages.
@@ -184,7 +184,7 @@ def read_tab_rows(
     # Use tuples, which need half the memory of lists.
     if quoting == CSV_QUOTES:
         for number, cells in read_quoted_rows(path, lines, TAB, multi_line=multi_line):
-            yield Row(number, tuple(cells)) if cells else number
+            yield Row(number, tuple(cells))
         return
     joined: list[tuple[int, None]] = []
     literal = LiteralRows()
@@ -192,7 +192,7 @@ def read_tab_rows(
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
         if "\t" not in line and not line.strip():
-            yield number
+            yield Row(number, ())
             continue
         if "\r" in line:
             joined.append((number, None))

@@ -39,18 +39,19 @@ class JsonTable:
     description: str = ""
     delimiter: ClassVar[str] = ""
 
-    def rows(self, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
-        """Yield the names as row 0, then records, and the line numbers of blank lines."""
+    def rows(self, path: str, lines: Iterable[str]) -> Iterator[Row]:
+        """Yield the names as row 0, then records and blank lines."""
         if self.names is not None:
             yield Row(0, list(self.names))
         for item in _read_json_lines(path, lines) if self.items is None else self.items:
-            if isinstance(item, int):
-                yield item
+            if item.value is None:
+                values = []
             elif self.names is None:
-                values = item.value if isinstance(item.value, list) else [item.value]
-                yield Row(item.line, [format_json_value(value) for value in values])
+                # An empty array is no blank line: its number of cells is wrong.
+                values = (item.value if isinstance(item.value, list) else [item.value]) or [""]
             else:
-                yield Row(item.line, [format_json_value(item.value.get(name)) for name in self.names])
+                values = list(map(item.value.get, self.names))
+            yield Row(item.line, list(map(format_json_value, values)))
 
 
 def find_json(source: Source) -> JsonTable:
@@ -61,12 +62,12 @@ def find_json(source: Source) -> JsonTable:
     keys: dict[str, None] = {}
     export: Export | None = None
     for item in _read_json_lines(source.name, source.lines()):
-        if isinstance(item, JsonRecord):
+        if item.value is not None:
             keys.update(dict.fromkeys(item.value))
             _check_keys(source.name, item.line, len(keys))
             export = export or find_export(item.value)
     if export:
-        items = [item for item in _read_json_lines(source.name, source.lines()) if isinstance(item, JsonRecord)]
+        items = [item for item in _read_json_lines(source.name, source.lines()) if item.value is not None]
         return _convert_export(source.name, items, export)
     return JsonTable(tuple(keys) or None)
 
@@ -89,11 +90,11 @@ def _are_json_lines(head: Sequence[str]) -> bool:
     return (is_object and len(head) > 1) or (not is_object and not head[0].lstrip().startswith("["))
 
 
-def _read_json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonRecord | int]:
-    """Yield each line's object, and the line numbers of blank lines."""
+def _read_json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonRecord]:
+    """Yield each line's object, None for a blank line."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
-            yield number
+            yield JsonRecord(number, None)
             continue
         try:
             value = json.loads(line)

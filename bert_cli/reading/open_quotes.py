@@ -77,18 +77,18 @@ class MultiLineRows:
             rows = [text.rstrip("\r\n").split(delimiter) for text in filled]
             self._suspects.append(_Suspect(line, line + len(lines) - 1, rows))
 
-    def check(self, path: str, rows: Iterable[Row | int], advice: str = "") -> None:
+    def check(self, path: str, rows: Iterable[Row], advice: str = "") -> None:
         """Raise InputError for a cell that certainly contains rows, and warn about a possible one.
 
         Args:
             path: the file, for messages.
-            rows: the file's rows, and line numbers of blank lines; read only if a row is suspect.
+            rows: the file's rows and blank lines; read only if a row is suspect.
             advice: how to read quotes literally, "" if the format does not allow it.
         """
         if self._suspects:
             table = _Table(self._suspects)
             for row in rows:
-                if isinstance(row, Row):
+                if row.cells:
                     table.add(row)
             for suspect in self._suspects:
                 verdict, reason = table.judge(suspect)

@@ -78,25 +78,21 @@ class TableFile:
                 break
         return replace(self, paths=tuple(path for path in table.paths if path not in absent))
 
-    def rows(self, warns: bool = True) -> Iterator[Row | int]:
-        """Yield rows in order, and the line numbers of blank lines; see `_read_rows`."""
+    def rows(self, warns: bool = True) -> Iterator[Row]:
+        """Yield rows and blank lines in order; see `_read_rows`."""
         rows = self._read_rows(warns)
         if not self.paths:
             yield from rows
             return
         header = next(rows)
-        assert isinstance(header, Row)
         columns = [split_path(path, header.cells) for path in self.paths]
         yield Row(header.line, [*header.cells, *self.paths])
         for row in rows:
-            if isinstance(row, int):
-                yield row
-                continue
-            members = [follow_path(row.cells[column[0]], column[1]) for column in columns if column]
+            members = [follow_path(row.cells[column[0]], column[1]) for column in columns if column and row.cells]
             yield Row(row.line, [*row.cells, *members])
 
-    def _read_rows(self, warns: bool) -> Iterator[Row | int]:
-        """Yield the file's rows, and the line numbers of blank lines.
+    def _read_rows(self, warns: bool) -> Iterator[Row]:
+        """Yield the file's rows and blank lines.
 
         Text files are read line by line. If the format always has column names, they are the first
         row, with line 0.

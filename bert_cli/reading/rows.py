@@ -8,7 +8,7 @@ from bert_cli.base.formats import count_more
 
 
 class Row(NamedTuple):
-    """One table row: its first line's 1-based number, and its cells."""
+    """One table row: its first line's 1-based number, and its cells. A blank line has no cells."""
 
     line: int
     cells: Sequence[Any]
@@ -78,21 +78,21 @@ def refuse_rows(
         raise InputError(f"{path}:{line}: {describe(value)}{count_more(invalid)}; {advice}")
 
 
-def skip_blank_lines(rows: Iterable[Row | int], left_out: list[LeftOut] | None = None) -> Iterator[Row]:
+def skip_blank_lines(rows: Iterable[Row], left_out: list[LeftOut] | None = None) -> Iterator[Row]:
     """Yield the rows without blank lines.
 
     Args:
-        rows: rows, and line numbers of blank lines.
+        rows: rows and blank lines.
         left_out: list that gets the blank lines between rows, after the last row.
     """
     blank: list[int] = []
     num_skipped = 0
     for row in rows:
-        if isinstance(row, Row):
+        if row.cells:
             # Do not count blank lines after the last row, which many editors write.
             num_skipped = len(blank)
             yield row
         else:
-            blank.append(row)
+            blank.append(row.line)
     if left_out is not None:
         left_out.extend(LeftOut.of_lines("blank lines", blank[:num_skipped]))

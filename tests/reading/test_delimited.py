@@ -56,7 +56,7 @@ def test_directive_may_have_any_separator():
 def test_line_numbers_include_the_directive():
     lines = ["sep=;\n", "text;label\n", '"a\n', 'b";1\n', "\n", "c;2\n"]
     rows = Delimited(";", CSV_QUOTES, True).rows("a.csv", lines)
-    assert list(rows) == [(2, ("text", "label")), (3, ("a\nb", "1")), 5, (6, ("c", "2"))]
+    assert list(rows) == [(2, ("text", "label")), (3, ("a\nb", "1")), (5, ()), (6, ("c", "2"))]
 
 
 def test_last_row_in_an_excerpt_may_be_truncated():

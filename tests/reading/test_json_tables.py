@@ -51,7 +51,7 @@ def test_columns_come_from_all_records():
     assert rows(lines) == [
         (0, ["text", "label", "extra"]),
         (1, ["a", "", ""]),
-        2,
+        (2, []),
         (3, ["b", "1", ""]),
         (4, ["c", "", ""]),
     ]
@@ -70,6 +70,10 @@ def test_array_items_have_lines_or_numbers():
 def test_arrays_of_texts_and_of_cells_have_no_names():
     assert rows('["one text", "another"]') == [(1, ["one text"]), (2, ["another"])]
     assert rows('[["a", 1],\n["b", 2]]') == [(1, ["a", "1"]), (2, ["b", "2"])]
+    # An empty array or text is a row, and only blank lines have no cells.
+    assert cells('[["a", 1], []]') == [["a", "1"], [""]]
+    assert cells('["a", ""]') == [["a"], [""]]
+    assert rows("\n\n") == [(1, []), (2, [])]
     assert rows("[]") == []
     assert rows("") == []
 

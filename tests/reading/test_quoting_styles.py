@@ -4,13 +4,12 @@ import pytest
 
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.quoting import QUOTE_STYLES
-from bert_cli.reading.rows import Row
 from tests.snapshots import check_message
 
 
 def cells(path, text: str) -> list[tuple[str, ...]]:
     path.write_text(text, encoding="utf-8")
-    return [row.cells for row in open_table(str(path), "train_file").rows() if isinstance(row, Row)]
+    return [row.cells for row in open_table(str(path), "train_file").rows()]
 
 
 @pytest.mark.parametrize(

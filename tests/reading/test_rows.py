@@ -21,11 +21,11 @@ def test_the_first_invalid_row_is_named():
 def test_blank_lines_between_rows_are_counted(caplog):
     rows = [Row(1, ["a"]), Row(4, ["b"])]
     left_out: list[LeftOut] = []
-    assert list(skip_blank_lines([rows[0], 2, 3, rows[1], 5], left_out)) == rows
+    assert list(skip_blank_lines([rows[0], Row(2, ()), Row(3, []), rows[1], Row(5, ())], left_out)) == rows
     assert left_out == [LeftOut("blank lines", 2, 2)]
 
 
 def test_blank_lines_at_the_end_are_normal(caplog):
     left_out: list[LeftOut] = []
-    assert list(skip_blank_lines([Row(1, ["a"]), 2], left_out)) == [Row(1, ["a"])]
+    assert list(skip_blank_lines([Row(1, ["a"]), Row(2, ())], left_out)) == [Row(1, ["a"])]
     assert not left_out

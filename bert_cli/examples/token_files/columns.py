@@ -84,23 +84,23 @@ def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header, account=account)
 
 
-def _split_rows(lines: Sequence[str]) -> Iterator[Row | int]:
-    """Yield a row for each line, or the line number if the line ends a sentence."""
+def _split_rows(lines: Sequence[str]) -> Iterator[Row]:
+    """Yield a row for each line, without cells if the line ends a sentence."""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\r")
         cells = split_columns(line) if line.strip() else []
-        yield Row(number, cells) if cells and DOCUMENT_START not in cells else number
+        yield Row(number, () if DOCUMENT_START in cells else cells)
 
 
-def _skip_comments(rows: list[Row | int], flags: TokenFlags, left_out: list[LeftOut]) -> list[Row | int]:
+def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOut]) -> list[Row]:
     """Return the rows without comments, which are added to `left_out`.
 
     A comment begins with "#" and a space, or with a key and its value (# text = …). In addition, it
     has a different number of columns than other rows, or no valid tag.
     """
-    candidates = [row for row in rows if isinstance(row, Row) and _looks_like_comment(row.cells)]
+    candidates = [row for row in rows if row.cells and _looks_like_comment(row.cells)]
     lines = {row.line for row in candidates}
-    other_rows = [row for row in rows if isinstance(row, Row) and row.line not in lines]
+    other_rows = [row for row in rows if row.cells and row.line not in lines]
     if not candidates or not other_rows:
         return rows
     width = Counter(len(row.cells) for row in other_rows).most_common(1)[0][0]
@@ -116,7 +116,7 @@ def _skip_comments(rows: list[Row | int], flags: TokenFlags, left_out: list[Left
 
     comments = {row.line for row in candidates if not is_word(row)}
     left_out.extend(LeftOut.of_lines("comments that begin with #", sorted(comments), is_requested=True))
-    return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
+    return [row for row in rows if row.line not in comments]
 
 
 def make_examples(

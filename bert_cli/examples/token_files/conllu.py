@@ -11,7 +11,7 @@ _NO_WORD = re.compile(r"([0-9]{1,9})(-|\.)([0-9]{1,9})")
 _CONLLU_WIDTH = 10  # columns of CoNLL-U; files with some of them are recognized by their numbers
 
 
-def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row | int]:
+def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row]:
     """Return the rows without CoNLL-U's multiword tokens and empty nodes, which go to `left_out`."""
     sentences = split_sentences(layout.rows)
     numbers = [[row.cells[0] for row in rows] for rows in sentences]
@@ -20,7 +20,7 @@ def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row | int]
         return layout.rows
     reason = f"rows of CoNLL-U that are no words, with a number such as {next(iter(skipped.values()))}"
     left_out.extend(LeftOut.of_lines(reason, sorted(skipped), is_requested=True))
-    return [row for row in layout.rows if not (isinstance(row, Row) and row.line in skipped)]
+    return [row for row in layout.rows if row.line not in skipped]
 
 
 def _is_conllu(layout: Layout, numbers: Sequence[Sequence[str]]) -> bool:

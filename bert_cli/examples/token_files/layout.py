@@ -26,14 +26,14 @@ class Layout(NamedTuple):
     """Rows, and the columns with words and tags.
 
     Attributes:
-        rows: rows without the header, and line numbers for sentence ends.
+        rows: rows without the header, and blank lines for sentence ends.
         columns: columns with words and tags.
         names: column names, or None without a header.
         header: the header's line, or 0 without a header.
         left_out: rows that repeat the header.
     """
 
-    rows: list[Row | int]
+    rows: list[Row]
     columns: WordColumns
     names: list[str] | None
     header: int
@@ -41,8 +41,8 @@ class Layout(NamedTuple):
 
     @property
     def words(self) -> list[Row]:
-        """Return the rows without line numbers."""
-        return [row for row in self.rows if isinstance(row, Row)]
+        """Return the rows without blank lines."""
+        return [row for row in self.rows if row.cells]
 
     def has_tags(self, flags: TokenFlags) -> bool:
         """Return whether there is a tag column: by its name, or without a header by the width."""
@@ -60,19 +60,17 @@ class Layout(NamedTuple):
         return account_for(path, self.names, width, roles, (*self.left_out, *left_out))
 
 
-def find_layout(
-    path: str, rows: Sequence[Row | int], flags: TokenFlags, needed: str, has_names: bool = False
-) -> Layout:
+def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, has_names: bool = False) -> Layout:
     """Detect the header and the columns; raise InputError if there are no words or it is unclear.
 
     Args:
         path: the file, for messages.
-        rows: its rows, and line numbers for sentence ends.
+        rows: its rows, and blank lines for sentence ends.
         flags: flag values.
         needed: description of a valid file, for the message about a file without words.
         has_names: whether the first row certainly has the column names.
     """
-    words = [row for row in rows if isinstance(row, Row)]
+    words = [row for row in rows if row.cells]
     header = words[0] if words and (has_names or is_header(path, words[0], words[1:], flags)) else None
     location = path
     repeated: list[int] = []
@@ -81,7 +79,7 @@ def find_layout(
         location = f"{path}:{header.line}" if header.line else path
         if flags.header == "auto" and not has_names:
             flags.log("%s: took the first row for a header; --header=no reads it as a word", location)
-        rows = [row.line if isinstance(row, Row) and row.cells == header.cells else row for row in rows]
+        rows = [Row(row.line, ()) if row.cells == header.cells else row for row in rows]
         words = [row for row in words if row.cells != header.cells]
     refuse_if(not words, f"{path}: holds no words; {needed} is needed{flags.check_flag}")
     names = [cell.strip() for cell in header.cells] if header else None
@@ -146,33 +144,33 @@ def _tag_signs(tag: str, counts: Counter[str], flags: TokenFlags) -> Iterator[Si
         yield Sign(is_header=True, doubt=f"no other row has the tag {quote(tag)}")
 
 
-def split_sentences(rows: Iterable[Row | int], column: int | None = None) -> list[list[Row]]:
+def split_sentences(rows: Iterable[Row], column: int | None = None) -> list[list[Row]]:
     """Split rows into sentences.
 
     Args:
-        rows: rows, and line numbers for sentence ends.
+        rows: rows, and blank lines for sentence ends.
         column: column with sentence numbers, in every row or in a sentence's first row; or None.
     """
     sentences: list[list[Row]] = [[]]
     if column is None:
         for row in rows:
-            if isinstance(row, Row):
+            if row.cells:
                 sentences[-1].append(row)
             elif sentences[-1]:
                 sentences.append([])
         return [sentence for sentence in sentences if sentence]
     rows = list(rows)
-    numbers = [row.cell(column).strip() for row in rows if isinstance(row, Row)]
+    numbers = [row.cell(column).strip() for row in rows if row.cells]
     # With empty cells between numbers, each number begins a sentence, even if it is repeated.
     has_gaps = "" in numbers and all(
         not number or number != next_number for number, next_number in itertools.pairwise(numbers)
     )
     last = ""
     for row in rows:
-        number = row.cell(column).strip() if isinstance(row, Row) else ""
-        if not isinstance(row, Row) or (number and (has_gaps or number != last)):
+        number = row.cell(column).strip()
+        if not row.cells or (number and (has_gaps or number != last)):
             sentences.append([])
-        if isinstance(row, Row):
+        if row.cells:
             sentences[-1].append(row)
             last = number or last
     return [sentence for sentence in sentences if sentence]

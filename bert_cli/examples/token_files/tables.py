@@ -102,8 +102,8 @@ def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
         table.check_width(row, width)
     left_out: list[LeftOut] = []
     examples = make_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags, left_out)
-    numbers = {row.line: number for number, row in enumerate(rows, 1) if isinstance(row, Row)}
-    lines = tuple("" if isinstance(row, int) else TAB.join(map(_join_lines, row.cells)) for row in rows)
+    numbers = {row.line: number for number, row in enumerate(rows, 1)}
+    lines = tuple(TAB.join(map(_join_lines, row.cells)) for row in rows)
     header = 0 if layout.names is None else numbers[layout.header]
     numbered = tuple(_number_example(example, numbers) for example in examples)
     return TaggingFile(path, lines, numbered, TABLE, header=header, account=layout.account(path, left_out))
@@ -120,20 +120,17 @@ def _has_tags(layout: Layout, flags: TokenFlags) -> bool:
     return any(_read_list(row.cell(number)) is not None for row in layout.words for number in columns)
 
 
-def _iterate_rows(table: TableFile) -> Iterator[Row | int]:
-    """Yield rows, and numbers for empty rows and for rows between documents."""
+def _iterate_rows(table: TableFile) -> Iterator[Row]:
+    """Yield rows, and blank lines for empty rows and for rows between documents."""
     is_sheet = isinstance(table.layout, Frame) and not table.has_names
     last = 0
     for row in table.rows():
-        if not isinstance(row, Row):
-            yield row
-            continue
         # read_workbook skips a sheet's empty rows, so detect them by gaps in the numbers.
         if is_sheet and last and row.line > last + 1:
-            yield row.line - 1
+            yield Row(row.line - 1, ())
         last = row.line
         is_empty = not any(cell.strip() if isinstance(cell, str) else cell for cell in row.cells)
-        yield row.line if is_empty or DOCUMENT_START in row.cells else row
+        yield Row(row.line, ()) if is_empty or DOCUMENT_START in row.cells else row
 
 
 def _join_lines(cell: str) -> str:

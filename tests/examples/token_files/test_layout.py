@@ -12,7 +12,7 @@ from tests.snapshots import check_message
 def parse_rows(text):
     """Return the rows in a text with | between rows and - for a blank line."""
     lines = enumerate(text.split("|"), 1)
-    return [number if line == "-" else Row(number, line.split(",")) for number, line in lines]
+    return [Row(number, [] if line == "-" else line.split(",")) for number, line in lines]
 
 
 @pytest.mark.parametrize(
