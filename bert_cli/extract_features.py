@@ -86,7 +86,7 @@ def run(settings: ExtractSettings) -> int:
     if not shows_attention and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
-    shards = plan.plan_shards(settings, model, recipe) if is_sharded else None
+    shards = plan.plan_vector_shards(settings, model, recipe) if is_sharded else None
     shards_to_do = shards.find_unfinished() if shards else []
     if shards and not shards_to_do:
         return 0

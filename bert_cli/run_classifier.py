@@ -36,12 +36,12 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards
+from bert_cli.runs.tasks.classification.splits import has_user_test_file
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.texts import check_shards

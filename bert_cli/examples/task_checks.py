@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, is_number, list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.glue import FileLayout, GlueTask
+from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, skip_advice
-from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.header import (
     AUTO,
     Header,
@@ -21,19 +20,6 @@ from bert_cli.reading.header import (
     is_sentence_like,
 )
 from bert_cli.reading.rows import Row, refuse_rows
-
-
-def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
-    """Return whether the rows to predict are in a user's table, not in the task's test file.
-
-    Args:
-        task: the task of --task_name, or None.
-        predict_file: value of --predict_file, "" if it is not given.
-        test_file: value of --test_file, None if it is not given.
-    """
-    return bool(predict_file) or (
-        task is not None and not task.problem_type.has_choices and not is_tab_separated(test_file or "")
-    )
 
 
 def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tuple[str, ...] | None) -> Header:

@@ -27,7 +27,7 @@ from bert_cli.reading.arriving import ArrivingLines
 
 _GZIP = b"\x1f\x8b"  # UTF-8 text never begins so: the second byte cannot follow the first
 _ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # first bytes of compressed data
-_BLOCK = 1 << 16
+_BLOCK, _LARGE_BLOCK = 1 << 16, 1 << 20
 _HEAD = 200
 
 
@@ -164,6 +164,16 @@ class Source:
             # One warning per source is enough, so later lines and readings are not searched.
             self._has_warned = True
         yield from lines
+
+    def count_lines(self) -> int:
+        """Return the number of lines, with a last one without a line end."""
+        count, last = 0, b"\n"
+        with self.report_damage():
+            file = self.utf8()
+            while block := file.read(_LARGE_BLOCK):
+                count += block.count(b"\n")
+                last = block[-1:]
+        return count + (last != b"\n")
 
     @functools.cached_property
     def characters(self) -> str:

@@ -35,6 +35,13 @@ def test_every_reading_starts_again(tmp_path):
     assert (source.text, source.head, source.binary().read()) == ("one\ntwo\n", b"one\ntwo\n", b"one\ntwo\n")
 
 
+@pytest.mark.parametrize(("data", "count"), [(b"", 0), (b"\n", 1), (b"a\nb", 2), (b"a\r\rb\r", 3)])
+def test_lines_are_counted(tmp_path, data, count):
+    for name, content in (("text.txt", data), ("text.txt.gz", gzip.compress(data))):
+        (tmp_path / name).write_bytes(content)
+        assert Source(str(tmp_path / name)).count_lines() == count
+
+
 def test_standard_input_is_read_once(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb"))))
     source = Source("-")

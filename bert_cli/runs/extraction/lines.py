@@ -52,7 +52,7 @@ def write_features(
     convert = tokenizer.convert_ids_to_tokens
     cuts = NOT_CUT
     with contextlib.ExitStack() as stack:
-        texts, total, identifiers = stack.enter_context(plan.open_texts(settings, source, target, done))
+        texts, total, identifiers = plan.open_texts(settings, source, target, done)
         vector_format = dataclasses.replace(vector_format, has_ids=bool(identifiers))
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)

@@ -154,7 +154,7 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, recipe: VectorRecip
     return {name: format_value(value) for name, value in values.items() if value is not None}
 
 
-def plan_shards(settings: ExtractSettings, model: AnyModel, recipe: VectorRecipe) -> ShardPlan:
+def plan_vector_shards(settings: ExtractSettings, model: AnyModel, recipe: VectorRecipe) -> ShardPlan:
     """Return the plan for several input files.
 
     Args:
@@ -187,9 +187,8 @@ class Texts(NamedTuple):
     identifiers: Sequence[str] = ()
 
 
-@contextlib.contextmanager
-def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> Iterator[Texts]:
-    """Open the texts in a file of lines or a table.
+def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> Texts:
+    """Return the texts in a file of lines or a table.
 
     Args:
         settings: flags.
@@ -202,28 +201,18 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     """
     form = settings.text_form
     if input_file == STANDARD:
-        yield Texts(read_text_lines(Source(input_file, form.encoding), done), None)
-        return
+        return Texts(read_text_lines(Source(input_file, form.encoding), done), None)
     if is_table(input_file):
         # Import late: lines need no readers for tables, which take a tenth of the import time.
         from bert_cli.examples.table_texts import read_table_texts
 
         texts = read_table_texts(input_file, settings.columns, settings.data.header, form)
         _check_done(output_file, done, len(texts))
-        yield Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
-        return
+        return Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
     source = Source(input_file, form.encoding, "input_file")
-    total = 0
-    last = b"\n"
-    with source.report_damage():
-        utf8_file = source.utf8()
-        while block := utf8_file.read(1 << 20):
-            total = total + block.count(b"\n")
-            last = block[-1:]
-    # Count a last line without a line break.
-    total += last != b"\n"
+    total = source.count_lines()
     _check_done(output_file, done, total)
-    yield Texts(read_text_lines(source, done), total)
+    return Texts(read_text_lines(source, done), total)
 
 
 def _check_done(output_file: str, done: int, total: int) -> None:

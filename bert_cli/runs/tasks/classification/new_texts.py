@@ -64,7 +64,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     plan = None
     if is_sharded:
         deciding_flags = TABLE_FLAGS if is_table(source) else TEXT_FLAGS
-        plan = plan_shards(settings, model, data, ("input_file", "output_file"), [target], deciding_flags)
+        plan = plan_label_shards(settings, model, data, ("input_file", "output_file"), [target], deciding_flags)
     shards_to_do = plan.find_unfinished() if plan else []
     if plan and not shards_to_do:
         return data.facts()
@@ -238,7 +238,7 @@ def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> Classif
     return encode_texts(data, examples)
 
 
-def plan_shards(
+def plan_label_shards(
     settings: ClassifySettings,
     model: AnyModel,
     data: ClassificationDataset,
@@ -281,7 +281,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     files.make_directory(folder)
     # From these paths for a single file, the plan derives the paths for each shard.
     output_names = [os.path.join(folder, name) for name in prediction_tables(empty_data).names("test")]
-    plan = plan_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
+    plan = plan_label_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
     shards_to_do = plan.find_unfinished()
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     one_process = dataclasses.replace(settings, devices=settings.devices.without_workers())

@@ -21,7 +21,6 @@ from bert_cli.examples.choice import (
 from bert_cli.examples.classification import ClassificationExample, find_labels
 from bert_cli.examples.glue import GlueTask, find_task
 from bert_cli.examples.labels.reading import FileRole, read_labels
-from bert_cli.examples.task_checks import has_user_test_file
 from bert_cli.examples.task_files import TaskOptions, read_examples
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
@@ -40,6 +39,19 @@ from bert_cli.settings.data import TrainedColumns, format_columns
 NEW_TEXTS = "input"  # split of --input_file, which has no labels
 Examples = Sequence[ClassificationExample | ChoiceExample]
 _ALTERNATIVES = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
+
+
+def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
+    """Return whether the rows to predict are in a user's table, not in the task's test file.
+
+    Args:
+        task: the task of --task_name, or None.
+        predict_file: value of --predict_file, "" if it is not given.
+        test_file: value of --test_file, None if it is not given.
+    """
+    return bool(predict_file) or (
+        task is not None and not task.problem_type.has_choices and not is_tab_separated(test_file or "")
+    )
 
 
 class KnownLabels(NamedTuple):
