@@ -5,8 +5,8 @@ import dataclasses
 import ipaddress
 import logging
 import os
+import random
 import re
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.log import LOG, log_all
@@ -103,16 +103,24 @@ def begin_request(scope: "Scope") -> RequestRecord:
     """
     headers = dict(scope["headers"])
     received_id = headers.get(b"x-request-id", b"")
-    request_id = received_id.decode("ascii") if _REQUEST_ID.fullmatch(received_id) else uuid.uuid4().hex
+    request_id = received_id.decode("ascii") if _REQUEST_ID.fullmatch(received_id) else _random_hex(32)
     record = RequestRecord(request_id)
     trace = _TRACE_PARENT.fullmatch(headers.get(b"traceparent", b""))
     # Later versions may have further parts.
     if trace and (trace[1] != b"00" or not trace[4]):
         record.trace_id = trace[2].decode()
-        record.trace_parent = f"00-{record.trace_id}-{os.urandom(8).hex()}-{trace[3].decode()}"
+        record.trace_parent = f"00-{record.trace_id}-{_random_hex(16)}-{trace[3].decode()}"
     scope[_RECORD] = record
     _CURRENT.set(record)
     return record
+
+
+def _random_hex(num_digits: int) -> str:
+    """Return random digits for an id, which is no secret.
+
+    os.urandom would let another thread use Python, and this thread would then wait for it.
+    """
+    return f"{random.getrandbits(4 * num_digits):0{num_digits}x}"
 
 
 def use_span(record: RequestRecord, span: RequestSpan) -> None:

@@ -4,10 +4,11 @@ import asyncio
 import contextvars
 import json
 
+import numpy as np
 import pytest
 
 from bert_cli.serving.http.protocol import plain_error
-from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
+from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response, write_vector
 
 
 def test_values_are_unescaped_json():
@@ -15,6 +16,13 @@ def test_values_are_unescaped_json():
     assert (response.status_code, response.body) == (201, '{"text": "é"}'.encode())
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-a"] == "b"
+
+
+def test_vectors_keep_each_bit():
+    bits = np.random.default_rng(0).integers(0, 1 << 32, 1000, dtype=np.uint32)
+    values = np.array([0, 1, -2.5, 1e-45, 3.4028235e38, *bits.view(np.float32)], np.float32)
+    values = values[np.isfinite(values)]
+    np.testing.assert_array_equal(np.array(json.loads(write_vector(values)), np.float32), values)
 
 
 def error_of(**options) -> dict:

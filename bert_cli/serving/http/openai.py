@@ -13,7 +13,14 @@ from bert_cli.serving.http.protocol import Call, Protocol, Route
 from bert_cli.serving.http.schemas import ANYTHING, INTEGER, NUMBER, TEXT, array, nullable, one_of, record, request
 from bert_cli.serving.items import Embedding, Item
 from bert_cli.serving.requests import check_dimensions, check_prompt, parse_texts, refuse_other_members
-from bert_cli.serving.responses import RequestError, json_response, openai_error
+from bert_cli.serving.responses import (
+    RequestError,
+    json_response,
+    openai_error,
+    text_response,
+    write_json,
+    write_vector,
+)
 from bert_cli.serving.served_model import ServedModel
 from bert_cli.serving.service import Service
 from bert_cli.settings.serving import Limits
@@ -42,8 +49,8 @@ def embedding_items(body: JsonObject, model: ServedModel, limits: Limits) -> lis
     return [item._replace(prompt_name=prompt_name) for item in items]
 
 
-def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: ServedModel) -> JsonObject:
-    """Return a response body with vectors.
+def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: ServedModel) -> str:
+    """Return a response body with vectors, which is JSON.
 
     A text that was cut has the member `cut`, the number of tokens that were left out.
 
@@ -54,17 +61,19 @@ def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: S
     """
     is_base64 = body.get("encoding_format") == "base64"
 
-    def encode(vector: np.ndarray) -> Json:
-        values = np.asarray(vector, "<f4")
-        return base64.b64encode(values.tobytes()).decode("ascii") if is_base64 else values.tolist()
+    def encode(vector: np.ndarray) -> str:
+        if is_base64:
+            return write_json(base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii"))
+        return write_vector(vector)
 
-    data: list[Json] = []
+    data = []
     for number, embedding in enumerate(embeddings):
-        vector: JsonObject = {"object": "embedding", "index": number, "embedding": encode(embedding.vector)}
-        data.append(vector | cut_entry(embedding.num_cut))
+        cut = "".join(f', "{name}": {count}' for name, count in cut_entry(embedding.num_cut).items())
+        vector = encode(embedding.vector)
+        data.append(f'{{"object": "embedding", "index": {number}, "embedding": {vector}{cut}}}')
     tokens = sum(embedding.num_tokens for embedding in embeddings)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "data": data, "model": model.name, "usage": usage}
+    rest = write_json({"model": model.name, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}})
+    return f'{{"object": "list", "data": [{", ".join(data)}], {rest[1:]}'
 
 
 async def _embeddings(call: Call) -> Response:
@@ -72,7 +81,7 @@ async def _embeddings(call: Call) -> Response:
     model = call.find_model(body.get("model"))
     items = embedding_items(body, model, call.service.limits)
     check_dimensions(body.get("dimensions"), model)
-    return json_response(embedding_answer(await call.service.embed(model, items), body, model))
+    return text_response(embedding_answer(await call.service.embed(model, items), body, model))
 
 
 def model_object(service: Service, model: ServedModel) -> JsonObject:

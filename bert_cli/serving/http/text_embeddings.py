@@ -28,7 +28,7 @@ from bert_cli.serving.requests import (
     parse_texts,
     refuse_other_members,
 )
-from bert_cli.serving.responses import RequestError, json_response, text_response, write_json
+from bert_cli.serving.responses import RequestError, json_response, text_response, write_json, write_vector
 
 
 def _error(status: int, message: str, members: JsonObject) -> JsonObject:
@@ -43,15 +43,16 @@ async def _embed(call: Call) -> Response:
     refuse_other_members(body, members)
     items = parse_texts(body.get("inputs"), model, call.service.limits, "inputs")
     prompt_name = check_prompt(body.get("prompt_name"), model)
-    shouldnormalize_vectors = parse_switch(body, "normalize", True)
-    if not shouldnormalize_vectors and model.vectors.has_unit_length:
+    should_normalize = parse_switch(body, "normalize", True)
+    if not should_normalize and model.vectors.has_unit_length:
         raise RequestError(400, f"'normalize': the vectors of the model {model.name} have length 1 (--normalize)")
     may_cut = parse_truncation(body)
     check_dimensions(body.get("dimensions"), model)
     embeddings = await call.service.embed(model, [item._replace(prompt_name=prompt_name) for item in items])
     check_cuts(may_cut, name_cuts([embedding.num_cut for embedding in embeddings]), model)
     vectors = np.stack([embedding.vector for embedding in embeddings])
-    return json_response((normalize_vectors(vectors) if shouldnormalize_vectors else vectors).tolist())
+    vectors = normalize_vectors(vectors) if should_normalize else vectors
+    return text_response(f"[{', '.join(map(write_vector, vectors))}]")
 
 
 async def _rerank(call: Call) -> Response:

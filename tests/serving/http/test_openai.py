@@ -1,6 +1,7 @@
 """OpenAI's protocol: vectors as numbers and as base64, and the list of models."""
 
 import base64
+import json
 import types
 
 import numpy as np
@@ -37,11 +38,12 @@ def test_models_are_listed(application):
 def test_embeddings_as_numbers_and_as_base64():
     vector = np.array([0.5, -0.25], np.float32)
     embeddings = [Embedding(vector, 3, 0), Embedding(vector, 4, 212)]
-    plain = embedding_answer(embeddings, {}, TEXTS)
+    plain = json.loads(embedding_answer(embeddings, {}, TEXTS))
     record = {"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}
     assert plain["data"] == [record, record | {"index": 1, "cut": 212}]
     assert plain["usage"] == {"prompt_tokens": 7, "total_tokens": 7}
-    coded = embedding_answer(embeddings, {"encoding_format": "base64"}, TEXTS)["data"][0]["embedding"]
+    answer = json.loads(embedding_answer(embeddings, {"encoding_format": "base64"}, TEXTS))
+    coded = answer["data"][0]["embedding"]
     assert np.frombuffer(base64.b64decode(coded), "<f4").tolist() == [0.5, -0.25]
 
 
