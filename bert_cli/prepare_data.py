@@ -31,7 +31,13 @@ from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.runs.preparation.labeled_file import LabeledFile
-from bert_cli.runs.preparation.prepare_data import check_folder, count_labels, plan, write_splits
+from bert_cli.runs.preparation.prepare_data import (
+    assign_file_groups,
+    check_folder,
+    count_labels,
+    plan,
+    write_splits,
+)
 from bert_cli.settings.data import TextForm
 from bert_cli.settings.preparation import PrepareSettings
 
@@ -60,10 +66,14 @@ def run(settings: PrepareSettings) -> dict:
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "")
     form = TextForm(settings.text_files.encoding, settings.data.quoting, settings.data.sheet)
-    source = LabeledFile.open(path, ColumnRules(settings.columns, settings.data.header), form)
+    rules = ColumnRules(settings.columns, settings.data.header, rows=settings.rows)
+    source = LabeledFile.open(path, rules, form)
     existing_names = check_folder(folder, path)
     counts, dropped = count_labels(source, settings.missing_labels.skip_unlabeled)
-    split_counts = plan(counts, settings.selection)
+    groups = None
+    if settings.rows.group_column is not None:
+        groups = assign_file_groups(source, counts, settings.selection, settings.seed.random_seed)
+    split_counts = plan(counts, settings.selection, groups)
     num_rows = sum(counts.values()) + sum(dropped.values())
     num_beyond = sum(counts.values()) - sum(sum(label_counts.values()) for label_counts in split_counts.values())
     if num_beyond:
@@ -71,7 +81,7 @@ def run(settings: PrepareSettings) -> dict:
         dropped[reason] = num_beyond
     # Make the directory only now: a file that cannot be read must not leave an empty one.
     files.make_directory(folder)
-    names = write_splits(source, counts, split_counts, folder, settings.seed.random_seed, existing_names)
+    names = write_splits(source, counts, split_counts, folder, settings.seed.random_seed, existing_names, groups)
     report = {"rows": num_rows, "labels": split_counts, "dropped": dict(dropped)}
     for line in preparation_table(report):
         LOG.info(line)

@@ -32,6 +32,8 @@ REFUSALS = {
         "--do_train --choice_labels=name",
         "--do_train --problem_type=multiple_choice",
         "--do_train --dev_split=0.1 --dev_file=a",
+        "--do_train --group_column=a",
+        "--do_train --group_column=a --dev_split=0.1 --task_name=cola",
         "--do_train --hub_module=m --init_checkpoint=c",
         "--do_train --hub_trainable=false",
         "--do_train --hub_module=m --hub_trainable=false --freeze_layers=0",

@@ -10,6 +10,7 @@ import numpy as np
 
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.options import ClassifyOptions, FitOptions
+from bert_cli.api.inputs.row_values import row_columns
 from bert_cli.api.inputs.tables import (
     COLUMN_ADVICE,
     Data,
@@ -163,6 +164,7 @@ class TrainableClassifier(TrainableModel):
         *,
         cross_validation: int,
         sample_weight: Iterable[float] | None = None,
+        groups: Iterable | None = None,
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
@@ -177,13 +179,16 @@ class TrainableClassifier(TrainableModel):
         dev_texts: Iterable[str | tuple[str, str]] | None = None,
         dev_labels: Iterable | None = None,
         sample_weight: Iterable[float] | None = None,
+        groups: Iterable | None = None,
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
         **options: Unpack[FitOptions],
     ) -> Self: ...
     @classmethod
-    @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="dev_texts", skip_unlabeled="skip_unlabeled=True")
+    @name_arguments_in_errors(
+        absent=COLUMN_ADVICE, dev_file="dev_texts", skip_unlabeled="skip_unlabeled=True", group_column="groups"
+    )
     def fit(
         cls,
         texts: Any,
@@ -191,6 +196,7 @@ class TrainableClassifier(TrainableModel):
         dev_texts: Iterable[str | tuple[str, str]] | None = None,
         dev_labels: Iterable | None = None,
         sample_weight: Iterable[float] | None = None,
+        groups: Iterable | None = None,
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
@@ -210,6 +216,8 @@ class TrainableClassifier(TrainableModel):
             sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
                 for equal weights. With distill_from, they also weight the loss with the teacher, and
                 texts of unlabeled_file have the weight 1.
+            groups: n groups as texts or numbers, such as each text's patient or author. dev_split and
+                cross_validation keep a group's texts together.
             output_dir, callbacks, verbose: see `train`.
             options: flags of bert-classify without dashes. The most common ones: init_checkpoint
                 (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
@@ -225,10 +233,11 @@ class TrainableClassifier(TrainableModel):
         texts = read_texts(texts)
         check_labels(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
-        tables = {"train": pair_up("texts", texts, label_rows.items, columns)}
+        further = row_columns(len(texts), columns, groups)
+        tables = {"train": pair_up("texts", texts, label_rows.items, columns, further.columns)}
         # The caller's options win.
         has_column_names = label_rows.names is not None and "labels" not in options
-        options = label_rows.options() | columns.options(texts.has_pairs) | options
+        options = label_rows.options() | columns.options(texts.has_pairs) | further.options | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:

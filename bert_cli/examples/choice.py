@@ -41,6 +41,7 @@ class ChoiceExample:
         label: 0-based index of the correct choice, or None in a test file.
         identifier: row id from the file's id column, or "".
         kept: cells that the predictions also have, by column name; None without --keep_columns.
+        group: the row's group, such as a document; None without --group_column.
     """
 
     guid: str
@@ -49,6 +50,7 @@ class ChoiceExample:
     label: int | None
     identifier: str = field(default="", compare=False)
     kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    group: str | None = field(default=None, compare=False, repr=False)
 
 
 def make_choice_examples(
@@ -74,7 +76,7 @@ def make_choice_examples(
     has_labels = needs_label and table.has_labels
     indices = _label_indices(table, _label_spellings(table, label_form)) if has_labels else [None] * len(table.rows)
     return [
-        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index, kept=row.kept)
+        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index, kept=row.kept, group=row.group)
         for row, index in zip(table.rows, indices, strict=True)
     ]
 

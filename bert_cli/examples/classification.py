@@ -23,6 +23,7 @@ class ClassificationExample:
             tasks, 0 or 1 per label. None in a test file.
         identifier: row id from the file's id column, or "".
         kept: cells that the predictions also have, by column name; None without --keep_columns.
+        group: the row's group, such as a patient; None without --group_column.
     """
 
     guid: str
@@ -31,6 +32,7 @@ class ClassificationExample:
     label: str | tuple[int, ...] | None
     identifier: str = field(default="", compare=False)
     kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    group: str | None = field(default=None, compare=False, repr=False)
 
 
 def _label_key(label: str) -> tuple:

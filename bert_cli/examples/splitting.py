@@ -16,10 +16,20 @@ from bert_cli.base.formats import list_some
 from bert_cli.base.log import LOG
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.grouping import (
+    DEV,
+    STAY_TOGETHER,
+    assign_groups,
+    count_groups,
+    log_subsets,
+    numeric_strata,
+    require_groups,
+)
 from bert_cli.examples.stratification import hold_out
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.data import HeldOut
+from bert_cli.settings.training import HeldOut
 
+RARE_LABELS = "rows of rare labels stay in training"
 Example = TypeVar("Example", bound=ClassificationExample | ChoiceExample)
 
 
@@ -42,7 +52,8 @@ def split_dev(
 
     The evaluation examples are the first rows, or rows at even distances after sorting by label. In
     the second case, at least one row per label stays in training. Numeric labels have no such rule,
-    and `stratification.hold_out` selects rows with several labels.
+    and `stratification.hold_out` selects rows with several labels. Rows of one group stay together,
+    see `grouping`.
 
     Args:
         examples: all labeled examples.
@@ -58,7 +69,10 @@ def split_dev(
         raise InputError(f"--dev_split={held_out}: leaves no row of {len(examples)} to train on; give a smaller count")
     labels: list[Any] = [example.label for example in examples]
     target_size = held_out.count or int(held_out.share * len(examples) + 0.5)
-    if held_out.is_first:
+    flag, has_groups = f"--dev_split={held_out}", examples[0].group is not None
+    if has_groups:
+        dev_rows = _select_dev_groups(examples, held_out, target_size / len(examples), seed, problem_type)
+    elif held_out.is_first:
         dev_rows = set(range(target_size))
     elif problem_type.decoder.has_thresholds:
         dev_rows = set(hold_out([np.flatnonzero(label).tolist() for label in labels], target_size, seed))
@@ -66,17 +80,17 @@ def split_dev(
         strata = [problem_type.reader.stratum(label) for label in labels]
         dev_rows = _select_dev_rows(strata, held_out, seed, problem_type.reader.is_numeric)
     if not dev_rows:
-        is_single = not problem_type.reader.is_numeric and len(set(map(str, labels))) == len(labels)
+        is_single = not has_groups and not problem_type.reader.is_numeric and len(set(map(str, labels))) == len(labels)
         advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
+        advice = "every group has a label that no other one has; give --dev_file" if has_groups else advice
         raise InputError(
-            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; "
-            f"{advice or 'give a larger fraction'}"
+            f"{flag}: leaves no row of {len(examples)} to evaluate on; {advice or 'give a larger fraction'}"
         )
     # Restore file order: training shuffles with a separate seed.
     train = [example for row, example in enumerate(examples) if row not in dev_rows]
     dev = [examples[row] for row in sorted(dev_rows)]
-    flag = f"--dev_split={held_out}"
-    warn_about_size(flag, "the dev split", target_size, len(dev))
+    reason = STAY_TOGETHER if has_groups else RARE_LABELS
+    warn_about_size(flag, "the dev split", target_size, len(dev), reason)
     for subset, rows in (("the dev split", dev), ("training", train)) if names else ():
         present = set(iterate_labels(rows, problem_type, names))
         warn_about_absent_labels(flag, subset, [name for name in names if name not in present], len(names))
@@ -110,6 +124,31 @@ def _select_dev_rows(
     return dev_rows
 
 
+def _select_dev_groups(
+    examples: Sequence[Example], held_out: HeldOut, share: float, seed: int, problem_type: ProblemType
+) -> set[int]:
+    """Return the rows of the groups to hold out."""
+    flag = f"--dev_split={held_out}"
+    if held_out.is_first:
+        raise InputError(f"{flag}: the first rows may be a part of a group of --group_column; give {held_out.count}")
+    groups = [str(example.group) for example in examples]
+    counts = count_groups(groups, label_strata(examples, problem_type))
+    require_groups(flag, len(counts), 2)
+    subsets = assign_groups(counts, (1 - share, share), seed, keeps_labels=not problem_type.reader.is_numeric)
+    log_subsets(flag, ("training", "dev"), counts, subsets)
+    return {row for row, group in enumerate(groups) if subsets[group] == DEV}
+
+
+def label_strata(examples: Sequence[Example], problem_type: ProblemType) -> list[list[str]]:
+    """Return the labels of each row, or intervals of numeric ones."""
+    labels: list[Any] = [example.label for example in examples]
+    if problem_type.reader.is_numeric:
+        return numeric_strata([float(label) for label in labels])
+    if problem_type.decoder.has_thresholds:
+        return [list(map(str, np.flatnonzero(label))) for label in labels]
+    return [[str(label)] for label in labels]
+
+
 def iterate_labels(
     examples: Sequence[Example],
     problem_type: ProblemType,
@@ -127,7 +166,7 @@ def iterate_labels(
         yield from itertools.compress(names, label) if problem_type.decoder.has_thresholds else (str(label),)
 
 
-def warn_about_size(flag: str, subset: str, target_size: int, size: int) -> None:
+def warn_about_size(flag: str, subset: str, target_size: int, size: int, reason: str = RARE_LABELS) -> None:
     """Log a warning if a subset's size differs from the flag's size by more than a tenth.
 
     Each label's share is rounded, so small differences are normal.
@@ -137,14 +176,16 @@ def warn_about_size(flag: str, subset: str, target_size: int, size: int) -> None
         subset: subset name, for example "the dev split".
         target_size: number of rows that the flag requests.
         size: number of rows.
+        reason: reason for another size.
     """
     if abs(size - target_size) > max(1, target_size // 10):
         LOG.warning(
-            "%s: warning: %s has %d rows instead of %d, as rows of rare labels stay in training",
+            "%s: warning: %s has %d rows instead of %d, as %s",
             flag,
             subset,
             size,
             target_size,
+            reason,
         )
 
 
@@ -193,3 +234,24 @@ def assign_folds(strata: Sequence[str | float], count: int, seed: int) -> np.nda
     folds = np.empty(len(strata), np.int64)
     folds[_sorted_rows(strata, seed)] = np.arange(len(strata)) % count
     return folds
+
+
+def assign_group_folds(examples: Sequence[Example], problem_type: ProblemType, count: int, seed: int) -> np.ndarray:
+    """Return a fold number per row, int64 [n], with the rows of a group in one fold.
+
+    Args:
+        examples: rows with groups.
+        problem_type: the problem type.
+        count: number of folds.
+        seed: seed used to shuffle the groups.
+
+    Raises:
+        InputError: there are fewer groups than folds.
+    """
+    groups = [str(example.group) for example in examples]
+    counts = count_groups(groups, label_strata(examples, problem_type))
+    flag = f"--cross_validation={count}"
+    require_groups(flag, len(counts), count)
+    subsets = assign_groups(counts, [1 / count] * count, seed)
+    log_subsets(flag, [f"fold {fold}" for fold in range(1, count + 1)], counts, subsets)
+    return np.array([subsets[group] for group in groups], np.int64)

@@ -15,6 +15,7 @@ from bert_cli.base.formats import count_more, quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.grouping import read_group
 from bert_cli.examples.labels.answers import Answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.labels.written_lists import has_spans, parse_list
@@ -41,6 +42,7 @@ class UserRow(NamedTuple):
         choices: unchanged texts from the choice columns.
         answer: cell of the column with Prodigy's answers, "" without such a column.
         kept: cells for the predictions, by column name; None without --keep_columns.
+        group: cell of --group_column, None without such a column.
     """
 
     line: int
@@ -51,6 +53,7 @@ class UserRow(NamedTuple):
     choices: tuple[str, ...] = ()
     answer: str = ""
     kept: Mapping[str, Any] | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,8 @@ def read_user_table(
         rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
         if kept:
             rows[-1] = rows[-1]._replace(kept={name: row.cells[column] for name, column in kept.items()})
+        if indices.group is not None:
+            rows[-1] = rows[-1]._replace(group=read_group(path, row, indices))
         if indices.may_have_pairs:
             rows[-1] = _split_pair(path, rows[-1], rules.trained.num_texts == 2)
         # Keep empty texts: predictions need a row per row in the file.
@@ -278,6 +283,6 @@ def make_examples(
             not read.
     """
     return [
-        ClassificationExample(row.identifier, row.text_a, row.text_b, label, kept=row.kept)
+        ClassificationExample(row.identifier, row.text_a, row.text_b, label, kept=row.kept, group=row.group)
         for row, label in zip(table.rows, labels or [None] * len(table.rows), strict=True)
     ]

@@ -13,10 +13,10 @@ from bert_cli.settings.data import (
     Choices,
     Columns,
     DataFiles,
-    DevSplit,
     KeptColumns,
     LabelKind,
     MissingLabels,
+    RowColumns,
     TextForm,
 )
 from bert_cli.settings.devices import Devices
@@ -33,6 +33,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    DevSplit,
     EarlyStoppingFlags,
     FineTuning,
     Page,
@@ -145,6 +146,7 @@ class ClassifySettings(TrainingSettings):
     label_kind: LabelKind = group(LabelKind)
     kept_columns: KeptColumns = group(KeptColumns)
     missing_labels: MissingLabels = group(MissingLabels)
+    rows: RowColumns = group(RowColumns)
     dev_split: DevSplit = group(DevSplit)
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)

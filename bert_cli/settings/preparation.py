@@ -6,11 +6,11 @@ from typing import Any
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, HeldOut, MissingLabels, read_held_out
+from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, MissingLabels, RowColumns
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
 from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
-from bert_cli.settings.training import Seed
+from bert_cli.settings.training import HeldOut, Seed, read_held_out
 
 WORDPIECE, WORDS = "wordpiece", "words"  # values of --algorithm
 VOCAB_SIZE = 30522  # for a new vocabulary; --extend has no default
@@ -66,6 +66,17 @@ class PrepareSettings:
             "skip_unlabeled": "leave out rows with a label that marks a missing one: a sign such as - or ?, nan, "
             "null, n/a or unlabeled; none, NA and -1 only if no row has such a label, and no label cell is empty; rows "
             "with an empty label are always left out"
+        },
+    )
+    rows: RowColumns = group(
+        RowColumns,
+        {
+            "group_column": {
+                "help": "column of the group of a row, such as its patient, author or document; all rows of a group are in "
+                "one file",
+                "needs": (),
+                "excludes": (),
+            }
         },
     )
     selection: RowSelection = group(RowSelection)

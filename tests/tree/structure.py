@@ -86,7 +86,7 @@ runs.extraction: flags model settings text reading examples features outputs out
     opening predicting runs.engine
 runs.callbacks: metrics settings weights training.optimizers training outputs inference
     run_directory
-runs.sweep: flags settings examples weights outputs run_directory opening runs.tasks runs.callbacks
+runs.sweep: flags settings weights outputs run_directory opening runs.tasks runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
@@ -134,8 +134,8 @@ MAX_REACH = {
     "api.Tokenizer": 44,
     "bert-tokenize": 62,
     "bert-serve": 200,
-    "bert-classify": 284,
-    "api.Classifier": 314,
+    "bert-classify": 285,
+    "api.Classifier": 316,
 }
 
 # (line, message) per problem

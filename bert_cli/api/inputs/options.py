@@ -98,6 +98,7 @@ class FitOptions(Options, total=False):
     positive_label: Any
     keep_columns: Any
     skip_unlabeled: bool | None
+    group_column: Any
     dev_split: Any
     dev_split_seed: int | None
     long_text: Literal["truncate", "head_tail", "windows"] | None

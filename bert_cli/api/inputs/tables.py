@@ -3,7 +3,8 @@
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,13 @@ def column_names(texts: Texts, labels: Any) -> ColumnNames:
     return names if are_flags and len(set(names)) == len(names) else USUAL_COLUMNS
 
 
-def pair_up(name: str, texts: Any, labels: Iterable, columns: ColumnNames = USUAL_COLUMNS) -> TableFile:
+def pair_up(
+    name: str,
+    texts: Any,
+    labels: Iterable,
+    columns: ColumnNames = USUAL_COLUMNS,
+    further: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> TableFile:
     """Return a table with n texts, or n pairs of texts, and their labels.
 
     Args:
@@ -109,6 +116,7 @@ def pair_up(name: str, texts: Any, labels: Iterable, columns: ColumnNames = USUA
         labels: for each text a text or a whole number, a list of these, a tuple of 0 and 1, a float
             for a regression, or None.
         columns: column names for the table.
+        further: other columns: name -> n cells.
     """
     pairs = read_texts(texts, name=name).pairs
     labels = list_items(name.replace("texts", "labels"), labels, "a list")
@@ -122,8 +130,12 @@ def pair_up(name: str, texts: Any, labels: Iterable, columns: ColumnNames = USUA
     if has_lists and not all(are_lists):
         place = f"{name}:{are_lists.index(False)}"
         raise InputError(f"{place}: a list of labels is needed, as in other rows, found one label")
-    rows = [(*(pair if num_pairs else pair[:1]), label) for pair, label in zip(pairs, labels, strict=True)]
-    return _table(name, columns if num_pairs else (columns.text, columns.label), rows)
+    rows = [
+        (*(pair if num_pairs else pair[:1]), label, *cells)
+        for pair, label, *cells in zip(pairs, labels, *further.values(), strict=True)
+    ]
+    names = tuple(columns) if num_pairs else (columns.text, columns.label)
+    return _table(name, (*names, *further), rows)
 
 
 def refuse_label_columns(name: str, texts: Any, labels: Any) -> None:

@@ -65,6 +65,10 @@ class ColumnFinder:
             f"{self.path}:1: --{flag}={name}{source}: there is no such column; the file has {columns}{advice}"
         )
 
+    def find_named(self, name: str | None, flag: str) -> int | None:
+        """Return the column that a flag names, None without the flag; see `require`."""
+        return None if name is None else self.require(name, flag)
+
     def find_usual(
         self,
         usual_names: Collection[str],

@@ -12,7 +12,7 @@ from bert_cli.reading.columns.facts import DataFacts, account_for
 from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.header import AUTO
 from bert_cli.reading.rows import LeftOut, Row
-from bert_cli.settings.data import ALL_COLUMNS, NOT_TRAINED, Columns, TrainedColumns
+from bert_cli.settings.data import ALL_COLUMNS, NOT_TRAINED, Columns, RowColumns, TrainedColumns
 
 
 class ColumnRules(NamedTuple):
@@ -26,6 +26,7 @@ class ColumnRules(NamedTuple):
         choices: choice columns, as flags name them.
         trained: columns from the training run. They are used if the table has the same columns.
         keep: columns that predictions also have, see settings.data.KeptColumns.
+        rows: columns with properties of rows for training.
     """
 
     columns: Columns = Columns()
@@ -34,12 +35,16 @@ class ColumnRules(NamedTuple):
     choices: Sequence[str] = ()
     trained: TrainedColumns = NOT_TRAINED
     keep: Sequence[str] = ()
+    rows: RowColumns = RowColumns()
 
     @property
     def flag_columns(self) -> list[str]:
         """Return the column names or numbers from all column flags."""
         columns = self.columns
-        values = (columns.text_column, columns.text_b_column, *self.choices, *columns.label_columns, columns.id_column)
+        values = (
+            columns.text_column, columns.text_b_column, *self.choices, *columns.label_columns, columns.id_column,
+            self.rows.group_column,
+        )  # fmt: skip
         return [name for name in values if name is not None]
 
 
@@ -56,6 +61,7 @@ class TableColumns:
         identifier: column of ids, or None.
         choices: columns used for the choices in multiple choice.
         answer: column with Prodigy's answers, or None.
+        group: column of groups, or None.
         may_have_pairs: whether ` ||| ` in the text separates a pair, as in a file of lines.
     """
 
@@ -67,12 +73,15 @@ class TableColumns:
     identifier: int | None
     choices: tuple[int, ...] = ()
     answer: int | None = None
+    group: int | None = None
     may_have_pairs: bool = False
 
     @property
     def roles(self) -> dict[str, tuple[int, ...]]:
         """Return the used columns by role, see facts.ROLES."""
-        columns = {"text": self.text_a, "text_b": self.text_b, "id": self.identifier, "answer": self.answer}
+        columns = {
+            "text": self.text_a, "text_b": self.text_b, "id": self.identifier, "answer": self.answer, "group": self.group,
+        }  # fmt: skip
         single = {role: () if column is None else (column,) for role, column in columns.items()}
         return {**single, "choices": self.choices, "label": self.labels}
 

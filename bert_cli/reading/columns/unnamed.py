@@ -44,7 +44,7 @@ def guess_columns(
     Raises:
         InputError: the columns are ambiguous, or the first row may be a header; with flags to add.
     """
-    guesser = _Guesser(path, sample, rules.columns, rules.needs_label)
+    guesser = _Guesser(path, sample, rules.columns, rules.needs_label, frozenset(rules.flag_columns))
     texts = guesser.text_candidates()
     labels = guesser.label_candidates(texts)
     if len(texts) != 1 or len(labels) != 1:
@@ -97,12 +97,14 @@ class _Guesser:
         sample: its first rows.
         columns: column flag values.
         needs_label: whether a label column is needed.
+        flag_columns: columns that flags name.
     """
 
     path: str
     sample: Sequence[Row]
     columns: Columns
     needs_label: bool
+    flag_columns: frozenset[str]
 
     def cells(self, column: int) -> list[str]:
         """Return the column's cells that are not empty."""
@@ -110,9 +112,7 @@ class _Guesser:
 
     def free_columns(self) -> list[int]:
         """Return the columns that no flag names."""
-        flag_columns = {self.columns.text_column, self.columns.text_b_column, self.columns.id_column}
-        flag_columns.update(self.columns.label_columns)
-        return [column for column in range(len(self.sample[0].cells)) if str(column) not in flag_columns]
+        return [column for column in range(len(self.sample[0].cells)) if str(column) not in self.flag_columns]
 
     def text_candidates(self) -> list[int]:
         """Return the flag's text column, or the columns with values that may be texts."""

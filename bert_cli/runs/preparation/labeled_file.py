@@ -3,8 +3,10 @@
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.examples.grouping import read_group
 from bert_cli.examples.labels.lists import split_label_names
 from bert_cli.examples.user_tables import join_text, make_cell_check
 from bert_cli.problem_types.columns import Cell
@@ -18,6 +20,24 @@ from bert_cli.settings.data import PLAIN, TextForm
 # A reason for leaving a row out.
 NO_LABEL = "no label"
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
+
+
+class LabeledRow(NamedTuple):
+    """One row.
+
+    Attributes:
+        reason: reason to leave it out, or "".
+        identifier: its id, or its number.
+        label: its label.
+        text: its text on one line.
+        group: its group, None without --group_column.
+    """
+
+    reason: str
+    identifier: str
+    label: str
+    text: str
+    group: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,8 +79,8 @@ class LabeledFile:
         )
         return LabeledFile(table, indices)
 
-    def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (reason to leave it out or "", id, label, text) of each row, the text on one line.
+    def rows(self, warns: bool = False) -> Iterator[LabeledRow]:
+        """Yield the rows.
 
         Args:
             warns: whether to log the account of the file; False if it is read again.
@@ -80,7 +100,7 @@ class LabeledFile:
                 continue
             number += 1
             if len(row.cells) != indices.width:
-                yield "another number of columns", "", "", ""
+                yield LabeledRow("another number of columns", "", "", "")
                 continue
             check_cells(row)
             cells = [_on_one_line(join_text(cell)) for cell in row.cells]
@@ -88,7 +108,9 @@ class LabeledFile:
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
             text = cells[indices.text_a]
             reason = "not accepted" if indices.is_rejected(row) else "" if label else NO_LABEL
-            yield reason if text else "no text", identifier or str(number), label, text
+            reason = reason if text else "no text"
+            group = None if reason or indices.group is None else read_group(self.path, row, indices)
+            yield LabeledRow(reason, identifier or str(number), label, text, group)
         if warns:
             left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
             log_facts(indices.facts(self.path, number + 1, left_out))

@@ -10,20 +10,28 @@ import hashlib
 import os
 import random
 from collections import Counter
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
+from bert_cli.examples.grouping import (
+    STAY_TOGETHER,
+    GroupCount,
+    GroupCounts,
+    assign_groups,
+    log_subsets,
+    require_groups,
+)
 from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_markers
-from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
+from bert_cli.examples.splitting import RARE_LABELS, warn_about_absent_labels, warn_about_size
 from bert_cli.runs.preparation.labeled_file import NO_LABEL, LabeledFile
-from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
+from bert_cli.settings.training import HeldOut
 
 # A file that lists the files from bert-prepare in its directory, with their hashes.
 LISTING = "prepared.json"
@@ -43,9 +51,10 @@ def count_labels(source: LabeledFile, skip_unlabeled: bool = False) -> tuple[dic
     """
     counts: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    for reason, _, label, _ in source.rows(warns=True):
-        if reason:
-            dropped[reason] += 1
+    for row in source.rows(warns=True):
+        label = row.label
+        if row.reason:
+            dropped[row.reason] += 1
             continue
         counts[label] += 1
         # Check early, too: the texts in a wrong label column of a large file would fill the memory.
@@ -64,22 +73,72 @@ def count_labels(source: LabeledFile, skip_unlabeled: bool = False) -> tuple[dic
     return ordered, dropped
 
 
-def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str, int]]:
+class FileGroups(NamedTuple):
+    """Split per group, and rows per label by split."""
+
+    split_of: dict[str, str]
+    counts: dict[str, Counter[str]]
+
+
+def assign_file_groups(source: LabeledFile, counts: dict[str, int], selection: RowSelection, seed: int) -> FileGroups:
+    """Return a file's groups; log how many each split gets.
+
+    Args:
+        source: file to read.
+        counts: rows per label; other labels are left out.
+        selection: the splits.
+        seed: seed used to shuffle the groups.
+
+    Raises:
+        InputError: a split would have no group.
+    """
+    groups: GroupCounts = {}
+    for row in source.rows():
+        if not row.reason and row.label in counts:
+            groups.setdefault(str(row.group), GroupCount()).add([row.label])
+    total = sum(counts.values())
+    held_out = {"dev": selection.dev_split, "test": selection.test_split}
+    shares = {split: part.count / total if part.count else part.share for split, part in held_out.items() if part}
+    refuse_if(sum(shares.values()) >= 1, _leaves_none(selection, total))
+    flag = " ".join(f"--{split}_split={part}" for split, part in held_out.items() if part)
+    names = ["train", *shares]
+    require_groups(flag, len(groups), len(names))
+    subsets = assign_groups(groups, [1 - sum(shares.values()), *shares.values()], seed, keeps_labels=True)
+    log_subsets(flag, [f"{name}.tsv" for name in names], groups, subsets)
+    split_counts: dict[str, Counter[str]] = {split: Counter() for split in SPLITS}
+    for group, subset in subsets.items():
+        split_counts[names[subset]].update(groups[group].strata)
+    return FileGroups({group: names[subset] for group, subset in subsets.items()}, split_counts)
+
+
+def _leaves_none(selection: RowSelection, total: int) -> str:
+    splits = f"--dev_split={selection.dev_split} --test_split={selection.test_split}"
+    return f"{splits}: {total} rows leave none to train on; give smaller counts"
+
+
+def plan(
+    counts: dict[str, int], selection: RowSelection, groups: FileGroups | None = None
+) -> dict[str, dict[str, int]]:
     """Return how many rows each split gets, by label and split.
 
-    Raise InputError if a split that `selection` requests would be empty.
+    Args:
+        counts: rows per label.
+        selection: the rows to use, and the splits.
+        groups: the file's groups, None if each row is assigned alone.
+
+    Raises:
+        InputError: a split that `selection` requests would be empty.
     """
     selected = _selected_counts(counts, selection)
     total = sum(selected.values())
     num_held_out = selection.dev_split.count + selection.test_split.count
-    refuse_if(
-        num_held_out >= total,
-        f"--dev_split={selection.dev_split} --test_split={selection.test_split}: {total} rows "
-        "leave none to train on; give smaller counts",
-    )
+    refuse_if(num_held_out >= total, _leaves_none(selection, total))
     dev_counts, test_counts = (_split_counts(selected, split) for split in (selection.dev_split, selection.test_split))
     planned = {}
     for label, rows in selected.items():
+        if groups:
+            planned[label] = _distribute({split: groups.counts[split][label] for split in SPLITS}, rows)
+            continue
         test = min(test_counts[label], max(rows - 1, 0))
         dev = min(dev_counts[label], max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
@@ -92,7 +151,9 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
         if held_out:
             counts_in_split = {label: numbers[split] for label, numbers in planned.items()}
             requested = held_out.count or round(held_out.share * total)
-            warn_about_size(f"--{split}_split={held_out}", f"{split}.tsv", requested, sum(counts_in_split.values()))
+            size = sum(counts_in_split.values())
+            reason = STAY_TOGETHER if groups else RARE_LABELS
+            warn_about_size(f"--{split}_split={held_out}", f"{split}.tsv", requested, size, reason)
             absent = [label for label, count in counts_in_split.items() if not count]
             warn_about_absent_labels(f"--{split}_split={held_out}", f"{split}.tsv", absent, len(counts_in_split))
     return planned
@@ -168,15 +229,18 @@ def write_splits(
     output_dir: str,
     seed: int,
     old_names: set[str],
+    groups: FileGroups | None = None,
 ) -> list[str]:
     """Write the tables with rows and their listing, all or none, and return the table names.
 
     `counts` are the rows per label in `source`, and `planned` comes from `plan`. The random `seed`
     assigns rows to files. Files in `output_dir` from an earlier run, `old_names`, are replaced or removed.
+    Rows in `groups` go to their group's split.
     """
     splits = [split for split in SPLITS if any(rows_per_split[split] for rows_per_split in planned.values())]
     names = [f"{split}.tsv" for split in splits]
-    remaining = dict(counts)
+    # Rows that compete for the same places: those with a label, with groups also of the same split.
+    remaining = groups.counts if groups else {"": Counter(counts)}
     needed = {label: dict(rows_per_split) for label, rows_per_split in planned.items()}
     rng = random.Random(seed)
     with atomic_paths([os.path.join(output_dir, name) for name in (*names, LISTING)]) as (*paths, listing):
@@ -185,17 +249,19 @@ def write_splits(
             for split, path in zip(splits, paths, strict=True):
                 opened[split] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 opened[split].write(_HEADERS[split])
-            for _, identifier, label, text in (row for row in source.rows() if not row[0] and row[2] in counts):
+            for row in (row for row in source.rows() if not row.reason and row.label in counts):
+                label = row.label
+                group_split = groups.split_of[str(row.group)] if groups else ""
                 # Use Knuth's selection sampling per label. A row goes to a file with probability
                 # (rows that the file still needs) / (remaining rows with this label), so that each
                 # file gets exactly the planned number.
-                draw = rng.random() * remaining[label]
-                remaining[label] -= 1
-                for split in SPLITS:
+                draw = rng.random() * remaining[group_split][label]
+                remaining[group_split][label] -= 1
+                for split in (group_split,) if group_split else SPLITS:
                     draw -= needed[label][split]
                     if draw < 0:
                         needed[label][split] -= 1
-                        cells = [identifier, text] if split == "test" else [identifier, label, "", text]
+                        cells = [row.identifier, row.text] if split == "test" else [row.identifier, label, "", row.text]
                         opened[split].write("\t".join(cells) + "\n")
                         break
         digests = {name: _digest(path) for name, path in zip(names, paths, strict=True)}

@@ -20,7 +20,6 @@ from bert_cli.base.errors import DivergedError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
-from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import flags_to_save, read_remembered
@@ -54,7 +53,7 @@ class Folds:
         model = reader.load(to_start_from(single_run.model, single_run.hub))
         with contextlib.ExitStack() as stack:
             self._dataset: DivisibleDataset = shared.read(reader, model, stack)
-        self._folds = assign_folds(self._dataset.strata(), count, settings.seed.random_seed)
+        self._folds = self._dataset.assign_folds(count, settings.seed.random_seed)
         shared.num_words = len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
 
     def subset(self, number: int) -> DivisibleDataset:

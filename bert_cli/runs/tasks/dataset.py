@@ -10,6 +10,7 @@ import numpy as np
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import DATA_FACTS
+from bert_cli.examples.splitting import assign_folds
 from bert_cli.features.ragged import Features, RaggedFeatures
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.reading.columns.facts import DataFacts
@@ -126,6 +127,10 @@ class DivisibleDataset(InMemoryDataset):
     def strata(self) -> Sequence[str | float]:
         """Return the stratum of each training row; all folds get equal shares of each stratum."""
         raise NotImplementedError
+
+    def assign_folds(self, count: int, seed: int) -> np.ndarray:
+        """Return a fold number per training row, int64 [n]; `seed` shuffles the rows."""
+        return assign_folds(self.strata(), count, seed)
 
     def subset(self, held_out: np.ndarray) -> Self:
         """Return a dataset for one fold: held-out training rows become the dev split.

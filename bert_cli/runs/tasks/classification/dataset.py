@@ -11,7 +11,7 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
-from bert_cli.examples.splitting import iterate_labels, warn_about_absent_labels
+from bert_cli.examples.splitting import assign_group_folds, iterate_labels, warn_about_absent_labels
 from bert_cli.features.classification import (
     ClassificationFeatures,
     classification_features,
@@ -110,6 +110,11 @@ class ClassificationDataset(DivisibleDataset):
         rare = [label for label in labels if rows_per_label[label] < num_folds]
         warn_about_absent_labels(f"--cross_validation={num_folds}", "at least one fold", rare, len(labels))
         return [problem_type.reader.stratum(example.label) for example in examples]
+
+    def assign_folds(self, count: int, seed: int) -> np.ndarray:
+        if self.settings.rows.group_column is None:
+            return super().assign_folds(count, seed)
+        return assign_group_folds(self.splits["train"].examples, self.decoder.problem_type, count, seed)
 
     def subset(self, held_out: np.ndarray) -> Self:
         problem_type, names = self.decoder.problem_type, self.decoder.labels.names
