@@ -47,6 +47,7 @@ GUIDES = {
     "data": "your own table: columns, problem types, long texts, new texts; Google's four columns",
     "tables": "Excel, Parquet, JSON, Kaggle, Google Forms; lists of labels, rows without a label",
     "rows": "groups of rows, such as patients, in splits and folds",
+    "metrics": "metrics of classification: what each of them measures, and when there is one",
     "tasks": "GLUE, XNLI, SWAG: files and metrics",
     "training": "the best checkpoint, learning rate and epochs, baselines, `--dry_run`, the history of a run",
     "controls": "frozen layers, optimizers, schedules, losses, distillation",

@@ -1,9 +1,8 @@
-"""Metrics for tasks with one label, a choice or a number.
+"""Metrics for tasks with a choice or a number, and facts that all tasks share.
 
-Multi-label metrics are in metrics/multi_label.py. scikit-learn and SciPy are imported lazily.
+Metrics of labels are in metrics/single_label.py and metrics/multi_label.py. scikit-learn and SciPy are imported lazily.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,7 +19,7 @@ MAIN_METRICS = {
 # Metrics from losses_metrics, which every problem type has.
 LOSSES = ("eval_loss", "loss")
 CORRELATIONS = ("eval_pearson", "eval_spearman")
-# The metric that is of one label if there are two, see classification_metrics.
+# The metric that is of one label if there are two, see metrics.single_label.
 BINARY_F1 = "eval_f1"
 
 # Modules for the metrics and for the baselines' linear models that take long to import.
@@ -55,7 +54,7 @@ def check_numbers(predictions: np.ndarray) -> None:
 
 
 def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 | int]:
-    """Return eval_loss, loss and eval_examples, see classification_metrics.
+    """Return eval_loss, loss and eval_examples, see single_label.classification_metrics.
 
     Args:
         losses: loss per example, float [n], n > 0.
@@ -75,116 +74,10 @@ def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
     return float(np.mean([losses[start : start + batch_size].mean() for start in range(0, len(losses), batch_size)]))
 
 
-def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
-    """Return Matthews' correlation coefficient, -1…1; 0 if all predictions are the same class."""
-    from sklearn.metrics import matthews_corrcoef
-
-    if len(np.unique(label_ids)) < 2 or len(np.unique(predicted)) < 2:
-        return 0.0  # scikit-learn returns 0, too, but warns
-    return float(matthews_corrcoef(label_ids, predicted))
-
-
-def roc_auc(label_ids: np.ndarray, probabilities: np.ndarray, positive: int | None) -> float:
-    """Return the area under the ROC curve of class `positive`, or else its mean over classes.
-
-    The mean is over classes that some examples have and some do not, each against all others. The
-    area is NaN if all examples have the same class.
-
-    Args:
-        label_ids: int [n].
-        probabilities: float [n, labels].
-        positive: a class, or None.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    if len(np.unique(label_ids)) < 2:
-        return math.nan
-    classes = np.unique(label_ids) if positive is None else [positive]
-    return float(np.mean([roc_auc_score(label_ids == label, probabilities[:, label]) for label in classes]))
-
-
-def undefined_scores(label_ids: np.ndarray, label_names: Sequence[str], positive: int | None) -> dict[str, str]:
-    """Return metrics of one label per text that no predictions can define: name -> reason.
-
-    A number for them, such as 0, would be the same for all predictions, and the first evaluation
-    would be the best one for ever.
-
-    Args:
-        label_ids: int [n], n > 0.
-        label_names: label names, in the order of label ids.
-        positive: the class that eval_f1 is of, None if it is the mean over classes.
-    """
-    classes = np.unique(label_ids)
-    reasons = {}
-    if len(classes) < 2:
-        reason = f"all rows of the evaluated data have the label {label_names[classes[0]]}"
-        reasons = {"eval_mcc": reason, "eval_roc_auc": reason}
-    if positive is not None and positive not in classes:
-        reasons["eval_f1"] = f"no row of the evaluated data has the label {label_names[positive]}"
-    return reasons
-
-
-def classification_metrics(
-    label_ids: np.ndarray,
-    losses: np.ndarray,
-    probabilities: np.ndarray,
-    label_names: Sequence[str],
-    batch_size: int,
-    positive: int | None = None,
-) -> dict[str, np.float32 | int]:
-    """Return the metrics of an evaluation: float32 scalars, and the number of examples.
-
-    eval_accuracy     fraction of examples with their label as the most probable class (the first in a tie)
-    eval_loss         mean over examples
-    loss              mean over batches of the batch means; differs from eval_loss if the last batch is short
-    eval_mcc          see matthews_correlation
-    eval_f1           F1 of class `positive`, or else eval_macro_f1
-    eval_examples     n
-    eval_macro_f1     mean F1 over the classes that are an example's label or prediction
-    eval_weighted_f1  the same, weighted by the examples with the label
-    eval_roc_auc      see roc_auc
-
-    The first three are the original's. Undefined metrics are left out, see undefined_scores.
-
-    Args:
-        label_ids: int [n], n > 0, in file order like the other arrays.
-        losses: cross entropy of each example, float [n].
-        probabilities: float [n, labels].
-        label_names: label names, in the order of label ids.
-        batch_size: the original's batch size in evaluation, which changes its `loss`.
-        positive: the class that eval_f1 is of, None to average over classes.
-
-    Raises:
-        InputError: a probability is NaN.
-    """
-    from sklearn.metrics import f1_score
-
-    check_numbers(probabilities)
-    label_ids, probabilities = np.asarray(label_ids), np.asarray(probabilities)
-    # Use argmax, which takes the first class in a tie.
-    predicted = probabilities.argmax(axis=1)
-
-    def f1(average: str, classes: list[int] | None = None) -> np.float32:
-        return np.float32(f1_score(label_ids, predicted, labels=classes, average=average, zero_division=0))
-
-    metrics = {
-        "eval_accuracy": np.float32((predicted == label_ids).mean()),
-        "eval_mcc": np.float32(matthews_correlation(label_ids, predicted)),
-        # As in GLUE's MRPC and QQP, use the F1 of "is a paraphrase", not its mean with the other label.
-        "eval_f1": f1("macro", None if positive is None else [positive]),
-        **losses_metrics(losses, batch_size),
-        "eval_macro_f1": f1("macro"),
-        "eval_weighted_f1": f1("weighted"),
-        "eval_roc_auc": np.float32(roc_auc(label_ids, probabilities, positive)),
-    }
-    undefined = undefined_scores(label_ids, label_names, positive)
-    return {name: value for name, value in metrics.items() if name not in undefined}
-
-
 def choice_metrics(
     label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, batch_size: int
 ) -> dict[str, np.float32 | int]:
-    """Return classification_metrics for multiple choice, without MCC and F1.
+    """Return accuracy and losses of multiple choice.
 
     A choice's index is not a class, so MCC and F1 have no meaning.
 
@@ -263,7 +156,7 @@ def regression_metrics(
                                  if all predictions are equal, or without has_correlations
     eval_rmse                    root of the mean squared error, in the unit of the values
     eval_mae                     mean absolute error, in the unit of the values
-    eval_loss, loss              mean squared error, see classification_metrics
+    eval_loss, loss              mean squared error, see single_label.classification_metrics
     eval_examples                n
 
     Args:

@@ -114,7 +114,7 @@ def multi_label_metrics(
     eval_roc_auc            mean over labels that some examples have and some do not (as on Kaggle)
     eval_roc_auc_micro      all decisions together as one label
     eval_average_precision  mean over labels that at least one example has
-    eval_loss, loss, eval_examples  as in metrics.classification.classification_metrics
+    eval_loss, loss, eval_examples  as in single_label.classification_metrics
 
     The scores are {"labels": {name: {"threshold", "precision", "recall", "f1", "roc_auc",
     "average_precision", "support"}}, "without_roc_auc": [names], "without_average_precision":

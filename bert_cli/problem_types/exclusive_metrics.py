@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.metrics import classification
+from bert_cli.metrics import classification, single_label
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.metrics import Metrics, format_undefined
@@ -24,7 +24,8 @@ def output_names(predictions: Predictions, labels: LabelSet) -> Sequence[str]:
 class ExclusiveMetrics(Metrics):
     """Scores that need no label names."""
 
-    names: tuple[str, ...] = ("eval_accuracy", *classification.LOSSES)
+    def names(self, labels: LabelSet) -> tuple[str, ...]:
+        return ("eval_accuracy", *classification.LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         results = classification.choice_metrics(
@@ -65,14 +66,12 @@ class ExclusiveMetrics(Metrics):
 class SingleLabelMetrics(ExclusiveMetrics):
     """Scores of all labels, and of each."""
 
-    names = (
-        "eval_accuracy", "eval_mcc", classification.BINARY_F1, *classification.LOSSES,
-        "eval_macro_f1", "eval_weighted_f1", "eval_roc_auc",
-    )  # fmt: skip
+    def names(self, labels: LabelSet) -> tuple[str, ...]:
+        return single_label.metric_names(labels.names)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         probabilities = predictions["probabilities"]
-        results = classification.classification_metrics(
+        results = single_label.classification_metrics(
             label_ids, predictions["losses"], probabilities, labels.names, batch_size, self._positive(labels)
         )
         details = classification.classification_report(label_ids, probabilities, labels.names)
@@ -89,7 +88,7 @@ class SingleLabelMetrics(ExclusiveMetrics):
         return labels.names.index(name) if name else None
 
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
-        return classification.undefined_scores(label_ids, labels.names, self._positive(labels))
+        return single_label.undefined_scores(label_ids, labels.names, self._positive(labels))
 
     def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         reason = super().collapse(predictions, labels)

@@ -27,16 +27,18 @@ class Metrics(abc.ABC):
     """Scores of predictions, and simple baselines to compare a trained model with.
 
     Attributes:
-        names: keys of eval_results.txt that can rank evaluations, the main metric first.
         error: a metric that also has to be better than the constant prediction's; "" for none.
         baseline_names: names of the constant and the linear prediction in run_report.json.
         collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
     """
 
-    names: tuple[str, ...]
     error = ""
     baseline_names = ("majority", "tfidf")
     collapse_advice = ""
+
+    @abc.abstractmethod
+    def names(self, labels: LabelSet) -> tuple[str, ...]:
+        """Return the keys of eval_results.txt that can rank evaluations, the main metric first."""
 
     @abc.abstractmethod
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:

@@ -164,11 +164,11 @@ class MultiLabelDecoder(OutputDecoder):
 class MultiLabelMetrics(Metrics):
     """Scores of all labels, and of each."""
 
-    names = (
-        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_roc_auc_micro",
-        "eval_average_precision", *LOSSES,
-    )  # fmt: skip
     collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
+
+    def names(self, labels: LabelSet) -> tuple[str, ...]:
+        averages = ("eval_roc_auc", "eval_roc_auc_micro", "eval_average_precision")
+        return ("eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", *averages, *LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         losses, probabilities, thresholds = predictions["losses"], predictions["probabilities"], _thresholds(labels)

@@ -175,9 +175,11 @@ class NumberDecoder(OutputDecoder):
 class NumberMetrics(Metrics):
     """Correlations and errors of numbers."""
 
-    names = (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
     error = "eval_rmse"  # noise has a positive correlation half of the time
     baseline_names = ("mean", "ridge")
+
+    def names(self, labels: LabelSet) -> tuple[str, ...]:
+        return (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)

@@ -25,7 +25,8 @@ def test_single_label(trained):
     """6 of 11 dev rows are not about people; if labels are equally frequent, the first is constant."""
     baselines = RunFolder(trained).report()["baselines"]
     assert list(baselines) == ["majority", "tfidf"]
-    names = ["accuracy", "mcc", "f1", "macro_f1", "weighted_f1", "roc_auc"]
+    names = ["accuracy", "mcc", "f1", "macro_f1", "weighted_f1", "roc_auc", "average_precision", "balanced_accuracy"]
+    names += ["kappa", "brier"]
     assert [list(values) for values in baselines.values()] == [names] * 2
     assert baselines["majority"]["mcc"] == 0
     assert baselines["tfidf"]["accuracy"] > baselines["majority"]["accuracy"]

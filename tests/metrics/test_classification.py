@@ -9,13 +9,12 @@ import sklearn.metrics
 from bert_cli.base.errors import InputError
 from bert_cli.metrics.classification import (
     choice_metrics,
-    classification_metrics,
     classification_report,
     format_report,
     main_metrics,
-    matthews_correlation,
     mean_of_batch_means,
 )
+from bert_cli.metrics.single_label import classification_metrics
 
 
 def one_hot(predicted: list[int], num_labels: int) -> np.ndarray:
@@ -54,6 +53,10 @@ def test_types_of_metrics():
         "eval_macro_f1": np.float32,
         "eval_weighted_f1": np.float32,
         "eval_roc_auc": np.float32,
+        "eval_average_precision": np.float32,
+        "eval_balanced_accuracy": np.float32,
+        "eval_kappa": np.float32,
+        "eval_brier": np.float32,
     }
     assert str(metrics["eval_accuracy"]) == "0.7"
 
@@ -94,7 +97,7 @@ def test_mcc_for_three_classes_by_hand():
     # Gorodkin's R_K: (c s - sum p t) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)), with c = 4 right, s = 6 rows,
     # p = 2, 3, 1 predictions and t = 2, 2, 2 labels per class.
     expected = (4 * 6 - (2 * 2 + 3 * 2 + 1 * 2)) / math.sqrt((36 - 14) * (36 - 12))
-    assert matthews_correlation(THREE_LABELS, np.array(THREE_PREDICTED)) == pytest.approx(expected)
+    assert three_class_metrics(3)["eval_mcc"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +125,10 @@ def test_undefined_scores_are_left_out(labels, predicted, positive, expected_f1)
     assert np.sum(report["confusion_matrix"]) == len(labels)
 
 
-def test_mcc_of_perfect_and_opposite_predictions():
-    labels = np.array([0, 1, 1, 0])
-    assert matthews_correlation(labels, labels) == pytest.approx(1.0)
-    assert matthews_correlation(labels, 1 - labels) == pytest.approx(-1.0)
+@pytest.mark.parametrize(("predicted", "expected"), [([0, 1, 1, 0], 1.0), ([1, 0, 0, 1], -1.0)])
+def test_mcc_and_kappa_of_perfect_and_opposite_predictions(predicted, expected):
+    metrics = classification_metrics([0, 1, 1, 0], np.zeros(4), one_hot(predicted, 2), ["0", "1"], 8)
+    assert (metrics["eval_mcc"], metrics["eval_kappa"]) == (expected, expected)
 
 
 def test_report_by_hand():

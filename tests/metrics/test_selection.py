@@ -7,8 +7,11 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.metrics.selection import Selection, find_metric, is_better, lower_is_better, select
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import problem_type
 from tests.snapshots import raises
+
+LABELS = LabelSet(("bad", "good"))
 
 
 @pytest.mark.parametrize(
@@ -38,21 +41,23 @@ def test_nan_is_never_the_best(name):
     assert select(name, [(1, math.nan), (2, -0.5), (3, math.nan)]) == Selection(2, -0.5, 1)
 
 
-@pytest.mark.parametrize("name", ["loss", "eval_loss", "eval_rmse", "eval_mae_mm", "next_sentence_loss"])
+@pytest.mark.parametrize("name", ["loss", "eval_loss", "eval_rmse", "eval_mae_mm", "next_sentence_loss", "eval_brier"])
 def test_lower_is_better(name):
     assert lower_is_better(name)
     assert is_better(name, 1.0, 2.0)
     assert not is_better(name, 2.0, 2.0)
 
 
-@pytest.mark.parametrize("name", ["eval_accuracy", "f1", "eval_f1_B-lossy", "exact_match", "eval_pearson"])
+@pytest.mark.parametrize(
+    "name", ["eval_accuracy", "f1", "eval_f1_B-lossy", "exact_match", "eval_pearson", "eval_quadratic_kappa"]
+)
 def test_higher_is_better(name):
     assert not lower_is_better(name)
     assert is_better(name, 2.0, 1.0)
 
 
 def test_find_metric_with_and_without_eval():
-    metrics = known_metrics(problem_type("single_label").metrics.names)
+    metrics = known_metrics(problem_type("single_label").metrics.names(LABELS))
     assert [find_metric(name, metrics) for name in ("", "f1", "eval_mcc", "loss")] == [
         "eval_accuracy", "eval_f1", "eval_mcc", "loss",
     ]  # fmt: skip
@@ -68,7 +73,7 @@ def test_find_metric_takes_the_names_of_scikit_learn(name):
 
 
 def test_main_metric_comes_first():
-    assert known_metrics(problem_type("single_label").metrics.names, "mcc")[0] == "eval_mcc"
-    assert known_metrics(problem_type("single_label").metrics.names, "accuracy_f1")[0] == "eval_accuracy"
-    assert known_metrics(problem_type("regression").metrics.names, "pearson_spearman")[0] == "eval_pearson"
-    assert known_metrics(problem_type("multi_label").metrics.names)[0] == "eval_micro_f1"
+    assert known_metrics(problem_type("single_label").metrics.names(LABELS), "mcc")[0] == "eval_mcc"
+    assert known_metrics(problem_type("single_label").metrics.names(LABELS), "accuracy_f1")[0] == "eval_accuracy"
+    assert known_metrics(problem_type("regression").metrics.names(LABELS), "pearson_spearman")[0] == "eval_pearson"
+    assert known_metrics(problem_type("multi_label").metrics.names(LABELS))[0] == "eval_micro_f1"

@@ -48,6 +48,7 @@ def test_the_f1_is_of_the_positive_label(positive, f1):
 def test_the_log_has_the_reason_for_a_missing_score():
     scores = SingleLabelMetrics().evaluate(np.array([0, 0, 0]), PREDICTIONS, LABELS, 8)
     assert scores.lines[-2:] == [
-        "left out, as all rows of the evaluated data have the label no: eval_mcc, eval_roc_auc",
+        "left out, as all rows of the evaluated data have the label no: eval_mcc, eval_roc_auc, eval_average_precision, "
+        "eval_kappa",
         "left out, as no row of the evaluated data has the label yes: eval_f1",
     ]

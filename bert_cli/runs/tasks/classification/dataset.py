@@ -73,7 +73,7 @@ class ClassificationDataset(DivisibleDataset):
     @property
     def metrics(self) -> tuple[str, ...]:
         task_metric = self.glue_task.metric if self.glue_task else None
-        names = known_metrics(self.decoder.problem_type.metrics.names, task_metric)
+        names = known_metrics(self.decoder.problem_type.metrics.names(self.decoder.labels), task_metric)
         # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
         suffixes = sorted(name.removeprefix("dev") for name in split_names(self, "dev"))
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)

@@ -88,7 +88,7 @@ def test_scores_are_undefined_for_one_label_in_a_dev_split(settings):
         return ClassificationDataset(settings, decoder, TOKENIZER, {"dev_mismatched": split}).undefined_metrics
 
     assert undefined(("no", "yes")) == {}
-    both = {"eval_mcc_mismatched", "eval_roc_auc_mismatched"}
+    both = {f"eval_{name}_mismatched" for name in ("mcc", "roc_auc", "average_precision", "kappa")}
     assert undefined(("yes", "yes")).keys() == both
     assert undefined(("yes", "yes"), "no").keys() == undefined(("no", "no")).keys() == both | {"eval_f1_mismatched"}
     assert undefined(("no", "no"))["eval_f1_mismatched"] == "no row of the evaluated data has the label yes"
