@@ -9,9 +9,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.log import inform_once
 from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG
-from bert_cli.flags.option import build
+from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.run_flags import read_flags
-from bert_cli.flags.saved import read_remembered
+from bert_cli.flags.saved import read_remembered, warn_of_unknown_flags
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.opening.bundle import AnyModel
@@ -70,6 +70,9 @@ def load_with_settings(
         remembers: whether to use the training run's flags.
     """
     flag_values = {name: value for name, value in flag_values.items() if value is not None}
+    # The settings of a command that trains have all flags that its flags.txt may have.
+    if remembers and any(flag.name == "do_train" for flag in every_flag(settings_class)):
+        warn_of_unknown_flags(settings_class, checkpoint.folder)
     saved = read_remembered(settings_class, checkpoint.folder, flag_values.keys()) if remembers else {}
     values = saved | flag_values
     settings = build(settings_class, values)

@@ -60,10 +60,12 @@ def evaluate(
         write_eval_results(directory.file(EVAL_RESULTS), listed)
     plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     title, *lines = format_eval_results(listed)
-    # With --log_format=json, one record has all numbers.
+    # With --log_format=json, one record has all numbers, and another one the scores per label.
     LOG.log(RESULT, title, extra={"fields": plain_results})
-    for line in (*lines, *evaluation.lines):
+    for line in lines:
         LOG.log(RESULT, line)
+    if evaluation.lines:
+        LOG.log(RESULT, "\n".join(evaluation.lines), extra={"fields": member_object(evaluation.report, "eval")})
     baselines = _compare(task, data, evaluation, results, positive_label) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     release_free_memory()  # a prediction may follow, which can use it

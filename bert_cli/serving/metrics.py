@@ -1,9 +1,8 @@
 """Metrics of the server and of its processes in Prometheus' format, summed over the processes."""
 
-import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import (
@@ -16,9 +15,11 @@ from prometheus_client import (
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from bert_cli import __version__
-from bert_cli.serving.processes import METRICS_DIRECTORY, this_process
+from bert_cli.serving.keys import Client
+from bert_cli.serving.processes import METRICS_DIRECTORY, count_files, read_memory, read_stat, this_process
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 _BATCH_TEXTS = (1, 2, 4, 8, 16, 32, 64)
@@ -189,16 +190,21 @@ class Metrics:
         """Count an attempt to read the API keys again."""
         self._key_reloads.labels(_RESULTS[is_success]).inc()
 
-    def text(self) -> bytes:
-        """Return all metrics in Prometheus' text format, summed if there are several processes."""
+    def text(self, client: Client) -> bytes:
+        """Return metrics in Prometheus' text format, summed if there are several processes.
+
+        Args:
+            client: sees no other models and keys if it may not use all models.
+        """
         self._waiting.set(self._count_waiting())
         registry = CollectorRegistry()
         if self._is_shared:
             MultiProcessCollector(registry)
         registry.register(ProcessCollector(self._list_processes))
-        if self._is_shared:
-            return generate_latest(registry)
-        return generate_latest(self._registry) + generate_latest(registry)
+        registries = [registry] if self._is_shared else [self._registry, registry]
+        visible = CollectorRegistry()
+        visible.register(_VisibleCollector(registries, client))
+        return generate_latest(visible)
 
 
 def restart_counter(registry: CollectorRegistry | None = None) -> Counter:
@@ -212,6 +218,27 @@ def restart_counter(registry: CollectorRegistry | None = None) -> Counter:
         "Server processes that were started because another one had ended.",
         registry=registry or CollectorRegistry(),
     )
+
+
+class _VisibleCollector(Collector):
+    """Collector with the metrics of registries that a client may see."""
+
+    def __init__(self, registries: Sequence[CollectorRegistry], client: Client):
+        self._registries = registries
+        self._client = client
+
+    def collect(self) -> Iterator[Metric]:
+        client = self._client
+        for registry in self._registries:
+            for metric in registry.collect():
+                if client.models:
+                    metric.samples = [sample for sample in metric.samples if _is_visible(sample.labels, client)]
+                yield metric
+
+
+def _is_visible(labels: Mapping[str, str], client: Client) -> bool:
+    # An empty model is in metrics of requests without an answer.
+    return labels.get("model", "") in ("", *client.models) and labels.get("key", client.name) == client.name
 
 
 class ProcessCollector:
@@ -251,37 +278,3 @@ class ProcessCollector:
         )
         num_workers = sum(bool(fields) for fields in times[1:]) if len(processes) > 1 else 1
         yield GaugeMetricFamily("bert_server_processes", "Processes that answer requests.", num_workers)
-
-
-def read_stat(process: int) -> list[int]:
-    """Return the numbers in /proc/PID/stat after the state, or [] if the process does not exist."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="latin-1") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return []
-    # A process that has ended, but was not waited for, answers no requests.
-    return [] if fields[0] == "Z" else [0, *map(int, fields[1:])]
-
-
-def read_memory(process: int, is_shared: bool) -> int:
-    """Return a process's resident memory in bytes, or 0 if it does not exist.
-
-    Args:
-        process: the process id.
-        is_shared: divide memory by the number of processes that share it.
-    """
-    with contextlib.suppress(OSError):
-        if is_shared:
-            with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-                return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
-        with open(f"/proc/{process}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
-
-
-def count_files(process: int) -> int:
-    """Return how many files a process has open, or 0 if it does not exist."""
-    with contextlib.suppress(OSError):
-        return len(os.listdir(f"/proc/{process}/fd"))
-    return 0

@@ -1,4 +1,4 @@
-"""Sockets, metrics and weights that worker processes (--num_workers) share."""
+"""Sockets, metrics and weights that worker processes (--num_workers) share, and facts from /proc."""
 
 import contextlib
 import dataclasses
@@ -58,6 +58,40 @@ def server_processes(server_pid: int) -> list[int]:
     paths = glob.glob(os.path.join(os.environ[METRICS_DIRECTORY], "gauge_livesum_*.db"))
     workers = sorted(int(path.rpartition("_")[2].removesuffix(".db")) for path in paths)
     return [server_pid, *workers]
+
+
+def read_stat(process: int) -> list[int]:
+    """Return the numbers in /proc/PID/stat after the state, or [] if the process does not exist."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="latin-1") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+    # A process that has ended, but was not waited for, answers no requests.
+    return [] if fields[0] == "Z" else [0, *map(int, fields[1:])]
+
+
+def read_memory(process: int, is_shared: bool) -> int:
+    """Return a process's resident memory in bytes, or 0 if it does not exist.
+
+    Args:
+        process: the process id.
+        is_shared: divide memory by the number of processes that share it.
+    """
+    with contextlib.suppress(OSError):
+        if is_shared:
+            with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
+                return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+        with open(f"/proc/{process}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def count_files(process: int) -> int:
+    """Return how many files a process has open, or 0 if it does not exist."""
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{process}/fd"))
+    return 0
 
 
 class SharedReader(Reader):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from bert_cli import (
     MaskFiller,
     QuestionAnswerer,
     Tagger,
+    __version__,
     extract_features,
     run_squad,
     run_tagging,
@@ -111,6 +113,18 @@ def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
 
 def cut_lines(caplog):
     return [record.getMessage() for record in caplog.records if "were cut" in record.getMessage()]
+
+
+@pytest.mark.parametrize(("name", "python_class"), [("trained_once", Classifier), ("tagger_once", Tagger)])
+def test_a_flag_of_a_newer_version_is_named(name, python_class, tmp_path, caplog, request):
+    folder = tmp_path / "model"
+    shutil.copytree(request.getfixturevalue(name)[0], folder)
+    with open(folder / "flags.txt", "a", encoding="utf-8") as file:
+        file.write("--quantum_mode=yes\n")
+    python_class.load(str(folder))
+    python_class.load(str(folder))
+    (warning,) = [message for message in caplog.messages if "is unknown here" in message]
+    assert f"{folder / 'flags.txt'}: --quantum_mode of bert_cli {__version__} is unknown here" in warning
 
 
 def test_each_call_reports_its_cut_texts_once(trained, caplog, monkeypatch):

@@ -66,6 +66,9 @@ def test_json_lines_have_the_messages_of_text_lines(trained, classify):
     assert {name: results[name] for name in ("eval_accuracy", "eval_loss", "global_step")} == {
         name: report["eval"][name] for name in ("eval_accuracy", "eval_loss", "global_step")
     }
+    (table,) = (line for line in lines if "rows: label, columns: prediction" in line["message"])
+    assert table["confusion_matrix"] == report["eval"]["confusion_matrix"]
+    assert table["classes"] == report["eval"]["classes"]
 
 
 def test_log_level_selects_the_lines(trained, classify):

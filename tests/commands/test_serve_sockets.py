@@ -14,6 +14,9 @@ import sys
 import pytest
 
 from bert_cli import serve
+from bert_cli.base.errors import InputError
+from bert_cli.serving.http.listening import listening
+from bert_cli.settings.serving import Server
 from tests.commands import helpers
 from tests.waiting import wait_until
 
@@ -127,6 +130,22 @@ def test_a_unix_socket(trained_once, tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     assert not path.exists()
+
+
+def test_a_busy_server_keeps_its_socket(tmp_path):
+    path = str(tmp_path / "busy.sock")
+    with contextlib.ExitStack() as stack:
+        busy = stack.enter_context(socket.socket(socket.AF_UNIX))
+        busy.bind(path)
+        busy.listen(0)
+        waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+        waiting.connect(path)
+        with pytest.raises(InputError, match=f"--uds={path}: another server listens there"):
+            stack.enter_context(listening(Server(uds=path)))
+    # As after SIGKILL: the socket is there, and nobody listens.
+    with listening(Server(uds=path)) as (listener,), listener:
+        assert listener.getsockname() == path
+    assert not os.path.exists(path)
 
 
 def test_the_port_listens_before_the_imports(trained_once):

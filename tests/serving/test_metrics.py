@@ -5,6 +5,7 @@ import re
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import Metrics
 
 UNITS = ("_seconds", "_bytes", "_texts", "_step", "_fds", "_info", "_processes")
@@ -18,7 +19,7 @@ def metrics():
 
 
 def samples(metrics):
-    families = text_string_to_metric_families(metrics.text().decode())
+    families = text_string_to_metric_families(metrics.text(Client()).decode())
     return {
         (sample.name, *sorted(sample.labels.items())): sample.value for family in families for sample in family.samples
     }
@@ -26,7 +27,7 @@ def samples(metrics):
 
 def test_names_follow_the_rules_of_prometheus(metrics):
     metrics.count_request("/predict", 200, "tags", 0.1)
-    families = list(text_string_to_metric_families(metrics.text().decode()))
+    families = list(text_string_to_metric_families(metrics.text(Client()).decode()))
     assert len(families) >= 14
     for family in families:
         assert re.fullmatch("(bert|process)_[a-z_]+", family.name)

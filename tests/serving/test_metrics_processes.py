@@ -8,7 +8,8 @@ import time
 import pytest
 
 from bert_cli.runtime.machine import current_memory
-from bert_cli.serving.metrics import ProcessCollector, read_stat
+from bert_cli.serving.metrics import ProcessCollector
+from bert_cli.serving.processes import read_stat
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import JsonObject
+from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.table_texts import read_table_texts
@@ -154,8 +154,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         report: JsonObject = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
             report["test"], lines = _score(split, predictions)
-            for line in ("***** Test results *****", *lines):
-                LOG.log(RESULT, line)
+            title = "***** Test results *****"
+            LOG.log(RESULT, "\n".join((title, *lines)), extra={"fields": member_object(report, "test")})
         if predictor.is_chief:
             path = _write_predictions(
                 RunDirectory(self.settings.phases.output_dir), split.file, predictions, data.notation

@@ -1,6 +1,7 @@
 """Sockets that listen before the models are loaded."""
 
 import contextlib
+import errno
 import os
 import socket
 import stat
@@ -24,9 +25,9 @@ def listening(server: Server) -> Iterator[list[socket.socket]]:
         InputError: if an address is not available.
     """
     sockets = [_listen_at_path(server.uds) if server.uds else _listen("port", server.host, server.port)]
-    if server.metrics_port is not None:
-        sockets.append(_listen("metrics_port", server.host, server.metrics_port))
     try:
+        if server.metrics_port is not None:
+            sockets.append(_listen("metrics_port", server.host, server.metrics_port))
         yield sockets
     finally:
         if server.uds:
@@ -45,9 +46,15 @@ def _listen_at_path(path: str) -> socket.socket:
             not stat.S_ISSOCK(os.lstat(path).st_mode), f"--uds={path}: exists, and is no socket; name another path"
         )
         with socket.socket(socket.AF_UNIX) as client:
-            # A server that was killed has left its socket.
-            is_in_use = client.connect_ex(path) == 0
-        refuse_if(is_in_use, f"--uds={path}: another server listens there")
+            # A server with many clients would let this one wait.
+            client.setblocking(False)
+            error = client.connect_ex(path)
+        # A server that was killed has left its socket. A busy one does not refuse the connection.
+        refuse_if(error in (0, errno.EAGAIN), f"--uds={path}: another server listens there")
+        refuse_if(
+            error != errno.ECONNREFUSED,
+            f"--uds={path}: another server may listen there ({os.strerror(error)}); name another path",
+        )
         os.unlink(path)
     return _bind(socket.socket(socket.AF_UNIX), path, f"--uds={path}: cannot listen")
 

@@ -4,6 +4,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from bert_cli.base.json_files import JsonObject
+from bert_cli.serving.access import current_client
 from bert_cli.serving.http.protocol import Call, Protocol, Route
 from bert_cli.serving.http.schemas import (
     ANYTHING,
@@ -72,7 +73,7 @@ async def _ready(call: Call) -> Response:
 
 
 async def _metrics(call: Call) -> Response:
-    return Response(call.service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return Response(call.service.metrics.text(current_client()), media_type=CONTENT_TYPE_LATEST)
 
 
 _STATUS = record(("status",), status=TEXT)

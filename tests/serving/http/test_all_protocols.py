@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from bert_cli.serving.http.all_protocols import PROTOCOLS, find_protocol
+from bert_cli.serving.keys import Client as Owner
 from bert_cli.settings.serving import Limits
 from tests.serving.http.calls import Application, FakeVectors, FirstWords, Numbers, Vectors, make_model
 
@@ -19,7 +20,9 @@ LIMITS = Limits(max_body_bytes=2000, max_texts=3, max_text_chars=100)
 def keyed(tmp_path_factory):
     """An application that needs a key, and has limits that are easy to exceed."""
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("secret\nvectors models=vectors\nsome models=vectors,numbers\nslow texts_per_second=0.01\n")
+    keys.write_text(
+        "all:secret\nteam:vectors models=vectors\nsome models=vectors,numbers\nslow texts_per_second=0.01\n"
+    )
     models = [make_model(*row) for row in ((FirstWords, "default"), (Numbers, "numbers"), (Vectors, "vectors"))]
     opened = Application(*models, keys=str(keys), limits=LIMITS, allowed_hosts=("a",))
     yield opened
@@ -198,9 +201,26 @@ def test_a_key_for_some_models_sees_no_others(keyed):
     assert (status, "there is vectors, numbers" in answer["error"]) == (404, True)
 
 
+def test_metrics_of_a_limited_key_have_no_other_models_and_keys(keyed):
+    for name, model in (("secret", "numbers"), ("vectors", "vectors")):
+        assert keyed.post("/v1/embeddings", {"input": "a", "model": model}, authorization=f"Bearer {name}")[0] == 200
+
+    def labels(name: str, key: str) -> set[str]:
+        text = keyed.send("GET", "/metrics", authorization=f"Bearer {key}")[2].decode()
+        assert "bert_waiting_texts 0.0" in text
+        return set(re.findall(rf'\b{name}="([^"]*)"', text))
+
+    assert labels("model", "secret") == {"", "default", "numbers", "vectors"}
+    assert labels("key", "secret") == {"all", "team"}
+    assert labels("model", "vectors") == {"", "vectors"}
+    assert labels("key", "vectors") == {"team"}
+    assert labels("model", "some") == {"", "numbers", "vectors"}
+    assert labels("key", "some") == set()
+
+
 def test_metrics_have_the_paths_of_the_table(application):
     def counts() -> dict[str, str]:
-        text = application.service.metrics.text().decode()
+        text = application.service.metrics.text(Owner()).decode()
         return dict(re.findall(r'bert_requests_total\{model="",path="([^"]*)",status="404"\} (\S+)', text))
 
     def label(path: str) -> str:
