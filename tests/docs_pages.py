@@ -16,10 +16,10 @@ from collections import defaultdict
 from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.model.config_keys import CONFIG_KEYS
+from bert_cli.model.config_keys import CONFIG_KEYS, KERAS_HUB_KEYS
 from bert_cli.reading.formats import FORMATS
 from bert_cli.sentence import keys as sentence_keys
-from bert_cli.text.tokenizer_settings import TOKENIZER_KEYS
+from bert_cli.text.tokenizer_settings import KERAS_HUB_TOKENIZER_KEYS, TOKENIZER_KEYS
 from bert_cli.weights.formats.adapter_files import ADAPTER_KEYS
 from bert_cli.weights.leftovers import DROPPED, OF_ENCODER, OF_HEAD
 from tests import option_types
@@ -37,6 +37,8 @@ KEY_TABLES = {
     "config.json of 2_Dense": sentence_keys.DENSE_KEYS,
     "config.json of 2_Normalize": sentence_keys.NORMALIZE_KEYS,
     "adapter_config.json of peft": ADAPTER_KEYS,
+    "config.json of a KerasHub preset, in config": KERAS_HUB_KEYS,
+    "tokenizer.json of a KerasHub preset, in config": KERAS_HUB_TOKENIZER_KEYS,
 }
 # Page about a subject -> its contents. Commands in a page may use files from the pages before it.
 GUIDES = {

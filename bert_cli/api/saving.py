@@ -22,7 +22,7 @@ from bert_cli.opening.paths import run_folders
 from bert_cli.sentence.modules import SentenceModules, module_paths
 from bert_cli.sentence.writing import module_files
 from bert_cli.text.tokenizer_files import find_tokenizer_files
-from bert_cli.weights.path import HUB, KERAS, TF1, CheckpointPath
+from bert_cli.weights.path import HUB, KERAS, KERAS_HUB, TF1, CheckpointPath
 from bert_cli.weights.weights_only import read_weights_only
 
 # Files that a run writes and a model does not need, although their suffixes are also used by models.
@@ -99,7 +99,7 @@ class ModelSource:
             raise InputError(
                 f"{checkpoint.folder}: needs a module for tensorflow-hub; copy the directory with its module"
             )
-        if checkpoint.kind == HUB:
+        if checkpoint.kind in (HUB, KERAS_HUB):
             return _tree(checkpoint.folder)
         paths = {
             name: os.path.join(folder, name)

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 
@@ -61,6 +61,13 @@ def shard_name(name: str, number: int, count: int) -> str:
     return f"{name}-{number:05d}-of-{count:05d}"
 
 
+def keras_hub_class(config: Mapping[str, object]) -> str:
+    """Return the class in the config.json of a KerasHub or KerasNLP preset, "" for other files."""
+    module = config.get("module")
+    is_preset = isinstance(module, str) and module.split(".")[0] in ("keras_hub", "keras_nlp")
+    return str(config.get("class_name")) if is_preset else ""
+
+
 STANDARD = "-"  # used as a flag's value for standard input or output
 PAIR_MARK = " ||| "  # between two texts in one line
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"  # values of --long_text
@@ -117,6 +124,11 @@ TOKENIZER_CONFIG = "tokenizer_config.json"
 ADDED_TOKENS = "added_tokens.json"
 SPECIAL_TOKENS = "special_tokens_map.json"
 TOKENIZER_FILES = (TOKENIZER, TOKENIZER_CONFIG, ADDED_TOKENS, SPECIAL_TOKENS, HUGGING_FACE_CONFIG)
+
+# Files in a preset of KerasHub; its config.json and tokenizer.json have a format of their own.
+KERAS_HUB_WEIGHTS = "model.weights.h5"
+KERAS_HUB_TASK = "task.weights.h5"  # the weights with a head
+KERAS_HUB_VOCABULARY = "assets/tokenizer/vocabulary.txt"
 
 # Files of sentence-transformers.
 MODULES = "modules.json"

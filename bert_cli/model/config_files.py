@@ -10,10 +10,10 @@ import os
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import HUGGING_FACE_CONFIG
+from bert_cli.base.names import HUGGING_FACE_CONFIG, keras_hub_class
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_keys import CONFIG_KEYS
+from bert_cli.model.config_keys import CONFIG_KEYS, KERAS_HUB_KEYS, read_backbone_values, read_config_values
 from bert_cli.model.networks import BERT, CONFIG_NEEDED, HEAD_TYPES_OF_CLASSES, NETWORKS, check_network
 
 # Keys that only Hugging Face's files have.
@@ -43,7 +43,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     Raises:
         InputError: names the file and the key.
     """
-    values = read_json_object(path, needed=CONFIG_NEEDED)
+    values = read_config_values(path)
     if MODULE_KEY in values:
         raise InputError(
             f"{path}: this model's encoder is the module {values[MODULE_KEY]}, which is not a BERT; one is needed here"
@@ -79,12 +79,16 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def report_unknown_keys(path: str, strict: bool = False) -> None:
     """Name a config file's unknown keys once, or raise InputError with `strict`."""
-    CONFIG_KEYS.name_unknown(path, read_json_object(path, needed=CONFIG_NEEDED), strict)
+    values = read_json_object(path, needed=CONFIG_NEEDED)
+    if keras_hub_class(values):
+        KERAS_HUB_KEYS.name_unknown(path, read_backbone_values(path, values), strict)
+    else:
+        CONFIG_KEYS.name_unknown(path, values, strict)
 
 
 def has_vocab_size(path: str) -> bool:
     """Return whether a config file has its model's vocabulary size."""
-    return "vocab_size" in read_json_object(path, needed=CONFIG_NEEDED)
+    return "vocab_size" in read_config_values(path)
 
 
 def read_module_config(path: str) -> ModuleConfig | None:

@@ -1,6 +1,12 @@
 """Keys of a model's config.json and bert_config.json."""
 
-from bert_cli.base.json_files import KeyTable, Requirement
+from collections.abc import Mapping
+from typing import Any
+
+from bert_cli.base.errors import refuse_if
+from bert_cli.base.json_files import KeyTable, Requirement, expect, read_json_object
+from bert_cli.base.names import keras_hub_class
+from bert_cli.model.networks import CONFIG_NEEDED
 
 # Key -> its effect.
 _OBEYED = {
@@ -83,3 +89,54 @@ _REQUIRED = {
     "adapter_fusion_models": Requirement((None, {}), "adapters of the library adapters between the layers"),
 }
 CONFIG_KEYS = KeyTable(_OBEYED, _NO_EFFECT, _REQUIRED, "this is not Google's BERT and cannot be computed here")
+
+# Key in `config` of a KerasHub preset's config.json -> fields of BertConfig.
+_FIELDS = {
+    "vocabulary_size": ("vocab_size",),
+    "num_layers": ("num_hidden_layers",),
+    "num_heads": ("num_attention_heads",),
+    "hidden_dim": ("hidden_size",),
+    "intermediate_dim": ("intermediate_size",),
+    "dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
+    "max_sequence_length": ("max_position_embeddings",),
+    "num_segments": ("type_vocab_size",),
+}
+KERAS_HUB_KEYS = KeyTable(
+    {key: f"Google's {' and '.join(fields)}" for key, fields in _FIELDS.items()},
+    {"name": "names and versions", "trainable": "for training in other programs", "dtype": "numbers are float32 here"},
+)
+
+
+def read_config_values(path: str) -> dict[str, Any]:
+    """Return a config file's contents; a preset of KerasHub has them under Google's keys.
+
+    Raises:
+        InputError: if the file is damaged.
+    """
+    values = read_json_object(path, needed=CONFIG_NEEDED)
+    return google_values(path, values) if keras_hub_class(values) else values
+
+
+def read_backbone_values(path: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `config` of a preset; raise InputError if it is missing or lacks a size.
+
+    Args:
+        path: the config.json, for messages.
+        values: its contents.
+    """
+    config: dict[str, Any] = expect(values.get("config"), dict, f"{path}: config", "copy the preset again")
+    missing = [key for key in _FIELDS if key not in config]
+    refuse_if(missing, f"{path}: config has no {' and no '.join(missing)}; copy the preset again")
+    return config
+
+
+def google_values(path: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a preset's contents under the keys of Google's bert_config.json.
+
+    KerasHub's encoder has the tanh form of GELU and an epsilon of 1e-12, as Google's has. Source: BertBackbone in https://github.com/keras-team/keras-hub.
+
+    Args:
+        path, values: see `read_backbone_values`.
+    """
+    config = read_backbone_values(path, values)
+    return {"gelu": "tanh"} | {field: config[key] for key, fields in _FIELDS.items() for field in fields}

@@ -20,6 +20,7 @@ from bert_cli.base.names import (
     VOCABULARY,
 )
 from bert_cli.flags.run_flags import read_flags, read_guesses
+from bert_cli.model.config_keys import read_config_values
 from bert_cli.model.networks import CONFIG_NEEDED, check_network
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint
 
@@ -145,7 +146,7 @@ def read_vocab_size(config_file: str) -> int | None:
     Raises:
         InputError: if the file is damaged, or of an unsupported network.
     """
-    values = read_json_object(config_file, needed=CONFIG_NEEDED)
+    values = read_config_values(config_file)
     check_network(config_file, values)
     size = values.get("vocab_size")
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):

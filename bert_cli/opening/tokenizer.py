@@ -5,7 +5,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
-from bert_cli.base.names import FLAGS, TOKENIZER_CONFIG, TOKENIZER_FILES
+from bert_cli.base.names import FLAGS, TOKENIZER, TOKENIZER_CONFIG, TOKENIZER_FILES
 from bert_cli.opening.paths import ModelPaths, find_paths, named_or_builtin, read_vocab_size, refuse_other_network
 from bert_cli.opening.vocab_file import check_casing, load_from_vocab_file, report_tokenizer
 from bert_cli.text.hugging_face_files import TokenizerPaths
@@ -15,11 +15,12 @@ from bert_cli.text.tokenizer_files import (
     find_tokenizer_files,
     is_tokenizer_json,
     read_casing,
+    read_keras_hub_tokenizer,
     read_tokenizer,
 )
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
-from bert_cli.weights.path import HUB, CheckpointPath
+from bert_cli.weights.path import HUB, KERAS_HUB, CheckpointPath
 
 # Boolean variable in published modules, and in modules from bert-export. Its object is an attribute
 # of the module, so this is its key.
@@ -90,6 +91,8 @@ def read_stored(paths: ModelPaths, flag_value: str | None) -> StoredTokenizer:
     if is_tokenizer_json(vocab_file) and paths.config_file:
         # Another network has another tokenizer, so do not report its tokenizer.json as wrong.
         refuse_other_network(paths.config_file)
+    if source and source.kind == KERAS_HUB and not flag_value:
+        return read_keras_hub_tokenizer(vocab_file, os.path.join(source.folder, TOKENIZER))
     if flag_value and is_tokenizer_json(vocab_file):
         return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
     is_of_source = source and (

@@ -22,6 +22,7 @@ from bert_cli.text.tokenizer_settings import (
     CHARACTERS,
     CHINESE,
     GOOGLE,
+    KERAS_HUB_TOKENIZER_KEYS,
     LONGEST_WORD,
     LOWER_CASE,
     MAX_WORD,
@@ -143,6 +144,32 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
         character_rules=LIBRARY_CHARACTERS if stored else _read_characters(config, paths.config),
     )
     return StoredTokenizer(vocabulary, casing, settings, conflicts | choices.conflicts)
+
+
+def read_keras_hub_tokenizer(vocab_file: str, path: str) -> StoredTokenizer:
+    """Return vocabulary, casing and settings of a preset of KerasHub.
+
+    Args:
+        vocab_file: the vocabulary in the preset.
+        path: the preset's tokenizer.json.
+
+    Raises:
+        InputError: if a file is damaged or missing, or the tokenizer is not BERT's.
+    """
+    values = read_json_object(path, FETCH)
+    class_name, cannot = values.get("class_name"), KERAS_HUB_TOKENIZER_KEYS.ending
+    refuse_if(class_name != "BertTokenizer", f"{path}: class_name is {class_name}; {cannot}")
+    config = expect(values.get("config"), dict, f"{path}: config", _ADVICE)
+    KERAS_HUB_TOKENIZER_KEYS.check(path, config)
+    unknown = KERAS_HUB_TOKENIZER_KEYS.describe_unknown(path, config)
+    vocabulary = vocabulary_of(read_tokens(vocab_file), vocab_file)
+    check_special_tokens(vocabulary)
+    return StoredTokenizer(
+        vocabulary,
+        (path, bool(_read_flag(config, "lowercase", path))),
+        TokenizerSettings(strip_accents=bool(_read_flag(config, STRIP_ACCENTS, path))),
+        {"unknown keys": unknown} if unknown else {},
+    )
 
 
 def read_settings(values: Mapping[str, Any], place: str) -> TokenizerSettings:

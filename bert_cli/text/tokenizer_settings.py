@@ -194,3 +194,24 @@ TOKENIZER_KEYS = KeyTable(
     },
     "only the WordPiece tokenizer of BERT can be computed here",
 )  # fmt: skip
+# Keys of `config` in the tokenizer.json of a KerasHub preset.
+KERAS_HUB_TOKENIZER_KEYS = KeyTable(
+    {
+        "lowercase": "whether texts are lower-cased; --do_lower_case replaces it",
+        STRIP_ACCENTS: "whether accents are removed",
+        "special_tokens": "special tokens, which the vocabulary has",
+    },
+    {
+        **dict.fromkeys(("name", "config_file", "vocabulary", "dtype"), _NAMES),
+        "trainable": "for training in other programs",
+        "sequence_length": _CALLS,
+        "special_tokens_in_strings": _CALLS,
+    },
+    {
+        "split": Requirement((True,), "texts are not split into words"),
+        "split_on_cjk": Requirement((True, None), "ideographs are not split into words"),
+        "suffix_indicator": Requirement(("##",), "another mark of inner pieces"),
+        "oov_token": Requirement(("[UNK]",), "another token for unknown words"),
+    },
+    TOKENIZER_KEYS.ending,
+)

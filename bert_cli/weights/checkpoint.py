@@ -19,7 +19,7 @@ from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.leftovers import is_of_bert, pooler_advice, refuse_of_encoder, refuse_of_head, report_unused
 from bert_cli.weights.model_garden import ModelGardenReader, is_object_checkpoint
-from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
+from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, KERAS_HUB, TF1, CheckpointPath
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
 from bert_cli.weights.variables import STEP_NAME, Reader, is_training_state
 
@@ -124,6 +124,10 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
         from bert_cli.weights.h5_files import KerasReader
 
         return KerasReader(path.location)
+    if path.kind == KERAS_HUB:
+        from bert_cli.weights.h5_files import KerasHubReader
+
+        return KerasHubReader(path.location)
     return _open_tf1(path.location, path.network)
 
 

@@ -1,7 +1,7 @@
 """HDF5 files with weights: tf_model.h5 from transformers, and .weights.h5 from Keras.
 
 TensorFlow classes in transformers wrote the first one. Keras writes the second one for this
-package's models.
+package's models, and with other names for the models of KerasHub.
 """
 
 import collections
@@ -17,9 +17,11 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import make_local
+from bert_cli.base.formats import list_some
 from bert_cli.base.names import TF_MODEL
 from bert_cli.model.config import all_weight_names
 from bert_cli.weights.advice import from_tensorflow
+from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.variables import Reader, find_google_name
 
 if TYPE_CHECKING:
@@ -216,3 +218,84 @@ def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None
         for dataset_path, name in _datasets(file).items():
             if name not in names:
                 del file[dataset_path]
+
+
+_KERAS_HUB_FORMAT = "model.weights.h5 of a KerasHub preset"
+# Layer outside of the encoder's layers -> its variables by number.
+_KERAS_HUB_LAYERS = {
+    "token_embedding": ("bert/embeddings/word_embeddings",),
+    "position_embedding": ("bert/embeddings/position_embeddings",),
+    "segment_embedding": ("bert/embeddings/token_type_embeddings",),
+    "embeddings_layer_norm": ("bert/embeddings/LayerNorm/gamma", "bert/embeddings/LayerNorm/beta"),
+    "pooled_dense": ("bert/pooler/dense/kernel", "bert/pooler/dense/bias"),
+}
+_KERAS_HUB_ENCODER_LAYER = re.compile(r"transformer_layer_(\d+)")
+# Path below an encoder layer -> Google's scope and its variables by number.
+_DENSE, _NORM = ("kernel", "bias"), ("gamma", "beta")
+_KERAS_HUB_PARTS = {
+    "_self_attention_layer/query_dense": ("attention/self/query", _DENSE),
+    "_self_attention_layer/key_dense": ("attention/self/key", _DENSE),
+    "_self_attention_layer/value_dense": ("attention/self/value", _DENSE),
+    "_self_attention_layer/output_dense": ("attention/output/dense", _DENSE),
+    "_self_attention_layer_norm": ("attention/output/LayerNorm", _NORM),
+    "_feedforward_intermediate_dense": ("intermediate/dense", _DENSE),
+    "_feedforward_output_dense": ("output/dense", _DENSE),
+    "_feedforward_layer_norm": ("output/LayerNorm", _NORM),
+}
+
+
+class KerasHubReader(Reader):
+    """Reader for a preset's weights, under Google's names."""
+
+    def __init__(self, path: str):
+        """Open a file; raise InputError if it is damaged, or has no layer of a BertBackbone."""
+        self.description = f"{path} (KerasHub)"
+        self._path = path
+        self._paths: dict[str, str] = {}
+        self.unused: list[str] = []
+        try:
+            self._file = _open_h5(path)
+            self._file.visititems(self._add)
+            self.shapes = {name: flat_shape(name, self._file[stored].shape) for name, stored in self._paths.items()}
+        except _DAMAGES as error:
+            raise _damage_error(path, _KERAS_HUB_FORMAT, error) from None
+        if not any(name.startswith("bert/encoder/") for name in self._paths):
+            stored_names = list_some(self.unused, 3) if self.unused else "no weights"
+            raise InputError(f"{path}: has no layer of KerasHub's BertBackbone (it has {stored_names})")
+
+    def _add(self, path: str, item: h5py.Dataset | h5py.Group) -> None:
+        if isinstance(item, h5py.Dataset):
+            if name := _keras_hub_name(self._file, path):
+                self._paths[name] = path
+            else:
+                self.unused.append(path)
+
+    def read(self, name: str) -> np.ndarray:
+        """Return float32 values."""
+        try:
+            return np.asarray(self._file[self._paths[name]], np.float32).reshape(self.shapes[name])
+        except _DAMAGES as error:
+            raise _damage_error(self._path, _KERAS_HUB_FORMAT, error) from None
+
+
+def _keras_hub_name(file: h5py.File, path: str) -> str | None:
+    """Return Google's name for a dataset, None if it is no weight of a BertBackbone.
+
+    Args:
+        file: the open file.
+        path: layers/LAYER/vars/N, or layers/LAYER/PART/vars/N. Keras names LAYER by its class.
+    """
+    match = re.fullmatch(r"(?P<layer>layers/[^/]+)(?:/(?P<part>.+))?/vars/(?P<number>\d+)", path)
+    if not match:
+        return None
+    number = int(match["number"])
+    variables = file.get(f"{match['layer']}/vars")
+    layer = str(variables.attrs.get("name", "")) if variables is not None else ""
+    if match["part"] is None:
+        names = _KERAS_HUB_LAYERS.get(layer, ())
+        return names[number] if number < len(names) else None
+    scope, kinds = _KERAS_HUB_PARTS.get(match["part"], ("", ()))
+    encoder_layer = _KERAS_HUB_ENCODER_LAYER.fullmatch(layer)
+    if not encoder_layer or number >= len(kinds):
+        return None
+    return f"bert/encoder/layer_{encoder_layer[1]}/{scope}/{kinds[number]}"

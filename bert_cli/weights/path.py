@@ -15,14 +15,22 @@ from bert_cli.base.names import (
     BUILTIN_MODEL,
     CONFIG,
     HUGGING_FACE_CONFIG,
+    KERAS_HUB_VOCABULARY,
+    KERAS_HUB_WEIGHTS,
     SAFETENSORS,
     SAFETENSORS_INDEX,
     TF_MODEL,
+    VOCABULARY,
 )
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
 from bert_cli.weights.formats.adapter_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, find_base
-from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder, name_unread_files
+from bert_cli.weights.formats.folder_layouts import (
+    describe_other_model,
+    inner_folder,
+    is_keras_hub_bert,
+    name_unread_files,
+)
 from bert_cli.weights.formats.foreign_files import OTHER_ENDINGS, describe_file
 from bert_cli.weights.training_folder import newest_undamaged
 from bert_cli.weights.variables import GENERATOR, Reader
@@ -31,12 +39,16 @@ TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
 KERAS = "keras"
 HUB = "hub"
+KERAS_HUB = "keras_hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 # Weight files in a Hugging Face directory, in order of preference.
 _HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
 _HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 _BLOCK = 1 << 20  # bytes that a digest reads at a time
 _ASSETS = ("assets", "assets.extra")  # in a SavedModel, for its own files and for files that users add
+# File in a preset of KerasHub by the name of the file with the same contents in other formats. Its
+# tokenizer.json has another format.
+_KERAS_HUB_FILES = {VOCABULARY: KERAS_HUB_VOCABULARY, HUGGING_FACE_CONFIG: HUGGING_FACE_CONFIG}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +56,9 @@ class CheckpointPath:
     """An existing checkpoint.
 
     Attributes:
-        kind: TF1, HUGGING_FACE, KERAS or HUB.
-        location: a TF1 prefix, a Hugging Face directory, a .weights.h5 file, or the directory of a
-            tensorflow-hub module.
+        kind: TF1, HUGGING_FACE, KERAS, HUB or KERAS_HUB.
+        location: a TF1 prefix, a Hugging Face directory, a .weights.h5 file (of this package or of
+            KerasHub), or the directory of a tensorflow-hub module.
         handle: name for messages if the location is not meaningful, for example for a module from
             an archive, or the built-in model.
         network: the network in an ELECTRA checkpoint (see weights.electra); "" for the first one.
@@ -111,6 +123,8 @@ class CheckpointPath:
 
         The files are next to the checkpoint, or among a module's assets.
         """
+        if self.kind == KERAS_HUB:
+            names = tuple(_KERAS_HUB_FILES[name] for name in names if name in _KERAS_HUB_FILES)
         folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]
         paths = (os.path.join(folder, name) for name in names for folder in folders)
         return next((path for path in paths if files.exists(path)), None)
@@ -125,6 +139,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
             - the same for ELECTRA, with /generator at the end for its generator;
             - a Hugging Face directory, or a weight file in it;
             - a .weights.h5 file, or its directory;
+            - a preset of KerasHub with a BertBackbone, or the weight file in it;
             - the directory with a tensorflow-hub module.
         flag: flag name for messages.
         strict: see `newest_undamaged`.
@@ -150,7 +165,10 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         is_other = weights_name in _HUGGING_FACE_FILES and weights_name != os.path.basename(checkpoint.file)
         return dataclasses.replace(checkpoint, weights_name=weights_name) if is_other else checkpoint
     if name.endswith(".h5") and files.exists(path):
-        if description := describe_other_model(os.path.dirname(path) or "."):
+        folder = os.path.dirname(path) or "."
+        if is_keras_hub_bert(folder):
+            return _keras_hub_preset(folder)
+        if description := describe_other_model(folder):
             raise InputError(f"{path}: {description}")
         return CheckpointPath(KERAS, path)
     parent = os.path.dirname(path.rstrip("/"))
@@ -198,12 +216,21 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     module = module_folder(folder)
     if module:
         return CheckpointPath(HUB, module)
+    if is_keras_hub_bert(folder):
+        return _keras_hub_preset(folder)
     if description := describe_other_model(folder):
         raise InputError(f"{folder}: {description}")
     keras = [name for name in files.list_directory(folder) if name.endswith(".weights.h5")]
     if len(keras) == 1:
         return CheckpointPath(KERAS, os.path.join(folder, keras[0]))
     return _hugging_face_folder(folder, flag)
+
+
+def _keras_hub_preset(folder: str) -> CheckpointPath:
+    name_unread_files(folder)
+    weights = os.path.join(folder, KERAS_HUB_WEIGHTS)
+    refuse_if(not files.exists(weights), f"{folder}: is a preset of KerasHub without {KERAS_HUB_WEIGHTS}; it is needed")
+    return CheckpointPath(KERAS_HUB, weights)
 
 
 def file_version(location: str) -> list[tuple[str, int, int]]:

@@ -6,12 +6,15 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import FETCH, read_json
 from bert_cli.base.log import warn_once
-from bert_cli.base.names import HUGGING_FACE_CONFIG, MODULES
+from bert_cli.base.names import HUGGING_FACE_CONFIG, KERAS_HUB_TASK, MODULES, keras_hub_class
 
-_KERAS_HUB = "keras_hub"
 # File next to a model -> its meaning, for models that are used without it.
-_UNREAD = {"model_head.pkl": "the classifier of SetFit is a pickle, which could run code; the encoder alone is used"}
+_UNREAD = {
+    "model_head.pkl": "the classifier of SetFit is a pickle, which could run code; the encoder alone is used",
+    KERAS_HUB_TASK: "it holds the head of a KerasHub task; the encoder alone is used",
+}
 SAVED_MODEL = "saved_model.pb"
+_KERAS_HUB_BERT = "BertBackbone"
 
 
 def inner_folder(folder: str) -> str:
@@ -60,17 +63,28 @@ def name_unread_files(folder: str) -> None:
             warn_once(f"warning: {os.path.join(folder, name)}: not read: {meaning}")
 
 
+def is_keras_hub_bert(folder: str) -> bool:
+    """Return whether a directory is a preset of KerasHub with a BERT."""
+    return _keras_hub_class(folder) == _KERAS_HUB_BERT
+
+
+def _keras_hub_class(folder: str) -> str:
+    """Return the class in a preset of KerasHub, "" for other directories."""
+    config = os.path.join(folder, HUGGING_FACE_CONFIG)
+    if not files.exists(config) or not any(name.endswith(".h5") for name in files.list_directory(folder)):
+        return ""
+    values = read_json(config, FETCH)
+    return keras_hub_class(values) if isinstance(values, dict) else ""
+
+
 def describe_other_model(folder: str) -> str:
     """Return a description of a directory's model from another program, with advice, or ""."""
     names = files.list_directory(folder)
-    if HUGGING_FACE_CONFIG in names and any(name.endswith(".h5") for name in names):
-        config = read_json(os.path.join(folder, HUGGING_FACE_CONFIG), FETCH)
-        module = config.get("module") if isinstance(config, dict) else None
-        if isinstance(module, str) and module.split(".")[0] in (_KERAS_HUB, "keras_nlp"):
-            return (
-                f"is a preset of KerasHub ({config.get('class_name')}), which is not read; take the same model from "
-                "Hugging Face's hub (config.json, vocab.txt and model.safetensors), or Google's release of it"
-            )
+    if class_name := _keras_hub_class(folder):
+        return (
+            f"is a preset of KerasHub ({class_name}), of which only {_KERAS_HUB_BERT} is read; take the same model from "
+            "Hugging Face's hub (config.json, vocab.txt and model.safetensors)"
+        )
     inner = next((name for name in names if files.exists(os.path.join(folder, name, SAVED_MODEL))), None)
     if inner:
         return f"holds a SavedModel in {inner}; if bert-export wrote it, give the model that it was exported from"

@@ -53,17 +53,6 @@ def test_the_encoder_in_an_older_directory_of_sentence_transformers(tmp_path):
         assert inner_folder(str(folder)) == str(folder / "0_Transformer" if content else folder)
 
 
-def test_presets_of_keras_hub_are_named(tmp_path):
-    (tmp_path / "config.json").write_text(
-        json.dumps({"module": "keras_hub.src.models.bert.bert_backbone", "class_name": "BertBackbone"})
-    )
-    (tmp_path / "model.weights.h5").write_bytes(b"")
-    with pytest.raises(InputError, match=r"is a preset of KerasHub \(BertBackbone\), which is not read"):
-        find_checkpoint(str(tmp_path))
-    (tmp_path / "config.json").write_text("{}")
-    assert describe_other_model(str(tmp_path)) == ""
-
-
 def test_a_directory_of_exports_is_named(tmp_path):
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "saved_model.pb").write_bytes(b"")
