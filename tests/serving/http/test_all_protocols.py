@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pathlib
 import re
 
 import jsonschema
@@ -216,6 +217,30 @@ def test_metrics_of_a_limited_key_have_no_other_models_and_keys(keyed):
     assert labels("key", "vectors") == {"team"}
     assert labels("model", "some") == {"", "numbers", "vectors"}
     assert labels("key", "some") == set()
+
+
+CURL = re.compile(r"^curl -s localhost:8123(\S+) -d '(.*)'$", re.MULTILINE)
+PAGE = (pathlib.Path(__file__).parents[3] / "docs/serving.md").read_text(encoding="utf-8")
+
+
+class SingleTexts(FirstWords):
+    """A classifier as in the page: it takes no pairs."""
+
+    takes_pairs = False
+
+
+@pytest.mark.parametrize(("path", "body"), CURL.findall(PAGE))
+def test_curl_commands_of_the_page_are_answered(path, body):
+    application = Application(make_model(SingleTexts, "default"), make_model(Vectors, "words"))
+    status, answer = application.post(path, json.loads(body))
+    application.close()
+    assert status == 200, answer
+
+
+def test_the_page_has_a_curl_command_per_protocol():
+    assert {find_protocol(path).name for path, _ in CURL.findall(PAGE)} == {
+        protocol.name for protocol in PROTOCOLS if protocol.name != "bert_cli"
+    }
 
 
 def test_metrics_have_the_paths_of_the_table(application):
