@@ -67,6 +67,7 @@ class UserTable:
         left_out: rows of the file that are not in `rows`.
         kept: columns that predictions also have.
         uses_labels: whether the file is for training or evaluation; predictions read no labels.
+        unread: members of nested values that are in no column, see `TableFile.rows`.
     """
 
     path: str
@@ -75,12 +76,14 @@ class UserTable:
     left_out: tuple[LeftOut, ...] = ()
     kept: tuple[int, ...] = ()
     uses_labels: bool = True
+    unread: tuple[str, ...] = ()
 
     @property
     def facts(self) -> DataFacts:
         """Return the account of the file."""
         columns = self.columns if self.uses_labels else replace(self.columns, labels=())
-        return columns.facts(self.path, len(self.rows), self.left_out, self.kept)
+        facts = columns.facts(self.path, len(self.rows), self.left_out, self.kept)
+        return replace(facts, not_used=[*facts.not_used, *self.unread])
 
     @property
     def has_labels(self) -> bool:
@@ -158,7 +161,8 @@ def read_user_table(
     path = table.path
     table = table.with_paths([*rules.flag_columns, *rules.keep])
     left_out: list[LeftOut] = []
-    stream = table.filled_rows(left_out=left_out)
+    unread: dict[str, None] = {}
+    stream = table.filled_rows(left_out=left_out, unread=unread)
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         expected = "rows of a text and a label" if rules.needs_label else "rows of texts"
@@ -199,7 +203,8 @@ def read_user_table(
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
     repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)
     unannotated = LeftOut.of_lines("texts that nobody has annotated", unannotated_lines)
-    return UserTable(path, indices, rows, (*left_out, *repeated, *unannotated), tuple(kept.values()), rules.needs_label)
+    all_left_out = (*left_out, *repeated, *unannotated)
+    return UserTable(path, indices, rows, all_left_out, tuple(kept.values()), rules.needs_label, tuple(unread))
 
 
 def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:

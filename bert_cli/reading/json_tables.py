@@ -7,7 +7,7 @@ cell. A list of texts or numbers is a cell with several labels.
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from bert_cli.base.errors import InputError
@@ -32,11 +32,13 @@ class JsonTable:
         names: keys of all records, or None for an array of arrays or texts.
         items: a document's records, or None for JSON lines, which are read one by one.
         description: a document's layout, for the log.
+        unread: paths of an export's members without a column.
     """
 
     names: tuple[str, ...] | None
     items: tuple[JsonRecord, ...] | None = None
     description: str = ""
+    unread: tuple[str, ...] = ()
     delimiter: ClassVar[str] = ""
 
     def rows(self, path: str, lines: Iterable[str]) -> Iterator[Row]:
@@ -74,7 +76,8 @@ def find_json(source: Source) -> JsonTable:
 
 def _convert_export(path: str, items: Sequence[JsonRecord], export: Export) -> JsonTable:
     rows = [JsonRecord(*row) for row in convert(path, export, items)]
-    return _make_table(path, rows, f"{len(items)} {export.title}")
+    table = _make_table(path, rows, f"{len(items)} {export.title}")
+    return replace(table, unread=tuple(export.find_unread(item.value for item in items)))
 
 
 def _are_json_lines(head: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited, find_separator_name
-from bert_cli.reading.exports.cells import follow_path, split_path
+from bert_cli.reading.exports.cells import MemberColumns, split_path
 from bert_cli.reading.exports.fasttext import are_labeled_lines, read_labeled_lines
 from bert_cli.reading.formats import CSV, FEATHER, FORMATS, JSON, PARQUET, TEXTS, WORKBOOK, find_format, is_text_format
 from bert_cli.reading.frames import Frame, read_columnar, read_workbook
@@ -44,12 +44,14 @@ class TableFile:
         layout: layout or contents.
         source: the open file, None for a table in memory.
         paths: members of nested values that are further columns, such as data.text.
+        unread: an export's members without a column.
     """
 
     path: str
     layout: Layout
     source: Source | None = None
     paths: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def has_names(self) -> bool:
@@ -62,7 +64,7 @@ class TableFile:
         return bool(self.layout.delimiter) and find_format(self.path) == TEXTS
 
     def with_paths(self, flag_columns: Sequence[str]) -> "TableFile":
-        """Return the table with a column for each flag value that is a path, see `follow_path`.
+        """Return the table with a column for each flag value that is a path, see `MemberColumns`.
 
         Only paths that a record has become columns.
         """
@@ -78,17 +80,26 @@ class TableFile:
                 break
         return replace(self, paths=tuple(path for path in table.paths if path not in absent))
 
-    def rows(self, warns: bool = True) -> Iterator[Row]:
-        """Yield rows and blank lines in order; see `_read_rows`."""
+    def rows(self, warns: bool = True, unread: dict[str, None] | None = None) -> Iterator[Row]:
+        """Yield rows and blank lines in order.
+
+        Args:
+            warns: see `_read_rows`.
+            unread: collector for nested members without a column, by path.
+        """
+        if unread is not None:
+            unread |= dict.fromkeys(self.unread)
         rows = self._read_rows(warns)
         if not self.paths:
             yield from rows
             return
         header = next(rows)
-        columns = [split_path(path, header.cells) for path in self.paths]
+        columns = MemberColumns(self.paths, header.cells)
         yield Row(header.line, [*header.cells, *self.paths])
         for row in rows:
-            members = [follow_path(row.cells[column[0]], column[1]) for column in columns if column and row.cells]
+            members, unused = columns.read(row.cells)
+            if unread is not None:
+                unread |= unused
             yield Row(row.line, [*row.cells, *members])
 
     def _read_rows(self, warns: bool) -> Iterator[Row]:
@@ -121,9 +132,16 @@ class TableFile:
     def _lines(self) -> Iterator[str]:
         return self.source.lines() if self.source else iter(())
 
-    def filled_rows(self, warns: bool = True, left_out: list[LeftOut] | None = None) -> Iterator[Row]:
-        """Yield the rows (see `rows`) except for blank lines, which are added to `left_out`."""
-        return skip_blank_lines(self.rows(warns), left_out)
+    def filled_rows(
+        self, warns: bool = True, left_out: list[LeftOut] | None = None, unread: dict[str, None] | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows without blank lines.
+
+        Args:
+            warns, unread: see `rows`.
+            left_out: list that gets the blank lines.
+        """
+        return skip_blank_lines(self.rows(warns, unread), left_out)
 
     def check_width(self, row: Row, width: int) -> None:
         """Raise InputError for a row with more or fewer cells than the first row."""
@@ -223,6 +241,8 @@ def read_json(source: Source) -> TableFile:
 
 def _read_table(source: Source, table_format: str, sheet: str | None = None) -> TableFile:
     layout = READERS[table_format](source, sheet)
-    if isinstance(layout, JsonTable) and layout.description:
+    if not isinstance(layout, JsonTable):
+        return TableFile(source.name, layout, source)
+    if layout.description:
         LOG.info("%s: %s", source.name, layout.description)
-    return TableFile(source.name, layout, source)
+    return TableFile(source.name, layout, source, unread=layout.unread)

@@ -3,11 +3,12 @@
     T1 TAB LOC 3 11 TAB New York
     T2 TAB LOC 3 6;7 11 TAB New York    two fragments, which brat writes if a span crosses a line end
 
-Relations, events, attributes and notes are skipped.
+Other lines, such as relations and notes, are not used, and the log names them.
 """
 
 import os
 import re
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
@@ -17,9 +18,21 @@ from bert_cli.reading.source import Source
 
 # Limit offsets to 18 digits: Python refuses to parse numbers with more than 4,300.
 _SPAN = re.compile(r"T\S*\t(\S+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*) *(?:\t(.*))?", re.DOTALL)
+# Lines that are not used, by their first characters.
+_OTHER_LINES = {
+    "R": "relations", "*": "equivalences", "E": "events", "A": "attributes", "M": "modifications",
+    "N": "normalizations", "#": "notes",
+}  # fmt: skip
 
 
-def annotate_document(document: str, number: int, text: str, encoding: str | None) -> AnnotatedText:
+class BratDocument(NamedTuple):
+    """A text with its spans, and descriptions of the lines in its .ann file that are not used."""
+
+    text: AnnotatedText
+    not_used: list[str]
+
+
+def annotate_document(document: str, number: int, text: str, encoding: str | None) -> BratDocument:
     """Read a document's .ann file; without such a file, the text is not annotated.
 
     Args:
@@ -33,12 +46,15 @@ def annotate_document(document: str, number: int, text: str, encoding: str | Non
     """
     path = find_existing([f"{document}.ann"])
     spans = None
+    not_used: list[str] = []
     if path:
-        lines = enumerate(Source(path, encoding).characters.removeprefix("\ufeff").split("\n"), 1)
-        spans = [_parse_span(f"{path}:{line}", row.removesuffix("\r")) for line, row in lines if row.startswith("T")]
+        rows = [row.removesuffix("\r") for row in Source(path, encoding).characters.removeprefix("\ufeff").split("\n")]
+        spans = [_parse_span(f"{path}:{line}", row) for line, row in enumerate(rows, 1) if row.startswith("T")]
+        not_used = [_OTHER_LINES.get(row[:1], "other lines") for row in rows if row and not row.startswith("T")]
     # brat counts the byte-order mark as a character, but it must not become a word.
     words = re.sub("^\ufeff", " ", text)
-    return AnnotatedText(words, spans, number, f"{document}.txt:1", os.path.basename(document), f"{document}.txt")
+    annotated = AnnotatedText(words, spans, number, f"{document}.txt:1", os.path.basename(document), f"{document}.txt")
+    return BratDocument(annotated, not_used)
 
 
 def _parse_span(location: str, row: str) -> Span:

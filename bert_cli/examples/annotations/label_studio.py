@@ -25,8 +25,8 @@ _LABELS = "labels"  # the type of labeled regions, and the member with their lab
 _UNSUPPORTED_TYPES = ("hypertextlabels", "paragraphlabels")
 
 
-def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
-    """Convert a file's tasks.
+def read_tasks(path: str, records: Sequence[JsonRecord]) -> tuple[str, list[AnnotatedText]]:
+    """Convert a file's tasks; return the name of the text in "data", and the texts.
 
     If a task has several annotations, the ground truth is used, or else the first one. A skipped
     task has no annotations.
@@ -47,7 +47,7 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
     texts = {key: _read_texts(path, records, key) for key in keys}
     key = _find_text_key(path, tasks, texts)
     _check_named_text(path, records, key)
-    return texts[key]
+    return key, texts[key]
 
 
 def iterate_regions(task: Task) -> Iterator[dict[str, Any]]:

@@ -23,13 +23,18 @@ def is_record(value: Any) -> bool:
 
 def to_tasks(records: Sequence[JsonRecord]) -> list[JsonRecord]:
     """Convert records to tasks; if a task has several annotations, only the first is used."""
-    members = {name for _, record in records for name in _find_label_members(record)}
+    members = find_label_members(records)
     tasks: dict[str, JsonRecord] = {}
     for number, (line, record) in enumerate(records):
         # A record without an id is a separate task.
         name = str(record.get("id", f"record {number}"))
         tasks.setdefault(name, JsonRecord(line, _make_task(record, members)))
     return list(tasks.values())
+
+
+def find_label_members(records: Sequence[JsonRecord]) -> set[str]:
+    """Return the names of members that are lists of regions in any record."""
+    return {name for _, record in records for name in _find_label_members(as_object(record))}
 
 
 def _find_label_members(record: JsonObject) -> list[str]:

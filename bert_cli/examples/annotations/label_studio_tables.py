@@ -7,7 +7,7 @@ id,text,label,annotation_id
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
@@ -25,9 +25,14 @@ _NUMBER = re.compile(r"-?\d{1,9}")
 _ID = re.compile("0|[1-9][0-9]{0,17}")
 
 
-def read_regions(
-    source: Source, text_column: str | None = None, label_column: str | None = None
-) -> list[JsonRecord] | None:
+class RegionTable(NamedTuple):
+    """The rows of a table as JSON-MIN records, and the columns that flags exclude."""
+
+    records: list[JsonRecord]
+    unread: tuple[str, ...]
+
+
+def read_regions(source: Source, text_column: str | None = None, label_column: str | None = None) -> RegionTable | None:
     """Return the rows as JSON-MIN records; return None for a table without regions.
 
     Args:
@@ -64,7 +69,8 @@ def read_regions(
         cells = {name: row.cell(number) for number, name in enumerate(names) if name in kept - ignored}
         regions = {name: _read_cell(f"{path}:{row.line}", name, cells[name]) for name in labels if name in cells}
         records.append(JsonRecord(row.line, {**_make_record(cells), **regions}))
-    return records if any(is_record(record.value) for record in records) else None
+    unread = tuple(name for name in names if name not in kept - ignored)
+    return RegionTable(records, unread) if any(is_record(record.value) for record in records) else None
 
 
 def _find_name(names: Sequence[str], column: str) -> str | None:

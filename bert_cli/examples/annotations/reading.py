@@ -22,7 +22,6 @@ from bert_cli.examples.annotations.record_formats import (
     LABEL_STUDIO_MIN,
     RecordFile,
     find_format,
-    find_unused_members,
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
@@ -32,7 +31,6 @@ from bert_cli.reading.columns.answers import ANSWER
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.folder import find_documents, find_skipped
 from bert_cli.reading.records import JsonRecord, is_json_name, looks_like_json
-from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from bert_cli.settings.answering import PRODIGY
 from bert_cli.text.tokenization import FullTokenizer
@@ -66,12 +64,12 @@ def read_annotations(
         return documents
     path, text = source.name, source.text
     is_json = looks_like_json(path, text)
-    records = None if is_json else label_studio_tables.read_regions(source, *columns)
-    if records is None:
+    regions = None if is_json else label_studio_tables.read_regions(source, *columns)
+    if regions is None:
         return _read_json(path, text, with_tags, plain_text_format, tokenizer)
     # Writers parse the lines of JSON-MIN again.
-    lines = [to_json(record.value) for record in records]
-    return _read_spans(path, lines, records, LABEL_STUDIO_MIN, with_tags, tokenizer)
+    lines = [to_json(record.value) for record in regions.records]
+    return _read_spans(path, lines, regions.records, LABEL_STUDIO_MIN, with_tags, tokenizer, regions.unread)
 
 
 def parse_records(file: TaggingFile) -> RecordFile:
@@ -117,7 +115,8 @@ def _read_brat(source: Source, with_tags: bool, tokenizer: FullTokenizer | None)
     texts = [text_source.characters for text_source in sources]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     annotated = [brat.annotate_document(document, number, text, encoding) for number, (document, text) in numbered]
-    return _make_file(DataFacts(path, 0), texts, annotated, BRAT, with_tags, tokenizer)
+    account = DataFacts(path, 0, not_used=list(dict.fromkeys(name for item in annotated for name in item.not_used)))
+    return _make_file(account, texts, [item.text for item in annotated], BRAT, with_tags, tokenizer)
 
 
 def _read_json(
@@ -141,7 +140,7 @@ def _read_json(
     lines = text.split("\n")
     if name is None:
         examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records), tokenizer=tokenizer)
-        unused = find_unused_members(_find_members(content.records))
+        unused = span_lists.find_unused_members(content.records)
         account = DataFacts(path, 0, not_used=unused, form="no spans")
         return TaggingFile(path, tuple(lines), examples, plain_text_format, account=account)
     return _read_spans(path, lines, content.records, name, with_tags, tokenizer)
@@ -158,12 +157,12 @@ def _read_spans(
     name: str,
     with_tags: bool,
     tokenizer: FullTokenizer | None,
+    unread: Sequence[str] = (),
 ) -> TaggingFile:
-    """Read the texts and spans of records in a format."""
-    left_out: list[LeftOut] = []
-    texts = TOOLS[name].read(path, records, left_out)
-    unused = find_unused_members(_find_members(records), name)
-    return _make_file(DataFacts(path, 0, not_used=unused, left_out=left_out), lines, texts, name, with_tags, tokenizer)
+    """Read the texts and spans of records in a format; `unread` has columns that are not in them."""
+    texts, not_used, left_out = TOOLS[name].read(path, records)
+    account = DataFacts(path, 0, not_used=[*not_used, *unread], left_out=left_out)
+    return _make_file(account, lines, texts, name, with_tags, tokenizer)
 
 
 def _make_file(

@@ -101,17 +101,6 @@ def _title(name: str) -> str:
     return name if name == WORDS else TOOLS[name].title
 
 
-def find_unused_members(members: Sequence[str], name: str = "") -> list[str]:
-    """Return the members that have neither texts nor spans.
-
-    Args:
-        members: members of a file's records.
-        name: the format, "" for texts without spans.
-    """
-    is_used = TOOLS[name].is_used if name else span_lists.TEXT_KEYS.__contains__
-    return [member for member in members if not is_used(member)]
-
-
 def find_structure(value: Any) -> str | None:
     """Return the format that has a record's members, or None."""
     # Prodigy's tokens are objects, not strings.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import JsonObject, has_form
+from bert_cli.base.json_files import JsonObject, as_object, has_form
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, make_span
 from bert_cli.reading.columns.answers import ANSWER, is_accepted, is_answer
 from bert_cli.reading.records import JsonRecord
@@ -69,6 +69,22 @@ _SPAN_KEYS = {span_format.key for span_format in FORMATS.values()} - {"label", "
 def find_text(record: Any) -> str | None:
     """Return a record's text, or None."""
     return next((record[key] for key in TEXT_KEYS if has_form(record, {key: str})), None)
+
+
+def find_unused_members(records: Sequence[JsonRecord], name: str = "") -> list[str]:
+    """Return the members of records that are not used, such as a second text.
+
+    Args:
+        records: the records.
+        name: format, a key of FORMATS, or "" for texts without spans.
+    """
+    used = {FORMATS[name].key} if name else set()
+    used |= {ANSWER} if name == PRODIGY else set()
+    unused: dict[str, None] = {}
+    for record in map(as_object, (record.value for record in records)):
+        text_key = next((key for key in TEXT_KEYS if has_form(record, {key: str})), "")
+        unused |= dict.fromkeys(member for member in record if member not in {text_key, *used})
+    return list(unused)
 
 
 def has_spans(record: Any, span_format: SpanFormat) -> bool:

@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bert_cli.base.json_files import as_list, as_object
+
 _MAX_PATHS = 3  # paths in a message
 _MAX_DEPTH = 4
 
@@ -99,15 +101,40 @@ def split_path(path: str, names: Sequence[str]) -> tuple[int, list[str]] | None:
     return None
 
 
-def follow_path(cell: Any, members: Sequence[str]) -> Any:
-    """Return a member's cell, or "" if the value has no such member.
+class MemberColumns:
+    """Columns with members of other columns' values, by path."""
 
-    Args:
-        cell: the column's cell.
-        members: names and positions.
-    """
-    value = json.loads(cell) if isinstance(cell, JsonCell) else list(cell) if isinstance(cell, tuple) else cell
-    return format_json_value(_find_member(value, members))
+    def __init__(self, paths: Sequence[str], names: Sequence[str]) -> None:
+        """Find the columns.
+
+        Args:
+            paths: paths that `split_path` can split.
+            names: column names.
+        """
+        self._members = [member for path in paths if (member := split_path(path, names))]
+        self._used: dict[int, list[list[str]]] = {}
+        for column, path in self._members:
+            self._used.setdefault(column, []).append(path)
+        self._names = names
+
+    def read(self, cells: Sequence[Any]) -> tuple[list[Any], dict[str, None]]:
+        """Return the members' cells of a row, and the paths of members that no column uses.
+
+        A cell is "" if the value has no such member.
+
+        Args:
+            cells: the row's cells; [] for a blank line.
+        """
+        values = {column: _parse_cell(cells[column]) for column in self._used if cells}
+        unused: dict[str, None] = {}
+        for column, value in values.items():
+            unused |= dict.fromkeys(_iterate_unused(value, self._used[column], self._names[column]))
+        members = [format_json_value(_find_member(values[column], path)) for column, path in self._members if cells]
+        return members, unused
+
+
+def _parse_cell(cell: Any) -> Any:
+    return json.loads(cell) if isinstance(cell, JsonCell) else list(cell) if isinstance(cell, tuple) else cell
 
 
 def _find_member(value: Any, members: Sequence[str]) -> Any:
@@ -122,3 +149,28 @@ def _find_member(value: Any, members: Sequence[str]) -> Any:
         else:
             return None
     return value
+
+
+def find_unused_members(values: Iterable[Any], used: Sequence[Sequence[str]]) -> list[str]:
+    """Return the paths of members that are not used, in order of occurrence.
+
+    Args:
+        values: JSON values, such as the records of a file.
+        used: paths of members that are used with everything in them.
+    """
+    return list(dict.fromkeys(path for value in values for path in _iterate_unused(value, used, "")))
+
+
+def _iterate_unused(value: Any, used: Sequence[Sequence[str]], path: str) -> Iterator[str]:
+    if isinstance(value, list) and not any(members[0].isdecimal() for members in used):
+        for item in value:
+            yield from _iterate_unused(item, used, path)
+        return
+    children = as_object(value) or {str(number): item for number, item in enumerate(as_list(value))}
+    for name, member in children.items():
+        inner = [members[1:] for members in used if members[0] == name]
+        member_path = f"{path}.{name}" if path else name
+        if not inner:
+            yield member_path
+        elif all(inner):
+            yield from _iterate_unused(member, inner, member_path)

@@ -19,6 +19,7 @@ Task = dict[str, Any]
 ANNOTATION_ID, LEAD_TIME = "annotation_id", "lead_time"
 # JSON-MIN and CSV have these members besides the data and a member per project tag.
 ADDED_MEMBERS = frozenset(("id", ANNOTATION_ID, "annotator", "created_at", "updated_at", LEAD_TIME))
+ANNOTATIONS = (("annotations",), ("completions",))  # paths of a task's annotations
 REGION = {"start": object, "end": object}  # form of a span
 _CHOICES = "choices"
 _NUMBERS = ("rating", "number")

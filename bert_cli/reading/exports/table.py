@@ -1,11 +1,12 @@
 """Exports of annotation tools with labels of whole texts: one row per tool and form."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.reading.exports import doccano, label_studio, spacy
+from bert_cli.reading.exports.cells import find_unused_members
 
 
 class Export(NamedTuple):
@@ -17,19 +18,37 @@ class Export(NamedTuple):
         fits: function that returns whether a record may be in the same file.
         convert: function that returns rows per record, using the file's name and (line, record)
             pairs. It raises InputError if a record is damaged.
+        used: paths of members that become columns, () if all do.
     """
 
     title: str
     recognizes: Callable[[Any], bool]
     fits: Callable[[Any], bool]
     convert: Callable[[str, Sequence[tuple[int, Any]]], list[list[JsonObject]]]
+    used: Sequence[Sequence[str]] = ()
+
+    def find_unread(self, values: Iterable[Any]) -> list[str]:
+        """Return the paths of members without a column, in order of occurrence."""
+        return find_unused_members(values, self.used) if self.used else []
 
 
 EXPORTS = (
-    Export("tasks of Label Studio", label_studio.is_exported_task, label_studio.is_task, label_studio.convert_tasks),
+    Export(
+        "tasks of Label Studio",
+        label_studio.is_exported_task,
+        label_studio.is_task,
+        label_studio.convert_tasks,
+        (("id",), ("data",), *label_studio.ANNOTATIONS),
+    ),
     Export("texts of doccano with label ids", doccano.has_label_ids, doccano.has_annotations, doccano.convert_texts),
     Export("pairs of spaCy, a text and its cats", spacy.is_pair, spacy.is_pair, spacy.convert_pairs),
-    Export("documents of spaCy with cats", spacy.is_document, spacy.is_document, spacy.convert_documents),
+    Export(
+        "documents of spaCy with cats",
+        spacy.is_document,
+        spacy.is_document,
+        spacy.convert_documents,
+        (("paragraphs", "raw"), ("paragraphs", "cats")),
+    ),
 )
 
 

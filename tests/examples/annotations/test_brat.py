@@ -24,6 +24,17 @@ def test_document_by_each_of_its_names(path, tmp_path):
     assert read(tmp_path, "in New York.", rows, path)[1:3] == [("New", "B-LOC"), ("York", "I-LOC")]
 
 
+def test_lines_that_are_not_used(tmp_path):
+    for name, rows in (
+        ("d", "T1\tLOC 0 4\tLund\r\nR1\tin Arg1:T1 Arg2:T1\r\n\r\n"),
+        ("e", "#1\tNote T1\tx\nR2\tx\nno line\n"),
+    ):
+        (tmp_path / f"{name}.txt").write_text("Lund", encoding="utf-8")
+        (tmp_path / f"{name}.ann").write_text(rows, encoding="utf-8")
+    file = read_annotations(Source(str(tmp_path), may_be_folder=True))
+    assert file.facts.not_used == ["relations", "notes", "other lines"]
+
+
 def test_carriage_returns_and_nul_and_byte_order_marks_are_characters(tmp_path):
     text = "\ufeffAnna\r\nat \0 Lund\r\n"
     start = text.index("Lund")

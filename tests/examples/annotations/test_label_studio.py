@@ -15,7 +15,7 @@ REGION = {"type": "labels", "value": {"start": 0, "end": 4, "text": "Anna", "lab
 
 
 def read(*tasks, indent=None):
-    return read_tasks("a.json", read_records("a.json", json.dumps(tasks, indent=indent)).records)
+    return read_tasks("a.json", read_records("a.json", json.dumps(tasks, indent=indent)).records)[1]
 
 
 def task(*annotations, **members):

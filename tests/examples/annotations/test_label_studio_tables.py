@@ -51,7 +51,9 @@ def test_columns_of_flags(tmp_path):
     rows = [(9, spans(REGION), spans(REGION | {"start": 0, "labels": ["X"]}), "met Anna", "the Anna")]
     path = write(tmp_path, rows, header=("annotation_id", "label", "other", "text", "title"))
     for columns in (("title", "label"), ("-1", "1")):
-        assert read_annotations(Source(path), columns=columns).examples[0].words == ("the", "Anna")
+        file = read_annotations(Source(path), columns=columns)
+        assert file.examples[0].words == ("the", "Anna")
+        assert file.facts.not_used == ["annotation_id", "other", "text"]
     assert read_annotations(Source(path), columns=("title", "text")) is None
     with raises(InputError, "--word_column=words: "):
         read_annotations(Source(path), columns=("words", None))

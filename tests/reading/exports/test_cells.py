@@ -4,6 +4,7 @@ import pandas
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.reading.exports.cells import find_unused_members
 from tests.reading.exports.labeled import read_labeled, read_table, write_json
 from tests.snapshots import raises
 
@@ -26,8 +27,27 @@ def test_members_by_path(name, tmp_path):
     assert read_labeled(path, **PATHS) == ("single_label", EXPECTED)
     assert read_labeled(path, **PATHS | {"label_column": "annotations.label"})[1] == EXPECTED
     table = read_table(path, **PATHS)
-    assert table.facts.not_used == ["a.b"]
+    assert table.facts.not_used == ["a.b", "annotations.0.by"]
     assert table.column_flags() == PATHS
+
+
+@pytest.mark.parametrize(
+    ("value", "used", "unused"),
+    [
+        ({"text": "a", "meta": {"by": 1}}, [["text"]], ["meta"]),
+        ({"data": {"text": "a", "by": 1}}, [["data", "text"]], ["data.by"]),
+        ({"data": {"text": "a", "by": 1}}, [["data"], ["data", "text"]], []),
+        ({"data": {"text": {"en": "a", "de": "b"}, "by": 1}}, [["data", "text", "en"]], ["data.text.de", "data.by"]),
+        # All items of a list, or the one with this number.
+        ({"chat": [{"role": "x", "text": "a"}, {"text": "b"}]}, [["chat", "text"]], ["chat.role"]),
+        ({"chat": [{"role": "x", "text": "a"}, {"text": "b"}]}, [["chat", "0", "text"]], ["chat.0.role", "chat.1"]),
+        # Another record may have another type.
+        ({"data": "a"}, [["data", "text"]], []),
+        (None, [["data", "text"]], []),
+    ],
+)
+def test_members_that_no_path_uses(value, used, unused):
+    assert find_unused_members([value, value], used) == unused
 
 
 def test_a_name_with_a_period_is_a_name(tmp_path):

@@ -34,7 +34,7 @@ def test_tasks_in_json(name, tmp_path):
     assert read_labeled(path) == ("single_label", EXPECTED)
     table = read_table(path)
     assert [row.identifier for row in table.rows] == ["1", "2", "3"]
-    assert table.facts.not_used == ["annotation_id", "lead_time"]
+    assert table.facts.not_used == ["annotation_id", "lead_time", "predictions"]
 
 
 def test_a_single_task_is_a_table_of_one_row(tmp_path):

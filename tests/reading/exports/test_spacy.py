@@ -32,6 +32,7 @@ def test_documents_of_version_2(tmp_path):
     ]
     path = write_json(tmp_path / "t.json", [{"id": 0, "paragraphs": paragraphs}])
     assert read_labeled(path) == EXPECTED
+    assert read_table(path).facts.not_used == ["id", "paragraphs.sentences"]
     with raises(InputError, "t.json:2: a paragraph"):
         read_table(write_json(path, [{"id": 0, "paragraphs": [paragraphs[0], {"raw": "x", "cats": ["pos"]}]}]))
 
