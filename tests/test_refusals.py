@@ -33,6 +33,8 @@ REFUSALS = {
         "--do_train --problem_type=multiple_choice",
         "--do_train --dev_split=0.1 --dev_file=a",
         "--do_train --group_column=a",
+        "--do_eval --weight_column=a",
+        "--do_train --weight_column=a --task_name=cola",
         "--do_train --group_column=a --dev_split=0.1 --task_name=cola",
         "--do_train --hub_module=m --init_checkpoint=c",
         "--do_train --hub_trainable=false",

@@ -1,12 +1,8 @@
 """Base class for classifiers, which trains them from Python."""
 
-import contextlib
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
-
-import numpy as np
 
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.options import ClassifyOptions, FitOptions
@@ -22,33 +18,30 @@ from bert_cli.api.inputs.tables import (
     read_table,
     refuse_label_columns,
 )
-from bert_cli.api.inputs.texts import read_texts, read_weights
+from bert_cli.api.inputs.texts import read_texts
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.flags.paths import path_text
-from bert_cli.opening.bundle import AnyModel
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.reading.probe import TableFile
-from bert_cli.run_directory.manifest import LABEL_TYPE, digest
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.run_directory.manifest import LABEL_TYPE
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runs.tasks.interface import Plan
 from bert_cli.settings.classification import ClassifySettings
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import NetworkOptions, TaskModel
+    pass
 
 
 class MemoryTask(ClassificationTask):
-    """Task of bert-classify on tables in memory, with weights for the training rows' losses."""
+    """Task of bert-classify on tables in memory."""
 
     def __init__(
         self,
         settings: ClassifySettings,
         tables: Mapping[str, TableFile],
-        weights: np.ndarray | None,
         label_type: str | None,
         has_column_names: bool = False,
     ):
@@ -57,37 +50,18 @@ class MemoryTask(ClassificationTask):
         Args:
             settings: the run's flags.
             tables: tables by split, see splits.Inputs.
-            weights: weights for the rows in the table `train`, float32 [n]; None for equal weights.
             label_type: type of the labels, for run.json; None for texts.
             has_column_names: whether label names are a table's columns, and not the caller's option.
         """
         super().__init__(settings, tables)
-        self.weights = weights
         self.label_type = label_type
         self.has_column_names = has_column_names
 
-    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
-        """Read the splits, and use the weights of the rows that are in the training split."""
-        data = super().read(model, stack)
-        if self.weights is None:
-            return data
-        train = data.splits["train"]
-        # The guid of a row in memory ends in its number, such as train-7.
-        rows = [int(example.guid.rpartition("-")[2]) for example in train.texts]
-        weighted = dataclasses.replace(train, features=dataclasses.replace(train.features, weights=self.weights[rows]))
-        return dataclasses.replace(data, splits={**data.splits, "train": weighted})
-
     def plan(self, *arguments: object) -> Plan:
         plan = super().plan(*arguments)  # type: ignore[arg-type]
-        values: dict[str, Any] = {} if self.weights is None else {"weights": digest(self.weights)}
-        values |= {LABEL_TYPE: self.label_type} if self.label_type else {}
+        values: dict[str, Any] = {LABEL_TYPE: self.label_type} if self.label_type else {}
         has_flag_labels = plan.has_flag_labels and not self.has_column_names
         return plan._replace(deciding_values=plan.deciding_values | values, has_flag_labels=has_flag_labels)
-
-    def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
-        if self.weights is not None:
-            options = {**options, "has_weights": True}  # type: ignore[typeddict-unknown-key]
-        return super().make_model(model, data, options)
 
 
 class TrainableClassifier(TrainableModel):
@@ -233,7 +207,7 @@ class TrainableClassifier(TrainableModel):
         texts = read_texts(texts)
         check_labels(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
-        further = row_columns(len(texts), columns, groups)
+        further = row_columns(len(texts), columns, groups, sample_weight)
         tables = {"train": pair_up("texts", texts, label_rows.items, columns, further.columns)}
         # The caller's options win.
         has_column_names = label_rows.names is not None and "labels" not in options
@@ -245,13 +219,10 @@ class TrainableClassifier(TrainableModel):
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items, columns)
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
-        weights = None if sample_weight is None else read_weights(sample_weight, len(label_rows.items))
         watching = Watching(callbacks, verbose)
         label_type = label_rows.label_type
         has_dev = dev_texts is not None
-        result = cls._train_on(
-            tables, {}, has_dev, output_dir, options, watching, weights, label_type, has_column_names
-        )
+        result = cls._train_on(tables, {}, has_dev, output_dir, options, watching, label_type, has_column_names)
         if isinstance(result, CrossValidation):
             return result.with_index(texts.to_frame().index).with_label_type(label_type)
         return result
@@ -265,7 +236,6 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None,
         options: dict[str, Any],
         watching: Watching,
-        weights: np.ndarray | None = None,
         label_type: str | None = None,
         has_column_names: bool = False,
     ) -> Self | CrossValidation:
@@ -278,7 +248,7 @@ class TrainableClassifier(TrainableModel):
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
 
         def make_task(settings: ClassifySettings) -> ClassificationTask:
-            return MemoryTask(settings, tables, weights, label_type, has_column_names)
+            return MemoryTask(settings, tables, label_type, has_column_names)
 
         training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
         return training.cross_validate() if folds else cls._load_trained(training)

@@ -42,6 +42,7 @@ class ChoiceExample:
         identifier: row id from the file's id column, or "".
         kept: cells that the predictions also have, by column name; None without --keep_columns.
         group: the row's group, such as a document; None without --group_column.
+        weight: factor of the row's loss, with a mean of 1 over the table; None for equal weights.
     """
 
     guid: str
@@ -51,6 +52,7 @@ class ChoiceExample:
     identifier: str = field(default="", compare=False)
     kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     group: str | None = field(default=None, compare=False, repr=False)
+    weight: float | None = field(default=None, compare=False, repr=False)
 
 
 def make_choice_examples(
@@ -76,8 +78,10 @@ def make_choice_examples(
     has_labels = needs_label and table.has_labels
     indices = _label_indices(table, _label_spellings(table, label_form)) if has_labels else [None] * len(table.rows)
     return [
-        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index, kept=row.kept, group=row.group)
-        for row, index in zip(table.rows, indices, strict=True)
+        ChoiceExample(
+            row.identifier, row.text_a, _full_choices(row), index, kept=row.kept, group=row.group, weight=weight
+        )
+        for row, index, weight in zip(table.rows, indices, table.weights, strict=True)
     ]
 
 

@@ -24,6 +24,7 @@ class ClassificationExample:
         identifier: row id from the file's id column, or "".
         kept: cells that the predictions also have, by column name; None without --keep_columns.
         group: the row's group, such as a patient; None without --group_column.
+        weight: factor of the row's loss, with a mean of 1 over the table; None for equal weights.
     """
 
     guid: str
@@ -33,6 +34,7 @@ class ClassificationExample:
     identifier: str = field(default="", compare=False)
     kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     group: str | None = field(default=None, compare=False, repr=False)
+    weight: float | None = field(default=None, compare=False, repr=False)
 
 
 def _label_key(label: str) -> tuple:

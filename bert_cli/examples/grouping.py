@@ -6,17 +6,13 @@ squared deviations from the shares.
 """
 
 import itertools
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.reading.columns.roles import TableColumns
-from bert_cli.reading.rows import Row
 
 DEV = 1  # subset of the rows to evaluate on; 0 is training
 STAY_TOGETHER = "rows of a group stay together"  # reason for another size of a split
@@ -168,27 +164,6 @@ class _Assignment:
             if not present.issuperset(self.columns[group]):
                 self.move(group, 0)
                 present.update(self.columns[group])
-
-
-def read_group(path: str, row: Row, indices: TableColumns) -> str:
-    """Return a row's group; raise InputError with the line if it is empty.
-
-    Args:
-        path: the file, for the message.
-        row: the row.
-        indices: columns with a group.
-    """
-    assert indices.group is not None
-    cell = row.cell(indices.group)
-    # A JSON list has its words in a tuple.
-    group = (cell if isinstance(cell, str) else " ".join(cell)).strip()
-    if not group:
-        name = quote(indices.column_name(indices.group))
-        raise InputError(
-            f"{path}:{row.line}: the group from {name} is empty, so the row's place in a split is unknown; fill it in, "
-            "with a name of its own for a row without a group"
-        )
-    return sys.intern(group)
 
 
 def require_groups(flag: str, num_groups: int, num_subsets: int) -> None:

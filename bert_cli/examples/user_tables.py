@@ -15,7 +15,6 @@ from bert_cli.base.formats import count_more, quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.grouping import read_group
 from bert_cli.examples.labels.answers import Answers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.labels.written_lists import has_spans, parse_list
@@ -25,6 +24,7 @@ from bert_cli.reading.columns.answers import are_answers
 from bert_cli.reading.columns.facts import ROLES, DataFacts
 from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
+from bert_cli.reading.columns.row_values import normalize_weights, read_group, read_weight
 from bert_cli.reading.exports.cells import DecimalList, JsonCell, Unannotated
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import LeftOut, Row
@@ -42,7 +42,7 @@ class UserRow(NamedTuple):
         choices: unchanged texts from the choice columns.
         answer: cell of the column with Prodigy's answers, "" without such a column.
         kept: cells for the predictions, by column name; None without --keep_columns.
-        group: cell of --group_column, None without such a column.
+        group, weight: values of --group_column and --weight_column, None without them.
     """
 
     line: int
@@ -54,6 +54,7 @@ class UserRow(NamedTuple):
     answer: str = ""
     kept: Mapping[str, Any] | None = None
     group: str | None = None
+    weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,14 @@ class UserTable:
             "label_column": join_names(self.flag_names(self.columns.labels)),
         }
         return flags | ({} if text_b is None else {"text_b_column": self.flag_names([text_b])[0]})
+
+    @property
+    def weights(self) -> Sequence[float | None]:
+        """Return row weights with a mean of 1, or None per row without a column of weights."""
+        if self.columns.weight is None:
+            return [None] * len(self.rows)
+        weights = [row.weight for row in self.rows if row.weight is not None]
+        return normalize_weights(self.path, self.columns.column_name(self.columns.weight), weights)
 
     @property
     def answers(self) -> Answers | None:
@@ -186,8 +195,9 @@ def read_user_table(
         rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
         if kept:
             rows[-1] = rows[-1]._replace(kept={name: row.cells[column] for name, column in kept.items()})
-        if indices.group is not None:
-            rows[-1] = rows[-1]._replace(group=read_group(path, row, indices))
+        if not rules.rows.is_empty:
+            group, weight = read_group(path, row, indices), read_weight(path, row, indices)
+            rows[-1] = rows[-1]._replace(group=group, weight=weight)
         if indices.may_have_pairs:
             rows[-1] = _split_pair(path, rows[-1], rules.trained.num_texts == 2)
         # Keep empty texts: predictions need a row per row in the file.
@@ -288,6 +298,8 @@ def make_examples(
             not read.
     """
     return [
-        ClassificationExample(row.identifier, row.text_a, row.text_b, label, kept=row.kept, group=row.group)
-        for row, label in zip(table.rows, labels or [None] * len(table.rows), strict=True)
+        ClassificationExample(
+            row.identifier, row.text_a, row.text_b, label, kept=row.kept, group=row.group, weight=weight
+        )
+        for row, label, weight in zip(table.rows, labels or [None] * len(table.rows), table.weights, strict=True)
     ]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.spec import EXAMPLE_WEIGHT
 from bert_cli.examples.choice import ChoiceExample
-from bert_cli.features.classification import sequence_lines
+from bert_cli.features.classification import sequence_lines, weight_array
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
@@ -25,12 +26,14 @@ class ChoiceFeatures:
         label_ids: int32 [n], the correct choice's index, 0 for examples without label.
         guids: n strings.
         cuts: tokens that sequences lost to max_seq_length.
+        weights: float32 [n], a factor per example's loss; None for equal weights.
     """
 
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
     cuts: Cuts = NOT_CUT
+    weights: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.guids)
@@ -51,7 +54,8 @@ class ChoiceFeatures:
         # Use one width for all choices, because the model sees them as one batch.
         inputs = self.sequences.pad(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_choices, -1) for name, values in inputs.items()}
-        return shaped | {"label_ids": self.label_ids[rows]}
+        weights = {} if self.weights is None else {EXAMPLE_WEIGHT.name: self.weights[rows]}
+        return shaped | {"label_ids": self.label_ids[rows]} | weights
 
 
 def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
@@ -89,6 +93,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
         label_ids=MULTIPLE_CHOICE.reader.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
         cuts=Cuts(len(ends) - 1, num_truncated, num_tokens, num_cut),
+        weights=weight_array(examples),
     )
 
 

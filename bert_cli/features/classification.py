@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.base.names import TRUNCATE, WINDOWS
 from bert_cli.base.spec import EXAMPLE_WEIGHT
-from bert_cli.features.encoded_text import LabeledText
+from bert_cli.features.encoded_text import LabeledText, WeightedExample
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, describe_cuts, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -199,7 +199,14 @@ def classification_features(
         text_tokens=np.array(text_tokens, np.int32),
         cut_tokens=np.array(cut_tokens, np.int32),
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
+        weights=weight_array(examples),
     )
+
+
+def weight_array(examples: Sequence[WeightedExample]) -> np.ndarray | None:
+    """Return the weights of examples, float32 [n], or None for equal ones."""
+    weights = [example.weight for example in examples]
+    return None if None in weights[:1] or not weights else np.array(weights, np.float32)
 
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:

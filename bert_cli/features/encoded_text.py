@@ -10,7 +10,14 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP, UNK
 
 
-class LabeledText(Protocol):
+class WeightedExample(Protocol):
+    """An example with a factor of its loss, None for equal ones."""
+
+    @property
+    def weight(self) -> float | None: ...
+
+
+class LabeledText(WeightedExample, Protocol):
     """A text or a pair with a label, such as examples.classification.ClassificationExample."""
 
     @property

@@ -89,6 +89,7 @@ def build_classifier(
     long_text: str,
     options: "NetworkOptions",
     distillation: "Distillation | None" = None,
+    has_weights: bool = False,
 ) -> "TaskModel":
     """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.
 
@@ -99,13 +100,15 @@ def build_classifier(
         long_text: value of --long_text.
         options: keyword arguments that all networks share.
         distillation: loss of a teacher's probabilities, or None.
+        has_weights: whether training batches have weights for the examples.
     """
     # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
     from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
 
     model_class = BertWindowsClassifier if long_text == WINDOWS else BertClassifier
     num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
-    return model_class(config, num_outputs, decoder.problem_type.name, text_input, distillation, **options)
+    problem_type = decoder.problem_type.name
+    return model_class(config, num_outputs, problem_type, text_input, distillation, has_weights=has_weights, **options)
 
 
 class _NewText(NamedTuple):
@@ -115,6 +118,7 @@ class _NewText(NamedTuple):
     text_a: str
     text_b: str | None
     label: None = None
+    weight: None = None
 
 
 @dataclasses.dataclass(frozen=True)

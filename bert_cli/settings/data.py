@@ -108,6 +108,19 @@ class RowColumns(FlagGroup, heading="Your own files"):
         },
         **_NAME,
     )
+    weight_column: str | None = remembered_option(
+        None,
+        "column with the weight of a row's loss, 0 or more; only their ratios matter",
+        needs="do_train",
+        excludes="task_name",
+        because={"do_train": "it weights the loss of training", "task_name": "the files of a task have no such column"},
+        **_NAME,
+    )
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no column is named."""
+        return self.group_column is None and self.weight_column is None
 
 
 ALL_COLUMNS = "all"  # value of --keep_columns

@@ -78,6 +78,7 @@ class PrepareSettings:
                 "excludes": (),
             }
         },
+        only=("group_column",),
     )
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})

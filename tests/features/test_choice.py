@@ -19,6 +19,7 @@ class Example(NamedTuple):
     context: str
     choices: tuple[str, ...]
     label: int | None
+    weight: float | None = None
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ api.inputs: problem_types flags model settings text reading reading.exports exam
     examples.token_files corpus opening runs.preparation runs.tasks
 api.results: problem_types flags text outputs outputs.vectors report api.inputs
 api: problem_types flags model settings text reading examples examples.squad examples.token_files corpus outputs
-    features sentence weights heads outputs.answers outputs.vectors inference run_directory opening
+    features sentence weights outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results
 serving: problem_types flags settings text examples.squad features sentence weights outputs.answers opening
@@ -134,8 +134,8 @@ MAX_REACH = {
     "api.Tokenizer": 45,
     "bert-tokenize": 63,
     "bert-serve": 201,
-    "bert-classify": 286,
-    "api.Classifier": 317,
+    "bert-classify": 287,
+    "api.Classifier": 318,
 }
 
 # (line, message) per problem

@@ -99,6 +99,7 @@ class FitOptions(Options, total=False):
     keep_columns: Any
     skip_unlabeled: bool | None
     group_column: Any
+    weight_column: Any
     dev_split: Any
     dev_split_seed: int | None
     long_text: Literal["truncate", "head_tail", "windows"] | None

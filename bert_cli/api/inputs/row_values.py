@@ -1,10 +1,10 @@
-"""Arguments with a value per text, besides its label: groups."""
+"""Arguments with a value per text, besides its label: groups and weights."""
 
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from bert_cli.api.inputs.label_rows import is_missing
-from bert_cli.api.inputs.texts import list_items
+from bert_cli.api.inputs.texts import list_items, read_weights
 from bert_cli.base.errors import InputError, refuse_if
 
 
@@ -36,15 +36,18 @@ class RowColumns(NamedTuple):
     options: dict[str, str]
 
 
-def row_columns(count: int, taken: Collection[str], groups: Any) -> RowColumns:
+def row_columns(count: int, taken: Collection[str], groups: Any, weights: Any = None) -> RowColumns:
     """Return the columns for values per text.
 
     Args:
         count: number of texts.
         taken: the table's other columns.
         groups: the groups, or None.
+        weights: the argument sample_weight, or None.
     """
     values = {} if groups is None else {"group_column": ("groups", read_groups(groups, count))}
+    if weights is not None:
+        values["weight_column"] = ("sample_weight", read_weights(weights, count))
     further = RowColumns({}, {})
     for flag, (name, cells) in values.items():
         while name in taken:

@@ -186,8 +186,8 @@ def _pair(place: str, item: object, form: TextForm) -> Pair:
     return texts[0], texts[1] if len(texts) == 2 else None
 
 
-def read_weights(values: Any, count: int) -> np.ndarray:
-    """Return weights, float32 [n], with a mean of 1.
+def read_weights(values: Any, count: int) -> list[str]:
+    """Return n weights as texts for a table in memory, which give the same float64 again.
 
     Args:
         values: n numbers.
@@ -206,7 +206,7 @@ def read_weights(values: Any, count: int) -> np.ndarray:
         raise InputError(f"sample_weight: has the shape {weights.shape}; one weight per text is needed: ({count},)")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise InputError("sample_weight: finite weights of 0 or more are needed, and one that is not zero")
-    return (weights / weights.mean()).astype(np.float32)
+    return list(map(repr, weights.tolist()))
 
 
 def list_items(name: str, values: object, needed: str = SINGLE_TEXTS.sequence, is_of_pairs: bool = False) -> list:

@@ -52,17 +52,19 @@ def find_columns(table: TableFile, sample: Sequence[Row], rules: ColumnRules) ->
     # Find texts before labels, and labels before ids: a column must not have two uses.
     text_a, text_b = finder.find_texts()
     group = finder.find_named(rules.rows.group_column, "group_column")
-    labels = finder.find_labels((text_a, text_b, *choice_columns, group))
+    weight = finder.find_named(rules.rows.weight_column, "weight_column")
+    labels = finder.find_labels((text_a, text_b, *choice_columns, group, weight))
     identifier = finder.find_identifier((text_a, text_b, *labels, *choice_columns))
     used = [column for column in (text_a, text_b, *labels, *choice_columns) if column is not None]
     if len(set(used)) < len(used):
         text_flags = "--text_column, --text_b_column" + (", --choice_columns" if choices else "")
         raise InputError(f"{path}: one column is named twice by {text_flags} and --label_column")
-    if group in labels:
-        raise InputError(f"{path}: one column is named twice by --label_column and --group_column")
+    if group in labels or weight in used:
+        flags = "--label_column and --group_column" if group in labels else "--weight_column and another flag"
+        raise InputError(f"{path}: one column is named twice by {flags}")
     answer = finder.find_answer()
     answer = None if answer in (*used, identifier) else answer
-    return TableColumns(width, names, text_a, text_b, labels, identifier, choice_columns, answer, group)
+    return TableColumns(width, names, text_a, text_b, labels, identifier, choice_columns, answer, group, weight)
 
 
 def _find_text_list_columns(table: TableFile, sample: Sequence[Row], rules: ColumnRules) -> TableColumns:

@@ -43,7 +43,7 @@ class ColumnRules(NamedTuple):
         columns = self.columns
         values = (
             columns.text_column, columns.text_b_column, *self.choices, *columns.label_columns, columns.id_column,
-            self.rows.group_column,
+            self.rows.group_column, self.rows.weight_column,
         )  # fmt: skip
         return [name for name in values if name is not None]
 
@@ -62,6 +62,7 @@ class TableColumns:
         choices: columns used for the choices in multiple choice.
         answer: column with Prodigy's answers, or None.
         group: column of groups, or None.
+        weight: column of weights, or None.
         may_have_pairs: whether ` ||| ` in the text separates a pair, as in a file of lines.
     """
 
@@ -74,6 +75,7 @@ class TableColumns:
     choices: tuple[int, ...] = ()
     answer: int | None = None
     group: int | None = None
+    weight: int | None = None
     may_have_pairs: bool = False
 
     @property
@@ -81,6 +83,7 @@ class TableColumns:
         """Return the used columns by role, see facts.ROLES."""
         columns = {
             "text": self.text_a, "text_b": self.text_b, "id": self.identifier, "answer": self.answer, "group": self.group,
+            "weight": self.weight,
         }  # fmt: skip
         single = {role: () if column is None else (column,) for role, column in columns.items()}
         return {**single, "choices": self.choices, "label": self.labels}

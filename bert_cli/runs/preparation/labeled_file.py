@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.examples.grouping import read_group
 from bert_cli.examples.labels.lists import split_label_names
 from bert_cli.examples.user_tables import join_text, make_cell_check
 from bert_cli.problem_types.columns import Cell
 from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
+from bert_cli.reading.columns.row_values import read_group
 from bert_cli.reading.probe import TableFile, open_table
 from bert_cli.reading.rows import LeftOut
 from bert_cli.settings.data import PLAIN, TextForm
@@ -109,7 +109,7 @@ class LabeledFile:
             text = cells[indices.text_a]
             reason = "not accepted" if indices.is_rejected(row) else "" if label else NO_LABEL
             reason = reason if text else "no text"
-            group = None if reason or indices.group is None else read_group(self.path, row, indices)
+            group = None if reason else read_group(self.path, row, indices)
             yield LabeledRow(reason, identifier or str(number), label, text, group)
         if warns:
             left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)

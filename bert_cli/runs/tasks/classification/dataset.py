@@ -19,6 +19,7 @@ from bert_cli.features.classification import (
 )
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import Split
@@ -133,6 +134,31 @@ class ClassificationDataset(DivisibleDataset):
 def split_names(data: ClassificationDataset, split: str) -> list[str]:
     """Return the names of all dev or test splits; MNLI has two."""
     return [name for name in data.splits if name.startswith(split)]
+
+
+def deciding_values(data: ClassificationDataset, features: Any, do_lower_case: bool) -> JsonObject:
+    """Return the values of the data that decide the training, for run.json.
+
+    Args:
+        data: the data.
+        features: its `training_features`.
+        do_lower_case: whether the tokenizer lowercases.
+    """
+    labels, sequences = data.decoder.labels.names, features.sequences
+    values: JsonObject = {
+        "labels": list(labels) if labels else None,
+        "do_lower_case": do_lower_case,
+        "training_data": digest(sequences.token_ids, sequences.offsets, features.label_ids),
+        "train_examples": len(features),
+        "problem_type": data.decoder.problem_type.name,
+    }
+    values |= {"distill_from": data.teacher.identity} if data.teacher else {}
+    return values | ({} if features.weights is None else {"weights": digest(features.weights)})
+
+
+def has_weights(data: ClassificationDataset) -> bool:
+    """Return whether the training rows have weights."""
+    return "train" in data.splits and data.splits["train"].features.weights is not None
 
 
 def prediction_tables(data: ClassificationDataset) -> PredictionTables:

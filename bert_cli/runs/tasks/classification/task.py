@@ -26,11 +26,12 @@ from bert_cli.problem_types.kinds import CLASSIFICATION
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.data import find_trained_type, problem_type_from_flags, read_data
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
+    deciding_values,
+    has_weights,
     prediction_tables,
     split_names,
 )
@@ -147,24 +148,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def plan(self, model: AnyModel, data: ClassificationDataset, recipe: Recipe) -> Plan:
         features, problem_type = data.training_features(), data.decoder.problem_type
-        sequences = features.sequences
         do_lower_case = model.tokenizer.do_lower_case
         labels = data.decoder.labels.names or None
         # A flag cannot hold a label with a comma. Later runs read such labels from the data again.
         has_comma = any("," in label for label in labels or ())
-        deciding_values = {
-            "labels": list(labels) if labels else None,
-            "do_lower_case": do_lower_case,
-            "training_data": digest(sequences.token_ids, sequences.offsets, features.label_ids),
-            "train_examples": len(features),
-            "problem_type": problem_type.name,
-            **({"distill_from": data.teacher.identity} if data.teacher else {}),
-        }
         resolved_flags = {**data.resolved_flags, "problem_type": problem_type.name, "do_lower_case": do_lower_case}
         resolved_flags["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
-        values: dict[str, object] = {"deciding_values": deciding_values, "resolved_flags": resolved_flags}
-        values |= {"labels": labels, "class_weights": weights, "has_flag_labels": bool(self.settings.encoding.labels)}
+        values: dict[str, object] = {
+            "deciding_values": deciding_values(data, features, do_lower_case),
+            "resolved_flags": resolved_flags,
+            "labels": labels,
+            "class_weights": weights,
+            "has_flag_labels": bool(self.settings.encoding.labels),
+        }
         return fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
@@ -176,9 +173,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         problem_type = data.decoder.problem_type
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
         if problem_type.has_choices:
-            return BertChoice(model.config, 1, problem_type.name, text_input, distillation, **options)
+            return BertChoice(
+                model.config, 1, problem_type.name, text_input, distillation, has_weights=has_weights(data), **options
+            )
         long_text = self.settings.encoding.long_text
-        return build_classifier(model.config, data.decoder, text_input, long_text, options, distillation)
+        return build_classifier(
+            model.config, data.decoder, text_input, long_text, options, distillation, has_weights(data)
+        )
 
     def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
         return classifier_network(data.decoder, self.settings.head.text_input)
