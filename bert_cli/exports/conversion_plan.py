@@ -3,12 +3,14 @@
 This module does not import TensorFlow.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, head_of
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import list_names
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, head_of, is_of_tokens
 from bert_cli.base.log import LOG
-from bert_cli.base.names import find_label_problem
+from bert_cli.base.names import OUTSIDE, find_label_problem
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
@@ -140,6 +142,82 @@ def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab:
             "warning: %s has %d entries, fewer than the model's %d words; is it the model's own?",
             vocabulary.path, vocabulary.size, size,
         )  # fmt: skip
+
+
+class ChosenLabels(NamedTuple):
+    """Labels of a converted classifier.
+
+    Attributes:
+        names: label names, in output order.
+        rows: by label, its row in the source.
+        stored: the source's label names; () for unnamed outputs.
+        num_rows: number of the source's rows.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    stored: tuple[str, ...]
+    num_rows: int
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Return the names of dropped rows, or their numbers."""
+        names = self.stored or tuple(map(str, range(self.num_rows)))
+        return tuple(name for row, name in enumerate(names) if row not in self.rows)
+
+    @property
+    def new_names(self) -> dict[str, str]:
+        """Return stored name -> new name, without dropped labels."""
+        return {self.stored[row]: name for name, row in zip(self.names, self.rows, strict=True)} if self.stored else {}
+
+    def describe(self) -> str:
+        """Return the line for the log."""
+        notes = [f"{old} is {new}" for old, new in self.new_names.items() if old != new]
+        notes += [f"dropped: {list_names(self.dropped)}"] if self.dropped else []
+        return "; ".join([f"labels: {list_names(self.names)}", *notes])
+
+
+def choose_labels(entries: Sequence[str], stored: Sequence[str], count: int, head_type: str | None) -> ChosenLabels:
+    """Return the rows that --labels chooses from a classifier.
+
+    Args:
+        entries: a stored name, or NEW=OLD with a stored name or a row number; if there are no
+            stored names, new names of all rows.
+        stored: the source's label names, or ().
+        count: number of the source's rows.
+        head_type: the classifier's head type.
+
+    Raises:
+        InputError: if a label is unknown, occurs twice, or too few are left.
+    """
+    if not stored and len(entries) == count and not any("=" in entry for entry in entries):
+        chosen = ChosenLabels(tuple(entries), tuple(range(count)), (), count)
+    else:
+        pairs = [_find_row(entry, stored, count) for entry in entries]
+        chosen = ChosenLabels(tuple(name for name, _ in pairs), tuple(row for _, row in pairs), tuple(stored), count)
+    check_label_names(chosen.names, len(entries))
+    twice = [entry for entry, row in zip(entries, chosen.rows, strict=True) if chosen.rows.count(row) > 1]
+    refuse_if(twice, f"--labels: {list_names(twice)} name the same output of the source; give each one once")
+    is_tagger = is_of_tokens(head_type)
+    refuse_if(
+        is_tagger and OUTSIDE in chosen.dropped, f"--labels: a tagger needs the tag {OUTSIDE}; add it to the labels"
+    )
+    return chosen
+
+
+def _find_row(entry: str, stored: Sequence[str], count: int) -> tuple[str, int]:
+    """Return (name, row in the source) for an entry of --labels."""
+    if entry in stored:
+        return entry, stored.index(entry)
+    # Names may contain "=", so try each of them.
+    for position in (position for position, character in enumerate(entry) if character == "="):
+        name, old = entry[:position], entry[position + 1 :]
+        if old in stored:
+            return name, stored.index(old)
+        if old.isascii() and old.isdecimal() and int(old) < count:
+            return name, int(old)
+    known = list_names(stored) if stored else f"{count} outputs without names; give {count} names, or NAME=NUMBER"
+    raise InputError(f"--labels: {entry!r} is not a label of the source, which has {known}; NEW=OLD renames one")
 
 
 def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:

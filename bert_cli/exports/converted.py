@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some
 from bert_cli.base.head_types import (
     CLASSIFIER,
@@ -16,7 +16,13 @@ from bert_cli.base.head_types import (
     parameters_line,
 )
 from bert_cli.base.log import LOG
-from bert_cli.exports.conversion_plan import check_label_names, choose_head_type, find_heads
+from bert_cli.exports.conversion_plan import (
+    ChosenLabels,
+    check_label_names,
+    choose_head_type,
+    choose_labels,
+    find_heads,
+)
 from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
@@ -25,6 +31,8 @@ from bert_cli.model.resizing import resize_embeddings
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.tools import Changes
+from bert_cli.weights.head_rows import HEAD_WEIGHTS, HeadRowsReader
+from bert_cli.weights.variables import Reader
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +51,7 @@ class Converted:
         config: converted config.
         left_out: names of weights that the target does not have.
         modules: modules of sentence-transformers, or None.
+        chosen_labels: labels that --labels chooses, or None.
     """
 
     source: ModelBundle[BertConfig]
@@ -56,6 +65,7 @@ class Converted:
     config: BertConfig
     left_out: list[str]
     modules: SentenceModules | None
+    chosen_labels: ChosenLabels | None = None
 
 
 def convert(
@@ -82,13 +92,15 @@ def convert(
     checkpoint_heads = find_heads(reader.shapes, model, changes.head)
     head_type = choose_head_type(changes.head, checkpoint_heads, model, target)
     heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
+    chosen = _choose_rows(changes.labels, reader, model, head_type, heads)
+    reader = HeadRowsReader(reader, chosen.rows) if chosen else reader
     loaded = load(reader, config, heads, is_of_tokens(head_type), model.required_checkpoint.is_strict)
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
     if is_of_choices(head_type) and shape and shape[0] != 1:
         raise InputError(
             f"--head={head_type}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
-    labels = _choose_labels(shape, model, target) if shape and not is_of_choices(head_type) else None
+    labels = _choose_labels(shape, model, target, chosen) if shape and not is_of_choices(head_type) else None
     tensors = dict(loaded.tensors)
     left_out = []
     network = config.network
@@ -126,17 +138,46 @@ def convert(
     if loaded.report.unused:
         LOG.info("unused: %s", list_some(loaded.report.unused))
     return Converted(
-        model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out, modules
+        model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out, modules, chosen
     )
 
 
-def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
+def _choose_rows(
+    entries: tuple[str, ...] | None,
+    reader: Reader,
+    model: ModelBundle[BertConfig],
+    head_type: str | None,
+    heads: tuple[str, ...],
+) -> ChosenLabels | None:
+    """Return the labels that --labels chooses, or None without the flag.
+
+    Raises:
+        InputError: if the target has no classifier with label names, or a label is unknown.
+    """
+    if not entries:
+        return None
+    refuse_if(CLASSIFIER not in heads or is_of_choices(head_type), "--labels: the new model has no head with labels")
+    problem_type = None if is_of_tokens(head_type) else model.head.problem_type
+    refuse_if(problem_type and problem_type.reader.is_numeric, "--labels: the model predicts a number; leave them out")
+    count = reader.shapes[HEAD_WEIGHTS][0]
+    check_label_names(model.head.labels, count)
+    chosen = choose_labels(entries, model.head.labels or (), count, head_type)
+    LOG.info(chosen.describe())
+    is_exclusive = problem_type is None or problem_type.decoder.is_exclusive
+    refuse_if(is_exclusive and len(entries) < 2, "--labels: one label would always have the probability 1; give two")
+    return chosen
+
+
+def _choose_labels(
+    shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target, chosen: ChosenLabels | None
+) -> tuple[str, ...] | None:
     """Return the classifier's labels, or None if they are unknown and the target needs none.
 
     Hugging Face's format needs labels, so unknown ones get generic names there.
     """
     count, width = shape
-    check_label_names(model.head.labels, count)
+    labels = chosen.names if chosen else model.head.labels
+    check_label_names(labels, count)
     # The last layer has two indices in --layers.
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
     if target.format == "hf" and (width != model.config.hidden_size or model.head.layers not in last_layers):
@@ -147,4 +188,4 @@ def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], targe
         if target.format == "hf":
             raise InputError(f"{issue}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", issue)
-    return model.head.labels or (generic_labels(count) if target.format == "hf" else None)
+    return labels or (generic_labels(count) if target.format == "hf" else None)

@@ -8,8 +8,10 @@ import re
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_TYPES, MASKED_LM, POOLER
-from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.log import LOG
+from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY, join_names, read_name, write_name
 from bert_cli.base.writing import atomic_write, write_json, write_lines
+from bert_cli.exports.conversion_plan import ChosenLabels
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.hub_writing import reporting_errors, save_encoder
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
@@ -72,7 +74,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         write_config(path(CONFIG), config)
         # Copy flags.txt, which has threshold, layers and head input for the commands.
         if model.saved_flags:
-            _write_flags(path(FLAGS), model)
+            _write_flags(path(FLAGS), model, converted.chosen_labels)
     if vocabulary and target.format != "hf":
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
@@ -82,23 +84,52 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix, settings)
             # Add all settings, because there is no tokenizer.json.
             write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
-    problem_type = model.head.named_problem_type or SINGLE_LABEL
-    is_of_texts = converted.head_type is not None and HEAD_TYPES[converted.head_type].is_of_texts
-    if is_of_texts and (calibration := model.head.calibration(problem_type, converted.labels)):
-        write_calibration(staged, calibration, problem_type.decoder.temperature_names(converted.labels or ()))
+    if converted.head_type is not None and HEAD_TYPES[converted.head_type].is_of_texts:
+        _write_calibration(staged, converted)
     # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.
-    if model.head.labels is not None and converted.labels is not None:
+    if converted.labels is not None and (converted.chosen_labels or model.head.labels is not None):
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
 
 
-def _write_flags(path: str, model: ModelBundle) -> None:
-    """Write the flags.txt of the run that made the model, with the casing of the converted model."""
+def _write_calibration(staged: str, converted: Converted) -> None:
+    """Write the model's calibration for the converted labels, unless some were dropped."""
+    model, chosen = converted.source, converted.chosen_labels
+    problem_type = model.head.named_problem_type or SINGLE_LABEL
+    decoder = problem_type.decoder
+    labels = (chosen.stored or None) if chosen else converted.labels
+    calibration = model.head.calibration(problem_type, labels)
+    if not calibration:
+        return
+    if chosen and chosen.dropped:
+        LOG.warning("warning: the calibration is not kept, because it was fitted with the dropped labels, too")
+        return
+    if chosen and decoder.temperature_names(chosen.names):
+        temperatures = tuple(calibration.temperatures[row] for row in chosen.rows)
+        calibration = dataclasses.replace(calibration, temperatures=temperatures)
+    write_calibration(staged, calibration, decoder.temperature_names(converted.labels or ()))
+
+
+def _write_flags(path: str, model: ModelBundle, chosen: ChosenLabels | None) -> None:
+    """Write the flags.txt of the run that made the model, with the converted casing and labels."""
     flags = files.read_bytes(os.path.join(model.folder, FLAGS))
     # A later run reads the casing in this file first, and --do_lower_case may have changed it.
     casing = f"--do_lower_case={str(model.do_lower_case).lower()}".encode()
     with atomic_write(path, "wb") as file:
-        file.write(re.sub(rb"(?m)^--do_lower_case=\w+", casing, flags))
+        flags = re.sub(rb"(?m)^--do_lower_case=\w+", casing, flags)
+        file.write(_with_labels(flags.decode(), chosen).encode() if chosen else flags)
+
+
+def _with_labels(flags: str, chosen: ChosenLabels) -> str:
+    """Return the text of a flags.txt with new names in --labels and --positive_label."""
+    lines = []
+    for line in flags.splitlines(keepends=True):
+        name, _, value = line.rstrip("\n").partition("=")
+        if name == "--positive_label":
+            new_name = chosen.new_names.get(read_name(value))
+            line = "" if new_name is None else f"{name}={write_name(new_name)}\n"
+        lines.append(f"{name}={join_names(chosen.names)}\n" if name == "--labels" else line)
+    return "".join(lines)
 
 
 def _write_weights(staged: str, converted: Converted) -> None:

@@ -46,6 +46,11 @@ class Changes(FlagGroup, heading="Changes"):
         "assumes if labels.txt has the tag O",
         choices=("auto", *HEAD_TYPES),
     )
+    labels: tuple[str, ...] | None = option(
+        None,
+        "labels of the new head in output order; others are dropped; NEW=OLD renames one, such as yes=LABEL_1 or yes=1",
+        **name_list_properties("labels", 1),
+    )
     float16: bool = option(
         False, "store float16, in Hugging Face directories only; other formats are float32", excludes="bfloat16"
     )

@@ -14,14 +14,17 @@ HEAD_VARIABLES = (HEAD_WEIGHTS, HEAD_BIAS)
 class HeadRowsReader(Reader):
     """Reader for a checkpoint with selected head rows, and random values in new rows."""
 
-    def __init__(self, reader: Reader, sources: tuple[int | None, ...], random_values: Mapping[str, np.ndarray]):
+    def __init__(
+        self, reader: Reader, sources: tuple[int | None, ...], random_values: Mapping[str, np.ndarray] | None = None
+    ):
         """Select the rows.
 
         Args:
             reader: the checkpoint's reader.
             sources: by output, the row in the checkpoint; None for a new row. If all rows are new,
                 the reader has no head.
-            random_values: values of the new rows by variable name, with one row per output.
+            random_values: values of the new rows by variable name, with one row per output; None if
+                no row is new.
         """
         self.description = reader.description
         self._reader = reader
@@ -46,7 +49,9 @@ class HeadRowsReader(Reader):
         stored_values = self._reader.read(name)
         if name not in HEAD_VARIABLES:
             return stored_values
-        values = self._random_values[name].copy()
+        values = np.empty(self.shapes[name], stored_values.dtype)
+        if self._random_values is not None:
+            values[...] = self._random_values[name]
         for output, source in enumerate(self._sources):
             if source is not None:
                 values[output] = stored_values[source]

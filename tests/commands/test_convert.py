@@ -246,6 +246,43 @@ def test_labels_of_a_hugging_face_folder(source, tmp_path):
     assert (tmp_path / "labels.txt").read_text() == "no\nso-so\nyes\n"
 
 
+def test_labels_keep_drop_rename_and_permute_rows(source, tmp_path):
+    folder, tensors = source(("classifier",), ("no", "so-so", "yes"))
+    (folder / "flags.txt").write_text("--problem_type=single_label\n--labels=no,so-so,yes\n--positive_label=yes\n")
+    (folder / "calibration.json").write_text('{"temperature": 2.0, "rows": 9}')
+    report = convert(folder, tmp_path / "hf", labels=("ja=yes", "no"), check=True)
+    assert set(report["differences"].values()) == {0.0}
+    written = load_file(tmp_path / "hf" / "model.safetensors")
+    for name, stored in (("classifier.weight", "output_weights"), ("classifier.bias", "output_bias")):
+        np.testing.assert_array_equal(written[name], tensors[stored][[2, 0]])
+    assert json.loads((tmp_path / "hf" / "config.json").read_text())["id2label"] == {"0": "ja", "1": "no"}
+    assert not (tmp_path / "hf" / "calibration.json").exists(), "it was fitted with the dropped label"
+
+    convert(folder, tmp_path / "new" / "m.ckpt", labels=("yes", "nein=no", "so-so"))
+    assert_holds(
+        tmp_path / "new" / "m.ckpt",
+        tensors | {name: tensors[name][[2, 0, 1]] for name in ("output_weights", "output_bias")},
+    )
+    assert (tmp_path / "new" / "labels.txt").read_text() == "yes\nnein\nso-so\n"
+    flags = (tmp_path / "new" / "flags.txt").read_text()
+    assert flags == "--problem_type=single_label\n--labels=yes,nein,so-so\n--positive_label=yes\n"
+    assert json.loads((tmp_path / "new" / "calibration.json").read_text())["temperature"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("heads", "labels", "value"),
+    [
+        (("masked_lm",), (), "a,b"),
+        (("classifier",), ("no", "so-so", "yes"), "yes"),
+        (("classifier",), ("no", "so-so", "yes"), "yes,maybe"),
+    ],
+)
+def test_wrong_labels_are_refused(source, tmp_path, capfd, heads, labels, value):
+    folder, _ = source(heads, labels)
+    refused(capfd, f"--from={folder}", f"--to={tmp_path}/hf", f"--labels={value}")
+    assert not (tmp_path / "hf").exists()
+
+
 def test_a_converted_classifier_predicts_the_same(classify, run_folder, trained, cola, tmp_path):
     """bert-classify --do_predict reads each format, with labels and flags next to the weights."""
     expected = run_folder(trained).probabilities()
