@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.column_names import has_usual_names
 from bert_cli.reading.formats import CSV
 from bert_cli.reading.open_quotes import MultiLineRows
-from bert_cli.reading.quoting import QUOTE_STYLES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
+from bert_cli.reading.quoting import QUOTE_STYLES, SPACED_QUOTES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
 from bert_cli.reading.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -32,15 +32,13 @@ class Delimited:
         delimiter: the character between cells.
         quoting: CSV_QUOTES, or LITERAL if quotes are ordinary characters.
         has_directive: whether line 1 is the directive "sep=…".
-        quotes: quotes around cells that are not CSV's, or None.
-        skips_spaces: whether spaces before cells are left out, so that a quote may follow them.
+        quotes: quotes around cells that the csv module does not read, or None.
     """
 
     delimiter: str = TAB
     quoting: str = LITERAL
     has_directive: bool = False
     quotes: QuoteStyle | None = None
-    skips_spaces: bool = False
     names: ClassVar[None] = None  # the first row may have them
 
     def rows(
@@ -64,12 +62,25 @@ class Delimited:
         if self.has_directive:
             lines = itertools.islice(lines, 1, None)
             first_line = 2
-        if self.quotes:
-            lines = self.quotes.rewrite(lines, self.delimiter)
         # Use tuples, which need half the memory of lists.
-        rows = read_quoted_rows(path, lines, self.delimiter, first_line, multi_line, self.skips_spaces)
+        rows = _read_rows(path, lines, self.delimiter, self.quotes, first_line, multi_line)
         for number, cells in rows:
             yield Row(number, tuple(cells))
+
+
+def _read_rows(
+    path: str,
+    lines: Iterable[str],
+    delimiter: str,
+    quotes: QuoteStyle | None,
+    first_line: int = 1,
+    multi_line: MultiLineRows | None = None,
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows as `read_quoted_rows` does, using another quote style unless it is None."""
+    if quotes is None:
+        return read_quoted_rows(path, lines, delimiter, first_line, multi_line)
+    rewritten = quotes.rewrite(lines, delimiter)
+    return read_quoted_rows(path, rewritten, delimiter, first_line, multi_line, quotes.skips_spaces)
 
 
 def find_delimited(
@@ -98,12 +109,12 @@ def find_delimited(
         # Spreadsheets write semicolons in countries with decimal commas.
         delimiter = ";" if first.count(";") > first.count(",") else ","
         width = _find_width(head, delimiter, is_whole)
-        if _has_quotes_after_spaces(head, delimiter, is_whole, width):
-            return Delimited(delimiter, CSV_QUOTES, skips_spaces=True)
+        if _has_spaced_quotes(head, delimiter, is_whole, width):
+            return Delimited(delimiter, CSV_QUOTES, quotes=SPACED_QUOTES)
         if width < 2:
             for style in QUOTE_STYLES:
-                rewritten = list(style.rewrite(head, delimiter))
-                if rewritten != list(head) and _find_width(rewritten, delimiter, is_whole) > 1:
+                is_other = list(style.rewrite(head, delimiter)) != list(head)
+                if is_other and _find_width(head, delimiter, is_whole, style) > 1:
                     return Delimited(delimiter, CSV_QUOTES, quotes=style)
             candidates = [candidate for candidate in (TAB, ";", "|", ",") if candidate != delimiter]
             fitting = [
@@ -120,28 +131,28 @@ def find_delimited(
     return Delimited(TAB, quoting)
 
 
-def _has_quotes_after_spaces(head: Sequence[str], delimiter: str, is_whole: bool, width: int) -> bool:
-    """Return whether cells are in quotes after a space, as in `1, "so, so"`.
+def _has_spaced_quotes(head: Sequence[str], delimiter: str, is_whole: bool, width: int) -> bool:
+    """Return whether cells are in quotes with spaces next to them, as in `1, "so, so" ,good`.
 
     Args:
         head, is_whole: see `find_delimited`.
         delimiter: the delimiter.
         width: number of cells per row if such quotes are part of cells, 0 if rows differ.
     """
-    if not any(f'{delimiter} "' in line for line in head):
+    if list(SPACED_QUOTES.rewrite(head, delimiter)) == list(head):
         return False
-    new_width = _find_width(head, delimiter, is_whole, skips_spaces=True)
+    new_width = _find_width(head, delimiter, is_whole, SPACED_QUOTES)
     if width < 2:
         return new_width > 1
     # A cell in CSV's quotes may have such quotes inside.
     rows, _ = _read_head(head, delimiter)
-    has_quoted_cell = any(re.fullmatch(r' +"[^"]*+(?:""[^"]*+)*+"', cell) for cells in rows for cell in cells)
+    has_quoted_cell = any(re.fullmatch(r' +"[^"]*+(?:""[^"]*+)*+" *', cell) for cells in rows for cell in cells)
     return new_width == width and has_quoted_cell
 
 
-def _find_width(head: Sequence[str], delimiter: str, is_whole: bool, skips_spaces: bool = False) -> int:
+def _find_width(head: Sequence[str], delimiter: str, is_whole: bool, quotes: QuoteStyle | None = None) -> int:
     """Return the number of cells per row, or 0 if rows differ or are not valid CSV."""
-    rows, is_valid = _read_head(head, delimiter, skips_spaces)
+    rows, is_valid = _read_head(head, delimiter, quotes)
     # The last row in the excerpt may end inside a quoted cell.
     if not is_valid and (is_whole or not rows):
         return 0
@@ -151,11 +162,11 @@ def _find_width(head: Sequence[str], delimiter: str, is_whole: bool, skips_space
     return widths.pop() if len(widths) == 1 else 0
 
 
-def _read_head(head: Sequence[str], delimiter: str, skips_spaces: bool = False) -> tuple[list[list[str]], bool]:
+def _read_head(head: Sequence[str], delimiter: str, quotes: QuoteStyle | None = None) -> tuple[list[list[str]], bool]:
     """Return the rows up to the first one that is not valid CSV, and whether all are valid."""
     rows = []
     try:
-        for _, cells in read_quoted_rows("", head, delimiter, skips_spaces=skips_spaces):
+        for _, cells in _read_rows("", head, delimiter, quotes):
             rows.append(cells)
     except InputError:
         return rows, False

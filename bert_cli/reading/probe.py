@@ -228,9 +228,8 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
         LOG.info("%s:1: %s gives the delimiter, and is not data", path, quote(head[0].strip("\r\n ")))
     elif layout.delimiter != (TAB if table_format != CSV else ","):
         LOG.info("%s: its columns are separated by %ss", path, DELIMITER_NAMES[layout.delimiter])
-    if layout.quotes or layout.skips_spaces:
-        name = layout.quotes.name if layout.quotes else "quotes after a space"
-        LOG.info("%s: %s are around cells, and not part of them", path, name)
+    if layout.quotes:
+        LOG.info("%s: %s are around cells, and not part of them", path, layout.quotes.name)
     return TableFile(path, layout, source)
 
 

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.reading.open_quotes import MultiLineRows
 
-TAB = "\t"
+TAB, CSV_QUOTE = "\t", '"'
 ADVICE = "cells in CSV quotes are read with --quoting=csv"
 _MAX_CELL_LENGTH = 1 << 27  # characters; csv's default of 131,072 is too low for real files
 _NUMBER = re.compile(r"[-+.\deE]*")  # also matches an empty cell
@@ -204,9 +204,9 @@ def _has_doubled_quotes(cell: str) -> bool:
 
 
 class QuoteStyle(NamedTuple):
-    """Quotes around cells that the csv module does not use: “cheap, and fast”,1.
+    """Quotes around cells that the csv module does not read: “cheap, and fast”,1.
 
-    A cell in such quotes is on one line.
+    A cell in such quotes is on one line, unless they are CSV's quotes with spaces next to them.
 
     Attributes:
         name: description for messages.
@@ -219,29 +219,37 @@ class QuoteStyle(NamedTuple):
     closing: str
     can_double: bool = False
 
+    @property
+    def skips_spaces(self) -> bool:
+        """Return whether to skip spaces next to CSV's quotes and before other cells."""
+        return self.opening == CSV_QUOTE
+
     def rewrite(self, lines: Iterable[str], delimiter: str) -> Iterator[str]:
-        """Yield the lines with CSV's quotes around the cells that have this style's quotes."""
+        """Yield the lines with CSV's quotes around the cells that have this style's quotes.
+
+        Spaces after a closing quote are left out.
+        """
         end = re.compile(rf"[ \t]*+(?={re.escape(delimiter)}|[\r\n]*+\Z)")
         is_inside = False  # a cell in CSV's quotes that spans lines
         for line in lines:
-            if not is_inside and self.opening not in line and '"' not in line:
+            if not is_inside and self.opening not in line and CSV_QUOTE not in line:
                 yield line
                 continue
             parts, position, has_close = [], 0, True
             while position < len(line):
-                start = position
-                if is_inside or line.startswith('"', position):
-                    close = _find_close(end, '"', line, position + (not is_inside), True)
+                content = position if is_inside else _skip_blanks(line, position)
+                if is_inside or line.startswith(CSV_QUOTE, content if self.skips_spaces else position):
+                    close = _find_close(end, CSV_QUOTE, line, content + (not is_inside), True)
                     is_inside = close is None
+                    parts.append(line[content:] if close is None else line[content : close[0] + 1])
                     position = len(line) if close is None else close[1]
-                    parts.append(line[start:position])
-                elif has_close and line.startswith(self.opening, content := _skip_blanks(line, position)):
+                elif has_close and line.startswith(self.opening, content):
                     close = _find_close(end, self.closing, line, content + 1, self.can_double)
                     has_close = close is not None
                     if close is not None:
                         text = line[content + 1 : close[0]]
                         text = text.replace(2 * self.closing, self.closing) if self.can_double else text
-                        parts.append('"' + text.replace('"', '""') + '"')
+                        parts.append(CSV_QUOTE + text.replace(CSV_QUOTE, 2 * CSV_QUOTE) + CSV_QUOTE)
                         position = close[1]
                 following = line.find(delimiter, position)
                 start, position = position, len(line) if following < 0 else following + len(delimiter)
@@ -279,3 +287,4 @@ def _find_close(end: re.Pattern[str], mark: str, line: str, position: int, can_d
 
 # A text may be a quotation, or begin with an apostrophe, so these need evidence.
 QUOTE_STYLES = (QuoteStyle("curly quotes", "“", "”"), QuoteStyle("single quotes", "'", "'", True))
+SPACED_QUOTES = QuoteStyle("quotes next to spaces", CSV_QUOTE, CSV_QUOTE, True)

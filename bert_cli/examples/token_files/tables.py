@@ -61,7 +61,7 @@ def find_table(source: Source, lines: Sequence[str], flags: TokenFlags) -> Table
         delimiter = delimiter or (layout.delimiter if is_csv and layout.delimiter in lines[0] else "")
         if not delimiter:
             return None
-        layout = Delimited(delimiter, CSV_QUOTES)
+        layout = Delimited(delimiter, CSV_QUOTES, quotes=layout.quotes if delimiter == layout.delimiter else None)
     delimiter = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
     flags.log("%s: read as a table with a %s between cells", path, delimiter)
     return TableFile(path, layout, source)

@@ -48,6 +48,7 @@ def test_kaggle(tmp_path, name, caplog):
         # Every row has a sentence number, and columns have another order.
         'ner_tag,token,sent_id\nB-per,Anna,7\nO,lives,7\nO,"1,5",7\nO,"""",9\nB-geo,Rome,9\n',
         'token,label\nAnna,B-per\nlives,O\n"1,5",O\n\n"""",O\nRome,B-geo\n',
+        'token, label\n"Anna", "B-per"\nlives, O\n"1,5" , "O"\n\n"""" ,O\nRome,B-geo\n',
         'Anna,B-per\nlives,O\n"1,5",O\n,\n"""",O\nRome,B-geo\n',  # empty rows and no header
         "id,tokens,ner_tags\n1,\"['Anna', 'lives', '1,5']\",\"['B-per' 'O' 'O']\"\n"
         "2,\"['\"\"', 'Rome']\",\"['O', 'B-geo']\"\n",
