@@ -204,9 +204,9 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         pairs = read.pairs
         if self._vectors.vector_model.choice.pooling == NONE:
             return cast(Result, TokenVectors(read, self._tokens(pairs), self.width))
-        vectors, cuts = self._vectors.extract(pairs)
-        self._report(cuts)
-        return cast(Result, make_vectors(vectors, read))
+        extracted = self._vectors.extract(pairs)
+        self._report(extracted.cuts)
+        return cast(Result, make_vectors(extracted.vectors, read))
 
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
@@ -267,9 +267,9 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         """Return the vectors of the texts' tokens, text by text."""
         tokens: list[TokenFeatures] = []
         cuts = NOT_CUT
-        for rows, chunk_cuts in self._vectors.rows(pairs):
+        for rows, features in self._vectors.rows(pairs):
             tokens += _split_rows(rows)
-            cuts += chunk_cuts
+            cuts += features.cuts
         self._report(cuts)
         return tokens
 

@@ -44,7 +44,8 @@ class ExtractionFeatures:
         offsets: int64 [n + 1]; line i has the tokens offsets[i]:offsets[i + 1].
         token_ids: int32 [T].
         words: WordSpan records per line, None if they were not requested.
-        cuts: tokens that lines lost to the maximum length.
+        num_cut: int64 [n], tokens that each line lost to the maximum length.
+        cuts: counts of these losses.
         num_skipped: number of tokens at the start of each line, such as a prompt, that pooling leaves
             out; int64 [n], or None to use all tokens.
     """
@@ -56,6 +57,7 @@ class ExtractionFeatures:
     offsets: np.ndarray
     token_ids: np.ndarray
     words: list[list[WordSpan]] | None
+    num_cut: np.ndarray
     cuts: Cuts
     num_skipped: np.ndarray | None = None
 
@@ -160,7 +162,8 @@ class _Chunk:
         self.positions = array("i")
         self.window_lines, self.offsets, self.token_ids = array("q"), array("q", [0]), array("i")
         self.words: list | None = [] if words else None
-        self.num_truncated = self.num_tokens = self.num_cut = 0
+        self.num_tokens = 0
+        self.num_cut = array("q")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -180,11 +183,11 @@ class _Chunk:
         packed = pack(ids_a, ids_b, self.max_seq_length, self.cls_id, self.sep_id)
         if packed.num_cut and self.long_text:
             tokens = self._add_windows(ids_a, ids_b or [])
+            self.num_cut.append(0)
         else:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
             # Cut as the original does; with long_text no token is lost.
-            self.num_truncated += packed.num_cut > 0
-            self.num_cut += packed.num_cut
+            self.num_cut.append(packed.num_cut)
             tokens = packed.token_ids
         if self.words is not None:
             # Exclude the [SEP] at the end, which also has segment 1.
@@ -232,6 +235,7 @@ class _Chunk:
         return [self.cls_id, *ids_a, self.sep_id, *([*ids_b, self.sep_id] if ids_b else [])]
 
     def features(self) -> ExtractionFeatures:
+        num_cut = np.array(self.num_cut, np.int64)
         return ExtractionFeatures(
             self.first_line,
             RaggedFeatures.of(self.ids, self.segments, self.ends),
@@ -240,7 +244,8 @@ class _Chunk:
             np.array(self.offsets, np.int64),
             np.array(self.token_ids, np.int32),
             self.words,
-            Cuts(len(self), self.num_truncated, self.num_tokens, self.num_cut),
+            num_cut,
+            Cuts(len(self), int(np.count_nonzero(num_cut)), self.num_tokens, int(num_cut.sum())),
         )
 
 

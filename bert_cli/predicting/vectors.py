@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -195,6 +195,22 @@ def chunk_limits(
     return {"max_lines": MAX_LINES, "cost": cost, "max_cost": MAX_NUMBERS}
 
 
+class ExtractedTexts(NamedTuple):
+    """Vectors of texts or pairs.
+
+    Attributes:
+        vectors: float32 [n, W].
+        num_tokens: tokens that each vector uses, with [CLS], [SEP] and the prompt; int64 [n].
+        num_cut: tokens that were cut from each text; int64 [n].
+        cuts: counts of cut texts.
+    """
+
+    vectors: np.ndarray
+    num_tokens: np.ndarray
+    num_cut: np.ndarray
+    cuts: Cuts
+
+
 @dataclasses.dataclass(frozen=True)
 class TextVectors:
     """An opened encoder for texts in memory.
@@ -222,8 +238,8 @@ class TextVectors:
 
     def rows(
         self, pairs: Iterable[tuple[str, str | None]], prompt_name: str | None = None
-    ) -> Iterator[tuple[FeatureRows, Cuts]]:
-        """Yield the vectors of texts or pairs, and counts of cut texts, chunk by chunk.
+    ) -> Iterator[tuple[FeatureRows, ExtractionFeatures]]:
+        """Yield the vectors of texts or pairs, and their features, chunk by chunk.
 
         Args:
             pairs: texts, each with a second text or None.
@@ -237,33 +253,29 @@ class TextVectors:
         for features in recipe.chunks(lines, tokenizer, **limits):
             vectors, _ = self.vector_model.extract(features)
             # Concatenate the layers, because callers use one vector per text.
-            yield feature_rows(vectors, features, choice.pooling, "concat", recipe.finish, convert), features.cuts
+            yield feature_rows(vectors, features, choice.pooling, "concat", recipe.finish, convert), features
 
-    def extract(
-        self, pairs: Sequence[tuple[str, str | None]], prompt_name: str | None = None
-    ) -> tuple[np.ndarray, Cuts]:
-        """Return one vector per text or pair, float32 [n, W], and counts of cut texts; see `rows`."""
+    def extract(self, pairs: Sequence[tuple[str, str | None]], prompt_name: str | None = None) -> ExtractedTexts:
+        """Return one vector per text or pair; see `rows`."""
         # Fill the array chunk by chunk to avoid a second copy of all vectors.
         vectors = np.empty((len(pairs), self.width), np.float32)
+        num_tokens, num_cut = np.empty((2, len(pairs)), np.int64)
         num_written, cuts = 0, NOT_CUT
-        for rows, chunk_cuts in self.rows(pairs, prompt_name):
-            vectors[num_written : num_written + len(rows)] = rows.values[:, 0]
+        for rows, features in self.rows(pairs, prompt_name):
+            chunk = slice(num_written, num_written + len(rows))
+            vectors[chunk] = rows.values[:, 0]
+            num_tokens[chunk], num_cut[chunk] = np.diff(features.offsets), features.num_cut
             num_written += len(rows)
-            cuts += chunk_cuts
+            cuts += features.cuts
         if num_written != len(pairs):
             raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
-        return vectors, cuts
+        return ExtractedTexts(vectors, num_tokens, num_cut, cuts)
 
-    def count_tokens(self, texts: Iterable[str], prompt_name: str | None = None) -> list[int]:
+    def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """Return how many tokens of each text its vector uses, with [CLS], [SEP] and the prompt."""
-        return [num_used for num_used, _ in self.count_tokens_and_cuts(texts, prompt_name)]
-
-    def count_tokens_and_cuts(self, texts: Iterable[str], prompt_name: str | None = None) -> list[tuple[int, int]]:
-        """Return per text the tokens that its vector uses, and the tokens that were cut."""
-        prompt, encode = self.recipe.with_prompt(prompt_name).prompt, self.model.tokenizer.encode
-        lengths = [len(encode(prompt + text)) + 2 for text in texts]
-        limits = [length if self.recipe.long_text else min(self.max_seq_length, length) for length in lengths]
-        return [(limit, length - limit) for limit, length in zip(limits, lengths, strict=True)]
+        encode = self.model.tokenizer.encode
+        lengths = [len(encode(self.recipe.prepare(text))) + 2 for text in texts]
+        return lengths if self.recipe.long_text else [min(self.max_seq_length, length) for length in lengths]
 
 
 def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorRecipe) -> TextVectors:

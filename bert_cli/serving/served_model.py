@@ -64,11 +64,11 @@ class ServedVectors:
         for prompt_name in dict.fromkeys(item.prompt_name for item in items):
             numbers = [number for number, item in enumerate(items) if item.prompt_name == prompt_name]
             texts = [items[number].first for number in numbers]
-            vectors, cuts = opened.extract([(text, None) for text in texts], prompt_name)
-            self._count_cuts(cuts, opened.max_seq_length)
-            counts = opened.count_tokens_and_cuts(texts, prompt_name)
-            for number, vector, count in zip(numbers, vectors, counts, strict=True):
-                results[number] = Embedding(vector, *count)
+            extracted = opened.extract([(text, None) for text in texts], prompt_name)
+            self._count_cuts(extracted.cuts, opened.max_seq_length)
+            counts = extracted.num_tokens.tolist(), extracted.num_cut.tolist()
+            for number, *embedding in zip(numbers, extracted.vectors, *counts, strict=True):
+                results[number] = Embedding(*embedding)
         return [results[number] for number in range(len(items))]
 
     def tokenize(self, text: str, prompt_name: str | None = None) -> list[Token]:

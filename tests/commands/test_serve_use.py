@@ -107,6 +107,15 @@ def test_vectors_are_those_of_the_feature_extractor(folder, flags):
     np.testing.assert_array_equal(vectors, expected)
 
 
+@pytest.mark.parametrize(("long_text", "num_cut"), [("truncate", [0, 0, 280 - 14]), ("windows", [0, 0, 0])])
+def test_vectors_come_with_their_numbers_of_tokens(folder, long_text, num_cut):
+    extractor = FeatureExtractor.load(str(folder), max_seq_length=16, long_text=long_text == "windows")
+    texts = ["a", "a dog sees", LONG]
+    embeddings = serve(folder, max_seq_length=16, long_text=long_text).vectors.embed([Item(text) for text in texts])
+    assert [embedding.num_tokens for embedding in embeddings] == extractor.count_tokens(texts)
+    assert [embedding.num_cut for embedding in embeddings] == num_cut
+
+
 def test_prompts_of_sentence_transformers(tmp_path):
     model = serve(sentence_cases.folder_of("named_prompt", tmp_path / "model"), prompt_name="passage")
     vectors = [embedding.vector for embedding in model.vectors.embed([Item(text) for text in sentence_cases.TEXTS])]
