@@ -76,7 +76,7 @@ def _read_rows(
     first_line: int = 1,
     multi_line: MultiLineRows | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows as `read_quoted_rows` does, using another quote style unless it is None."""
+    """Yield rows as `read_quoted_rows` does, using another quote style if it is given."""
     if quotes is None:
         return read_quoted_rows(path, lines, delimiter, first_line, multi_line)
     rewritten = quotes.rewrite(lines, delimiter)

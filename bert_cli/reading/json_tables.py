@@ -32,7 +32,7 @@ class JsonTable:
         names: keys of all records, or None for an array of arrays or texts.
         items: a document's records, or None for JSON lines, which are read one by one.
         description: a document's layout, for the log.
-        unread: paths of an export's members without a column.
+        unread: paths of members without a column, in an export or next to a document's records.
     """
 
     names: tuple[str, ...] | None
@@ -127,7 +127,8 @@ def _read_document(path: str, text: str) -> JsonTable:
     arrays = document.members(lambda items: bool(items) and isinstance(items[0], dict))
     if len(arrays) == 1:
         items = _number_single_line(document.items(arrays[0]))
-        return _make_table(path, items, f'{{}} records in the member "{arrays[0]}"')
+        table = _make_table(path, items, f'{{}} records in the member "{arrays[0]}"')
+        return replace(table, unread=tuple(name for name in root if name != arrays[0]))
     if not any(isinstance(value, dict | list) for value in root.values()):
         return _make_table(path, number_records([root]), "{} JSON object")
     raise InputError(

@@ -74,28 +74,32 @@ def number_records(records: Sequence[Any]) -> list[JsonRecord]:
     return [JsonRecord(number, record) for number, record in enumerate(records, start=1)]
 
 
-def row_members(value: Any) -> list[str]:
-    """Return the members that may hold a data set's rows. `unwrap_rows` reads the first one."""
-    return [name for name in _ROWS if has_form(value, {name: list})]
+class UnwrappedRecords(NamedTuple):
+    """Records from an object, and the names of its other members."""
+
+    values: list[Any]
+    unread: list[str]
 
 
-def unwrap_rows(value: Any) -> list[Any]:
+def unwrap_rows(value: Any) -> UnwrappedRecords:
     """Return the records in an object of a Hugging Face data set, [] for another value.
 
     If a column's list is shorter than others, the last records lack this member.
     """
-    names = row_members(value)
-    if names and has_form(value[names[0]], [dict]):
+    rows_name = next((name for name in _ROWS if has_form(value, {name: list})), "")
+    if has_form(value, {rows_name: [dict]}):
         # Hugging Face's data set server puts each record into "row".
-        return [row["row"] if has_form(row, {"row": dict}) else row for row in value[names[0]]]
+        rows = [row["row"] if has_form(row, {"row": dict}) else row for row in value[rows_name]]
+        return UnwrappedRecords(rows, [name for name in value if name != rows_name])
     lists = {name: items for name, items in as_object(value).items() if as_list(items)}
     if lists and has_form([items[0] for items in lists.values()], [list]):
         num_records = max(map(len, lists.values()))
-        return [
+        rows = [
             {name: items[number] for name, items in lists.items() if number < len(items)}
             for number in range(num_records)
         ]
-    return []
+        return UnwrappedRecords(rows, [name for name in value if name not in lists])
+    return UnwrappedRecords([], [])
 
 
 def unwrap_pandas(path: str, value: JsonObject) -> list[Any] | None:

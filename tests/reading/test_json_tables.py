@@ -46,6 +46,11 @@ def test_layouts_of_one_table(text):
     assert [[row[column] for column in kept] for row in [names, *table_rows]] == ROWS
 
 
+def test_members_beside_the_records():
+    pathlib.Path("t.json").write_text(json.dumps({"version": 1, "data": RECORDS, "notes": []}), encoding="utf-8")
+    assert find_json(Source("t.json")).unread == ("version", "notes")
+
+
 def test_columns_come_from_all_records():
     lines = '{"text": "a"}\n\n{"label": 1, "text": "b"}\n{"text": "c", "extra": null}\n'
     assert rows(lines) == [

@@ -56,24 +56,27 @@ def test_array_items_have_lines():
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
+    ("value", "expected", "unread"),
     [
-        ({"data": [{"a": 1}]}, [{"a": 1}]),
-        ({"rows": [{"row": {"a": 1}, "row_idx": 0}], "features": []}, [{"a": 1}]),
+        ({"data": [{"a": 1}]}, [{"a": 1}], []),
+        ({"version": 1, "train": [{"a": 1}], "test": [{"a": 2}]}, [{"a": 1}], ["version", "test"]),
+        ({"rows": [{"row": {"a": 1}, "row_idx": 0}], "features": []}, [{"a": 1}], ["features"]),
         (
             {"words": [["a"], ["b"]], "tags": [["O"], ["O"]]},
             [{"words": ["a"], "tags": ["O"]}, {"words": ["b"], "tags": ["O"]}],
+            [],
         ),
         (
-            {"words": [["a"], ["b"]], "tags": [["O"]]},
+            {"words": [["a"], ["b"]], "tags": [["O"]], "version": 2},
             [{"words": ["a"], "tags": ["O"]}, {"words": ["b"]}],
+            ["version"],
         ),
-        ({"words": ["a"]}, []),
-        ([{"a": 1}], []),
+        ({"words": ["a"]}, [], []),
+        ([{"a": 1}], [], []),
     ],
 )
-def test_rows_of_data_sets(value, expected):
-    assert unwrap_rows(value) == expected
+def test_rows_of_data_sets(value, expected, unread):
+    assert unwrap_rows(value) == (expected, unread)
 
 
 @pytest.mark.parametrize(

@@ -138,12 +138,13 @@ def _read_json(
     if name == WORDS:
         return None
     lines = text.split("\n")
+    unread = [member for member in content.wrapper or {} if member != content.member]
     if name is None:
         examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records), tokenizer=tokenizer)
         unused = span_lists.find_unused_members(content.records)
-        account = DataFacts(path, 0, not_used=unused, form="no spans")
+        account = DataFacts(path, 0, not_used=[*unused, *unread], form="no spans")
         return TaggingFile(path, tuple(lines), examples, plain_text_format, account=account)
-    return _read_spans(path, lines, content.records, name, with_tags, tokenizer)
+    return _read_spans(path, lines, content.records, name, with_tags, tokenizer, unread)
 
 
 def _find_members(records: Sequence[JsonRecord]) -> list[str]:
@@ -159,7 +160,7 @@ def _read_spans(
     tokenizer: FullTokenizer | None,
     unread: Sequence[str] = (),
 ) -> TaggingFile:
-    """Read the texts and spans of records in a format; `unread` has columns that are not in them."""
+    """Read the texts and spans of records in a format; `unread` names what is not in them."""
     texts, not_used, left_out = TOOLS[name].read(path, records)
     account = DataFacts(path, 0, not_used=[*not_used, *unread], left_out=left_out)
     return _make_file(account, lines, texts, name, with_tags, tokenizer)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard, cast
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import quote
-from bert_cli.base.json_files import expect, expect_member
+from bert_cli.base.json_files import as_object, expect, expect_member
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
 from bert_cli.examples.squad.source import QuestionSource
@@ -107,7 +107,9 @@ def _iterate_articles(source: QuestionSource, members: dict[str, None]) -> Itera
         for i, article in enumerate(root):
             yield f"{path}: [{i}]", article
     elif len(document.values) == 1 and not _is_record(root):
-        for i, article in enumerate(expect_member(root, "data", list, path, _LAYOUT)):
+        articles = expect_member(root, "data", list, path, _LAYOUT)
+        members.update(dict.fromkeys(name for name in as_object(root) if name != "data"))
+        for i, article in enumerate(articles):
             yield f"{path}: data[{i}]", article
     else:
         for value in document.values:

@@ -21,7 +21,7 @@ from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.columns.words import TAG_NAMES, WORD_NAMES, find_usual_column
-from bert_cli.reading.records import JsonRecord, read_document, row_members, unwrap_rows
+from bert_cli.reading.records import JsonRecord, read_document, unwrap_rows
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 
@@ -43,7 +43,7 @@ class Records(NamedTuple):
         lines: texts with one record each; blank lines have no record.
         numbered: records, each with its 1-based number in `lines`.
         features: description of the members in a Hugging Face data set, or None.
-        not_used: members of the document with further records.
+        not_used: the document's other members.
     """
 
     lines: Sequence[str]
@@ -79,7 +79,7 @@ def _find_first_record(text: str) -> dict[str, Any]:
         value, _ = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return {}
-    return as_object(next(iter(unwrap_rows(value)), value))
+    return as_object(next(iter(unwrap_rows(value).values), value))
 
 
 def read_json_records(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
@@ -155,18 +155,18 @@ def _read_records(source: Source, flags: TokenFlags) -> Records:
     document = read_document(path, text)
     root, values = document.root, document.values
     lines = text.split("\n")
-    other_members: list[str] = []
+    rows, unread = unwrap_rows(root)
     if isinstance(root, list):
         values = document.items()
-    elif rows := unwrap_rows(root):
+    elif rows:
         values = [JsonRecord(values[0].line, row) for row in rows]
-        other_members = row_members(root)[1:]
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
     flags.log("%s: read %d records of a JSON document", path, len(values))
     features = as_object(root).get("features")
     numbered = list(enumerate(values, 1))
-    return Records([to_json(record.value) for record in values], numbered, features, other_members)
+    not_used = [name for name in unread if name != "features"]
+    return Records([to_json(record.value) for record in values], numbered, features, not_used)
 
 
 def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -> _Members:

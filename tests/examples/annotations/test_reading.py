@@ -69,6 +69,14 @@ def test_plain_texts_get_the_requested_format(tmp_path):
     assert file.facts.describe() == "1 text: no spans; not used: id"
 
 
+def test_members_beside_the_records(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"classes": ["PER"], "annotations": [["Anna", {"entities": [[0, 4, "PER"]]}]]}', encoding="utf-8")
+    assert read_annotations(Source(str(path))).facts.not_used == ["classes"]
+    path.write_text('{"version": 1, "texts": [{"text": "Anna", "id": 1}]}', encoding="utf-8")
+    assert read_annotations(Source(str(path))).facts.not_used == ["id", "version"]
+
+
 def test_unknown_members_are_not_plain_texts(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Anna", "ner": [[0, 4, "PER"]]}\n', encoding="utf-8")

@@ -25,6 +25,15 @@ def test_questions_to_predict(tmp_path):
     assert describe_examples([first, second]) == "2 questions about 1 contexts"
 
 
+def test_members_that_are_not_used(tmp_path):
+    path = tmp_path / "q.json"
+    paragraphs = [{"context": CONTEXT, "url": "x", "qas": [question("q1") | {"topic": 1}]}]
+    path.write_text(
+        json.dumps({"version": "1", "data": [{"title": "Ann", "paragraphs": paragraphs}]}), encoding="utf-8"
+    )
+    assert read_examples(QuestionSource(str(path))).facts.not_used == ("version", "topic", "url", "title")
+
+
 def test_repeated_id_is_refused(tmp_path):
     path = squad_file(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
     expected = "qas[1]: the id 'q' is also the id of"

@@ -170,4 +170,4 @@ def test_members_that_are_not_read_are_named(tmp_path):
     row = '[{"tokens": ["a"], "ner_tags": ["O"]}]'
     path = write(tmp_path, f'{{"test": {row}, "train": {row}, "validation": {row}}}', "a.json")
     facts = read_json_records(Source(path)).facts
-    assert (facts.num_rows, list(facts.not_used)) == (1, ["validation", "test"])
+    assert (facts.num_rows, list(facts.not_used)) == (1, ["test", "validation"])
