@@ -48,7 +48,7 @@ GUIDES = {
     "keys": "keys and weights in a model's files: obeyed, without effect, or refused",
     "data": "your own table: columns, problem types, long texts, new texts; Google's four columns",
     "tables": "Excel, Parquet, JSON, Kaggle, Google Forms; lists of labels, rows without a label",
-    "rows": "groups of rows, such as patients, in splits and folds; weights of rows",
+    "rows": "groups of rows, such as patients, in splits and folds; weights of rows; probabilities as labels",
     "metrics": "metrics of classification: what each of them measures, and when there is one",
     "tasks": "GLUE, XNLI, SWAG: files and metrics",
     "training": "the best checkpoint, learning rate and epochs, baselines, `--dry_run`, the history of a run",

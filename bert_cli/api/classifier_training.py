@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
-from bert_cli.api.inputs.label_rows import read_label_rows
+from bert_cli.api.inputs.label_rows import read_distribution_rows, read_label_rows
 from bert_cli.api.inputs.options import ClassifyOptions, FitOptions
 from bert_cli.api.inputs.row_values import row_columns
 from bert_cli.api.inputs.tables import (
@@ -185,7 +185,8 @@ class TrainableClassifier(TrainableModel):
                 empty; a row of 0 and 1, with one number per label; or a float, which makes the
                 classifier predict numbers. Rows may be an array, lists, or a DataFrame with label
                 names as columns. If each has one label, they are single labels, unless problem_type
-                is "multi_label". With skip_unlabeled=True, texts with the label None are omitted.
+                is "multi_label". With soft_labels=True, a row has a probability per label. With
+                skip_unlabeled=True, texts with the label None are omitted.
             dev_texts, dev_labels: data to evaluate; alternatively use dev_split=0.1.
             sample_weight: n factors for the texts' losses, 0 or more; only their ratios matter. None
                 for equal weights. With distill_from, they also weight the loss with the teacher, and
@@ -203,7 +204,8 @@ class TrainableClassifier(TrainableModel):
             The classifier; with cross_validation=k a CrossValidation, because no model remains.
         """
         refuse_label_columns("texts", texts, labels)
-        label_rows = read_label_rows("labels", labels)  # a generator can be read only once
+        read_rows = read_distribution_rows if options.get("soft_labels") else read_label_rows
+        label_rows = read_rows("labels", labels)  # a generator can be read only once
         texts = read_texts(texts)
         check_labels(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
@@ -215,7 +217,7 @@ class TrainableClassifier(TrainableModel):
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:
-            dev_rows = read_label_rows("dev_labels", dev_labels, label_rows.names)
+            dev_rows = read_rows("dev_labels", dev_labels, label_rows.names)
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items, columns)
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options

@@ -44,6 +44,10 @@ DISTILLATION = (
 EXAMPLE_WEIGHT = Column("example_weight", ("B",), "float32")
 
 
+# Additional column if labels are distributions.
+LABEL_DISTRIBUTION = Column("label_distribution", ("B", "L"), "float32")
+
+
 def with_windows(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns for batches in which each row has up to K windows.
 

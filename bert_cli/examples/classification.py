@@ -25,6 +25,8 @@ class ClassificationExample:
         kept: cells that the predictions also have, by column name; None without --keep_columns.
         group: the row's group, such as a patient; None without --group_column.
         weight: factor of the row's loss, with a mean of 1 over the table; None for equal weights.
+        distribution: probability per label name, of which `label` is the most probable one; None
+            without --soft_labels.
     """
 
     guid: str
@@ -35,6 +37,7 @@ class ClassificationExample:
     kept: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     group: str | None = field(default=None, compare=False, repr=False)
     weight: float | None = field(default=None, compare=False, repr=False)
+    distribution: tuple[float, ...] | None = field(default=None, compare=False, repr=False)
 
 
 def _label_key(label: str) -> tuple:

@@ -126,16 +126,17 @@ class UserTable:
             return None
         return Answers(values, [(row.text_a, row.text_b) for row in self.rows])
 
-    def label_cells(self, separator: str | None) -> LabelCells:
+    def label_cells(self, separator: str | None, are_distributions: bool = False) -> LabelCells:
         """Return the label cells for a problem type.
 
         Args:
             separator: separator used between labels in a cell, None if each cell is one label.
+            are_distributions: whether cells may have lists of probabilities.
 
         Raises:
             InputError: a label cell has a list of probabilities.
         """
-        for row in self.rows:
+        for row in self.rows if not are_distributions else ():
             for cell in row.labels:
                 if isinstance(cell, DecimalList):
                     raise soft_labels_error(f"{self.path}:{row.line}", f"[{', '.join(cell)}]")
@@ -289,6 +290,7 @@ def skip_unlabeled_rows(table: UserTable) -> UserTable:
 def make_examples(
     table: UserTable,
     labels: Sequence[Any] | None = None,
+    distributions: Sequence[tuple[float, ...] | None] = (),
 ) -> list[ClassificationExample]:
     """Combine rows and labels into examples.
 
@@ -296,10 +298,20 @@ def make_examples(
         table: table rows.
         labels: label per row from LabelReader.parse, None for an unlabeled row. None if labels are
             not read.
+        distributions: see FileLabels.
     """
+    unlabeled = [None] * len(table.rows)
+    values = zip(table.rows, labels or unlabeled, table.weights, distributions or unlabeled, strict=True)
     return [
         ClassificationExample(
-            row.identifier, row.text_a, row.text_b, label, kept=row.kept, group=row.group, weight=weight
+            row.identifier,
+            row.text_a,
+            row.text_b,
+            label,
+            kept=row.kept,
+            group=row.group,
+            weight=weight,
+            distribution=distribution,
         )
-        for row, label, weight in zip(table.rows, labels or [None] * len(table.rows), table.weights, strict=True)
+        for row, label, weight, distribution in values
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.spec import EXAMPLE_WEIGHT
+from bert_cli.base.spec import EXAMPLE_WEIGHT, Column
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines, weight_array
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, pack
@@ -39,6 +39,11 @@ class ChoiceFeatures:
         return len(self.guids)
 
     @property
+    def loss_values(self) -> dict[Column, np.ndarray]:
+        """Return the arrays that only the loss reads, by the column of a batch."""
+        return {} if self.weights is None else {EXAMPLE_WEIGHT: self.weights}
+
+    @property
     def num_choices(self) -> int:
         """Return K, the number of choices per example."""
         return len(self.sequences) // len(self)
@@ -54,7 +59,7 @@ class ChoiceFeatures:
         # Use one width for all choices, because the model sees them as one batch.
         inputs = self.sequences.pad(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_choices, -1) for name, values in inputs.items()}
-        weights = {} if self.weights is None else {EXAMPLE_WEIGHT.name: self.weights[rows]}
+        weights = {column.name: values[rows] for column, values in self.loss_values.items()}
         return shaped | {"label_ids": self.label_ids[rows]} | weights
 
 

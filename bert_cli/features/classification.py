@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bert_cli.base.names import TRUNCATE, WINDOWS
-from bert_cli.base.spec import EXAMPLE_WEIGHT
+from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
 from bert_cli.features.encoded_text import LabeledText, WeightedExample
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, describe_cuts, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
@@ -35,6 +35,7 @@ class ClassificationFeatures:
         has_label: float32 [n], 1 for examples with a label and 0 for the rest; None without a
             teacher.
         weights: float32 [n], a factor per example's loss; None for equal weights.
+        distributions: float32 [n, L], a probability per label; None without distributions.
     """
 
     sequences: RaggedFeatures
@@ -47,9 +48,16 @@ class ClassificationFeatures:
     teacher_logits: np.ndarray | None = None
     has_label: np.ndarray | None = None
     weights: np.ndarray | None = None
+    distributions: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.guids)
+
+    @property
+    def loss_values(self) -> dict[Column, np.ndarray]:
+        """Return the arrays that only the loss reads, by the column of a batch."""
+        values = {EXAMPLE_WEIGHT: self.weights, LABEL_DISTRIBUTION: self.distributions}
+        return {column: array for column, array in values.items() if array is not None}
 
     def take(self, rows: np.ndarray) -> "ClassificationFeatures":
         """Return the examples at these row numbers, int64 [n], in this order.
@@ -72,12 +80,14 @@ class ClassificationFeatures:
             teacher_logits=_take(self.teacher_logits, rows),
             has_label=_take(self.has_label, rows),
             weights=_take(self.weights, rows),
+            distributions=_take(self.distributions, rows),
         )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """Return ProblemType.batch_columns for these examples, padded to `width` tokens.
 
-        A teacher adds spec.DISTILLATION, and weights add spec.EXAMPLE_WEIGHT.
+        A teacher adds spec.DISTILLATION, weights add spec.EXAMPLE_WEIGHT, and distributions add
+        spec.LABEL_DISTRIBUTION.
 
         Without `width`, the longest sequence decides. Features with windows use the columns of
         spec.with_windows, and fill up examples that have fewer windows than others with empty windows.
@@ -86,8 +96,8 @@ class ClassificationFeatures:
             "label_ids": self.label_ids,
             "teacher_logits": self.teacher_logits,
             "has_label": self.has_label,
-            EXAMPLE_WEIGHT.name: self.weights,
         }
+        values_of_rows |= {column.name: values for column, values in self.loss_values.items()}
         columns = {name: values[rows] for name, values in values_of_rows.items() if values is not None}
         if self.row_starts is None:
             return self.sequences.pad(rows, width or self.sequences.longest(rows)) | columns
@@ -110,7 +120,8 @@ def _take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
     """Return both features' examples, the first's before the second's, without a teacher.
 
-    If one has weights, the other's examples have the weight 1.
+    If one has weights, the other's examples have the weight 1. If one has distributions, the other's
+    are zeros: its examples have no label.
     """
 
     def concatenate_arrays(name: str) -> np.ndarray:
@@ -140,6 +151,7 @@ def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -
         np.concatenate([first.cut_tokens, second.cut_tokens]),
         offsets(first.row_starts, second.row_starts) if has_windows else None,  # type: ignore[arg-type]
         weights=np.concatenate(weights) if has_weights else None,
+        distributions=None if first.distributions is None else np.pad(first.distributions, ((0, len(second)), (0, 0))),
     )
 
 
@@ -200,7 +212,16 @@ def classification_features(
         cut_tokens=np.array(cut_tokens, np.int32),
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
         weights=weight_array(examples),
+        distributions=_distribution_array(examples, len(labels)),
     )
+
+
+def _distribution_array(examples: Sequence[LabeledText], num_labels: int) -> np.ndarray | None:
+    """Return the distributions of examples, float32 [n, L], or None; zeros without a label."""
+    distributions = [example.distribution for example in examples]
+    if not any(distributions):
+        return None
+    return np.array([numbers or [0.0] * num_labels for numbers in distributions], np.float32)
 
 
 def weight_array(examples: Sequence[WeightedExample]) -> np.ndarray | None:

@@ -32,6 +32,9 @@ class LabeledText(WeightedExample, Protocol):
     @property
     def label(self) -> Any: ...
 
+    @property
+    def distribution(self) -> tuple[float, ...] | None: ...
+
 
 def split_pair(text: str) -> tuple[str, str | None]:
     """Split a line at ` ||| ` into two texts; return (text, None) if it is a single text."""

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.heads.losses import FORMULAS, Distillation
+from bert_cli.heads.losses import FORMULAS, Distillation, distribution_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -78,7 +78,7 @@ class BertClassifier(TaskModel):
         distillation: loss with a teacher; the batches contain its logits; None for no teacher.
         temperatures: `activate` divides the logits by them, see HeadSpec. Empty in commands that
             predict: these calibrate with NumPy.
-        has_weights: whether training batches have weights for the examples.
+        loss_columns: further columns of training batches: spec.EXAMPLE_WEIGHT, spec.LABEL_DISTRIBUTION.
         options: see NetworkOptions.
 
     Raises:
@@ -96,7 +96,7 @@ class BertClassifier(TaskModel):
         text_input: TextInput = POOLED,
         distillation: Distillation | None = None,
         temperatures: tuple[float, ...] = (),
-        has_weights: bool = False,
+        loss_columns: tuple[spec.Column, ...] = (),
         **options: Unpack[NetworkOptions],
     ):
         problem = PROBLEM_TYPES.get(problem_type)
@@ -113,8 +113,7 @@ class BertClassifier(TaskModel):
             if self.formulas.divergence is None:
                 raise ValueError(f"{problem_type} has no distillation")
             self.columns = (*self.columns, *spec.DISTILLATION)
-        if has_weights:
-            self.columns = (*self.columns, spec.EXAMPLE_WEIGHT)
+        self.columns = (*self.columns, *loss_columns)
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
@@ -178,7 +177,10 @@ class BertClassifier(TaskModel):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return losses and weights for the mean over examples, see TaskModel; n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
-        losses = self.formulas.losses(batch["label_ids"], logits, self.loss_rule)
+        if spec.LABEL_DISTRIBUTION in self.columns:
+            losses = distribution_losses(batch[spec.LABEL_DISTRIBUTION.name], logits, self.loss_rule)
+        else:
+            losses = self.formulas.losses(batch["label_ids"], logits, self.loss_rule)
         if self.distillation:
             # Rows without a label have label_ids of 0; has_label = 0 removes their loss.
             hard = losses * batch["has_label"]

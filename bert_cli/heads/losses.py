@@ -78,6 +78,26 @@ def softmax_losses(
     return losses * tf.gather(tf.constant(rule.class_weights, tf.float32), labels)
 
 
+def distribution_losses(distributions: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.Tensor:
+    """Return losses for label distributions, float32 [M], in nats.
+
+    This is the mean of `softmax_losses` over all labels, weighted by their probabilities. Without
+    options it is the cross-entropy −Σ p log q.
+
+    Args:
+        distributions: float32 [M, n], p; a row of zeros has the loss 0.
+        logits: float32 [M, n], of q.
+        rule: options.
+    """
+    losses = _apply_focus(-tf.nn.log_softmax(logits), rule.focal_gamma)  # [M, n]
+    if rule.smoothing:
+        mean = tf.reduce_mean(losses, axis=-1, keepdims=True)
+        losses = (1.0 - rule.smoothing) * losses + rule.smoothing * mean
+    if rule.class_weights is not None:
+        losses *= tf.constant(rule.class_weights, tf.float32)
+    return tf.reduce_sum(distributions * losses, axis=-1)
+
+
 def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.Tensor:
     """Return a separate loss for each label, float32 [M, n], in nats.
 

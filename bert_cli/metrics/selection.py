@@ -13,7 +13,7 @@ Metric: TypeAlias = int | float | np.floating
 Metrics: TypeAlias = dict[str, Metric]
 
 # Metrics with one of these words in their name improve when they fall.
-_LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity", "brier")
+_LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity", "brier", "entropy")
 
 
 class Selection(NamedTuple):

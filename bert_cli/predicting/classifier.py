@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
+from bert_cli.base.spec import Column
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import cut_entry
 from bert_cli.features.ragged import RaggedFeatures
@@ -89,7 +90,7 @@ def build_classifier(
     long_text: str,
     options: "NetworkOptions",
     distillation: "Distillation | None" = None,
-    has_weights: bool = False,
+    loss_columns: tuple[Column, ...] = (),
 ) -> "TaskModel":
     """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.
 
@@ -100,7 +101,7 @@ def build_classifier(
         long_text: value of --long_text.
         options: keyword arguments that all networks share.
         distillation: loss of a teacher's probabilities, or None.
-        has_weights: whether training batches have weights for the examples.
+        loss_columns: further columns of training batches, see BertClassifier.
     """
     # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
     from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
@@ -108,7 +109,9 @@ def build_classifier(
     model_class = BertWindowsClassifier if long_text == WINDOWS else BertClassifier
     num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
     problem_type = decoder.problem_type.name
-    return model_class(config, num_outputs, problem_type, text_input, distillation, has_weights=has_weights, **options)
+    return model_class(
+        config, num_outputs, problem_type, text_input, distillation, loss_columns=loss_columns, **options
+    )
 
 
 class _NewText(NamedTuple):
@@ -119,6 +122,7 @@ class _NewText(NamedTuple):
     text_b: str | None
     label: None = None
     weight: None = None
+    distribution: None = None
 
 
 @dataclasses.dataclass(frozen=True)

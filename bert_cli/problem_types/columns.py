@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import count_more, list_names, quote
+from bert_cli.base.formats import count_more, list_names, parse_number, quote
 from bert_cli.metrics.classification import check_numbers
 
 # Annotators write signs (SNLI a hyphen); pandas, R, SQL and spreadsheets write words.
@@ -42,11 +42,14 @@ def is_doubtful_word(text: str) -> bool:
     return _CLASS_NAMES.fullmatch(text) is not None
 
 
+SOFT_ADVICE = "--soft_labels and --problem_type=single_label to bert-classify, which learns them"
+
+
 def soft_labels_error(place: str, labels: object) -> InputError:
-    """Return the error for a row of probabilities, which no problem type uses as labels."""
+    """Return the error for a row of probabilities, which are labels only with --soft_labels."""
     return InputError(
         f"{place}: holds numbers other than 0 and 1: {labels!s:.80}; give a 0 or 1 per label; for probabilities, give "
-        "the index of the highest one, as in labels.argmax(axis=1)"
+        f"the index of the highest one, as in labels.argmax(axis=1), or give {SOFT_ADVICE}"
     )
 
 
@@ -264,7 +267,8 @@ class LabelCells:
         for line, row in zip(self.lines, self.rows, strict=True):
             for name, cell in zip(self.columns, row, strict=True):
                 if cell not in FLAGS:
-                    advice = skip_advice(str(cell))
+                    is_probability = 0 < parse_number(str(cell)) < 1
+                    advice = f"; for probabilities, give {SOFT_ADVICE}" if is_probability else skip_advice(str(cell))
                     raise InputError(
                         f"{self.path}:{line}: column {name} is {quote(str(cell))}, 0 or 1 is needed{advice}"
                     )

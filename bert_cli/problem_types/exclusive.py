@@ -39,6 +39,17 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
+def cross_entropy(distributions: np.ndarray, logits: np.ndarray) -> float:
+    """Return the mean of −Σ p log softmax(logits) in nats.
+
+    Args:
+        distributions: p, float [n, L].
+        logits: float [n, L].
+    """
+    logs = log_softmax(np.asarray(logits, np.float64))
+    return float(-(np.asarray(distributions, np.float64) * logs).sum(axis=-1).mean())
+
+
 class ExclusiveDecoder(OutputDecoder):
     """Decoder of a softmax."""
 

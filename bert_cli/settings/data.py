@@ -222,6 +222,17 @@ class LabelKind(FlagGroup, heading="Your own files"):
         choices=tuple(PROBLEM_TYPES),
         needs={"=multiple_choice": "choice_columns or task_name=swag"},
     )
+    soft_labels: bool = remembered_option(
+        False,
+        "label distributions: --label_column names a column of probabilities per label, or a column with a list of them; "
+        "the loss is the cross-entropy with the distribution",
+        needs="problem_type=single_label",
+        excludes=("task_name", "label_separator", "choice_columns"),
+        because={"problem_type=single_label": "a distribution is over single labels"},
+    )
+    normalize_soft_labels: bool = remembered_option(
+        False, "divide the numbers of each row by their sum, such as counts of annotators", needs="soft_labels"
+    )
     # None, not "": run.json of older versions lacks it.
     positive_label: str | None = remembered_option(
         None,

@@ -8,6 +8,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
+from bert_cli.base.spec import EXAMPLE_WEIGHT  # noqa: E402
 from bert_cli.heads.classification import (  # noqa: E402
     BertClassifier,
     BertWindowsClassifier,
@@ -45,22 +46,22 @@ def test_divergence_by_hand():
 @pytest.mark.parametrize("head_class", [BertClassifier, BertWindowsClassifier])
 def test_loss(tiny_config, batch_of, head_class, example_weights):
     distillation = Distillation(temperature=2.0, share=0.25)
-    has_weights = example_weights is not None
-    model = head_class(tiny_config(), 3, distillation=distillation, has_weights=has_weights, seed=1)
+    columns = () if example_weights is None else (EXAMPLE_WEIGHT,)
+    model = head_class(tiny_config(), 3, distillation=distillation, loss_columns=columns, seed=1)
     model.head_dropout = 0.0
     inputs = batch_of([7, 5], 7)
     if head_class is BertWindowsClassifier:
         inputs = {name: values[:, None] for name, values in inputs.items()}
     logits = model(inputs).numpy()
     labels = {"label_ids": np.array([2, 0], np.int32), "has_label": np.array([1, 0], np.float32)}
-    if has_weights:
+    if columns:
         labels["example_weight"] = example_weights
     losses, weights = model.loss_terms(inputs | labels | {"teacher_logits": TEACHER}, tf.constant([1, 2]), True, 2)
     taught, learnt = softmax(TEACHER / 2), softmax(logits / 2)
     soft = (taught * np.log(taught / learnt)).sum(axis=1)
     hard = -np.log(softmax(logits)[0, 2])
     expected = np.array([0.25 * 4 * soft[0] + 0.75 * hard, 0.25 * 4 * soft[1]])
-    np.testing.assert_allclose(losses, expected * example_weights if has_weights else expected, rtol=1e-4)
+    np.testing.assert_allclose(losses, expected * example_weights if columns else expected, rtol=1e-4)
     assert weights.numpy().tolist() == [0.5, 0.5]
     assert {column.name for column in model.columns} == {*inputs, *labels, "teacher_logits"}
     assert not {"teacher_logits", "has_label"} & {column.name for column in model.problem_type.batch_columns}

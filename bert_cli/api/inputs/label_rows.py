@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.problem_types.columns import soft_labels_error
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.reading.exports.cells import DecimalList
 
 _FLAGS = frozenset((0, 1))  # also contains the equal values False, True, 0.0 and 1.0
 _NEEDED = "a 0 or 1 per label"
@@ -24,12 +25,12 @@ class LabelRows(NamedTuple):
     Attributes:
         items: for each text a label, a list of labels, a tuple of 0 and 1, or None for no label.
         names: label names in tuple order, or None if the argument has no names.
-        are_one_hot: whether all items are tuples with a single 1.
+        have_one_label: whether all items are tuples with a single 1, or lists of probabilities.
     """
 
     items: list[Any]
     names: tuple[str, ...] | None = None
-    are_one_hot: bool = False
+    have_one_label: bool = False
 
     @property
     def label_type(self) -> str | None:
@@ -40,7 +41,7 @@ class LabelRows(NamedTuple):
     def options(self) -> dict[str, Any]:
         """Return the flags that these labels set unless the caller does."""
         options: dict[str, Any] = {} if self.names is None else {"labels": self.names}
-        return options | ({"problem_type": SINGLE_LABEL.name} if self.are_one_hot else {})
+        return options | ({"problem_type": SINGLE_LABEL.name} if self.have_one_label else {})
 
 
 def is_flags(value: object) -> bool:
@@ -82,6 +83,42 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
         # These are regression targets as a column.
         return LabelRows([item[0] for item in items])
     return _label_rows(name, items)
+
+
+def read_distribution_rows(name: str, values: Any, names: Sequence[str] | None = None) -> LabelRows:
+    """Return the label distributions of n texts.
+
+    Args:
+        name: the argument's name, for errors.
+        values: rows with a probability per label: an array, lists, or a table with label names as columns.
+        names: label names of the training; a table's columns are sorted into this order.
+
+    Raises:
+        InputError: if an item is not a list of numbers, or a table has other columns than `names`.
+        InputTypeError: if the argument is not a list.
+    """
+    columns: tuple[str, ...] | None = None
+    if table := as_table(name, values):
+        columns = tuple(map(str, table.names))
+        refuse_if(
+            names is not None and set(names) != set(columns),
+            f"{name}: has the columns {list_some(columns)}, and the labels are {list_some(names or ())}",
+        )
+        order = columns if names is None else tuple(names)
+        rows = [[row[columns.index(column)] for column in order] for row in table.rows()]
+        columns = order
+    else:
+        rows = list_items(name, values, "a list with a row of probabilities per text")
+    items = []
+    for number, row in enumerate(rows):
+        plain = _plain(row)
+        is_row = isinstance(plain, list | tuple) and all(isinstance(item, int | float) for item in map(_plain, plain))
+        refuse_if(
+            not is_row or len(plain) < 2,
+            f"{name}[{number}]: a row with a probability per label is needed, found {plain!r:.80}",
+        )
+        items.append(DecimalList(repr(float(item)) for item in plain))
+    return LabelRows(items, columns, have_one_label=True)
 
 
 def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = None) -> LabelRows:

@@ -95,6 +95,8 @@ class FitOptions(Options, total=False):
     choice_labels: Literal["auto", "0", "1", "letter", "name"] | None
     label_separator: Any
     problem_type: Literal["single_label", "multi_label", "regression", "multiple_choice"] | None
+    soft_labels: bool | None
+    normalize_soft_labels: bool | None
     positive_label: Any
     keep_columns: Any
     skip_unlabeled: bool | None

@@ -1,5 +1,6 @@
 """Conversion of data frames and lists to tables in memory, which are then read like files."""
 
+import json
 import math
 import os
 import re
@@ -13,7 +14,7 @@ from bert_cli.api.inputs.frames import as_table, columns_of_records
 from bert_cli.api.inputs.label_rows import LabelRows, is_flags, is_missing
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
-from bert_cli.problem_types.columns import soft_labels_error
+from bert_cli.reading.exports.cells import DecimalList, JsonCell
 from bert_cli.reading.frames import Frame, format_scalar
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
@@ -235,6 +236,8 @@ def _cell(name: str, row: int, value: Any) -> Any:
     cell = format_scalar(value)
     if cell is not None:
         return cell
+    if isinstance(value, DecimalList):
+        return value
     # Sort, because a set's order differs between processes.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
@@ -251,5 +254,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
         return names
     numbers = list(value.values()) if isinstance(value, dict) else value
     if isinstance(numbers, list | tuple) and numbers and all(isinstance(number, int | float) for number in numbers):
-        raise soft_labels_error(f"{name}:{row}", value)
+        if isinstance(value, dict):
+            return JsonCell(json.dumps(value))
+        return DecimalList(map(repr, numbers))
     raise InputError(f"{name}:{row}: a text, a number or a list of names is needed, found {value!r:.80}")

@@ -39,12 +39,15 @@ class FileLabels(NamedTuple):
         names: label names in output order, () if outputs have no names.
         rows: label per row from LabelReader.parse, None for an unlabeled row.
         left_out: rows without a label, which training and evaluation do not use.
+        distributions: probability per label name for each row, None for an unlabeled row; () for
+            labels without probabilities.
     """
 
     problem_type: ProblemType
     names: tuple[str, ...]
     rows: list[Any]
     left_out: tuple[LeftOut, ...] = ()
+    distributions: Sequence[tuple[float, ...] | None] = ()
 
 
 def read_labels(

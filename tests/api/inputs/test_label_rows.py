@@ -51,7 +51,7 @@ def test_rows_with_several_labels_or_none_are_not_one_hot(rows):
     for values in (rows, np.array(rows), pd.DataFrame(rows)):
         labels = read_label_rows("labels", values)
         assert labels.items == [tuple(map(int, row)) for row in rows]
-        assert not labels.are_one_hot
+        assert not labels.have_one_label
         assert "problem_type" not in labels.options()
 
 
@@ -107,7 +107,7 @@ def test_rows_without_numbers_have_no_label():
     for values in (rows, np.array(rows), pd.DataFrame(rows), [[1, 0], None, [0, 1]], [[1, 0], math.nan, [0, 1]]):
         labels = read_label_rows("labels", values)
         assert labels.items == [(1, 0), None, (0, 1)]
-        assert labels.are_one_hot
+        assert labels.have_one_label
 
 
 @pytest.mark.parametrize(

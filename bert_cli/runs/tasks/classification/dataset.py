@@ -9,6 +9,7 @@ import numpy as np
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
+from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.examples.splitting import assign_group_folds, iterate_labels, warn_about_absent_labels
@@ -20,7 +21,7 @@ from bert_cli.features.classification import (
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.run_directory.manifest import digest
-from bert_cli.runs.tasks.classification.decoder import FittingDecoder, make_fitting_decoder
+from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
@@ -75,6 +76,7 @@ class ClassificationDataset(DivisibleDataset):
     def metrics(self) -> tuple[str, ...]:
         task_metric = self.glue_task.metric if self.glue_task else None
         names = known_metrics(self.decoder.problem_type.metrics.names(self.decoder.labels), task_metric)
+        names += (CROSS_ENTROPY,) if self.settings.label_kind.soft_labels else ()
         # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
         suffixes = sorted(name.removeprefix("dev") for name in split_names(self, "dev"))
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
@@ -153,12 +155,13 @@ def deciding_values(data: ClassificationDataset, features: Any, do_lower_case: b
         "problem_type": data.decoder.problem_type.name,
     }
     values |= {"distill_from": data.teacher.identity} if data.teacher else {}
-    return values | ({} if features.weights is None else {"weights": digest(features.weights)})
+    names = {EXAMPLE_WEIGHT: "weights", LABEL_DISTRIBUTION: "label_distributions"}
+    return values | {names[column]: digest(array) for column, array in features.loss_values.items()}
 
 
-def has_weights(data: ClassificationDataset) -> bool:
-    """Return whether the training rows have weights."""
-    return "train" in data.splits and data.splits["train"].features.weights is not None
+def loss_columns(data: ClassificationDataset) -> tuple[Column, ...]:
+    """Return the columns of the training batches for weights and for label distributions."""
+    return tuple(data.splits["train"].features.loss_values) if "train" in data.splits else ()
 
 
 def prediction_tables(data: ClassificationDataset) -> PredictionTables:

@@ -10,6 +10,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
+from bert_cli.metrics.selection import Metrics
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import Decoder, make_decoder
@@ -20,11 +21,14 @@ from bert_cli.problem_types.calibration import (
     find_calibration,
     write_calibration,
 )
+from bert_cli.problem_types.exclusive import cross_entropy
 from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
+
+CROSS_ENTROPY = "eval_cross_entropy"  # metric of label distributions
 
 
 def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type: ProblemType) -> None:
@@ -186,6 +190,14 @@ class FittingDecoder(Decoder):
         metrics = scores.metrics | {"eval_ece_uncalibrated": uncalibrated, "eval_ece": calibrated}
         lines = scores.lines + self.format_calibration(label_ids, raw_predictions, predictions)
         return scores._replace(metrics=metrics, lines=lines)
+
+    def cross_entropy(self, distributions: np.ndarray | None, raw_predictions: Predictions) -> Metrics:
+        """Return eval_cross_entropy of label distributions [n, L], {} without distributions."""
+        if distributions is None:
+            return {}
+        logits = raw_predictions["logits"]
+        logits = self.calibration.divide(logits) if self.calibration else logits
+        return {CROSS_ENTROPY: np.float32(cross_entropy(distributions, logits))}
 
     def format_calibration(
         self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions

@@ -52,6 +52,11 @@ class Split(InMemorySplit, abc.ABC):
         """Return the rows that are texts or pairs of texts, [] for multiple choice."""
         return []
 
+    @property
+    def distributions(self) -> np.ndarray | None:
+        """Return the label distributions, float32 [n, L], or None without them."""
+        return None
+
     @abc.abstractmethod
     def num_outputs(self, labels: Sequence[str]) -> int:
         """Return the number of outputs per row, of which a prediction is one."""
@@ -89,6 +94,10 @@ class TextSplit(Split):
     @property
     def texts(self) -> list[ClassificationExample]:
         return list(self.examples)
+
+    @property
+    def distributions(self) -> np.ndarray | None:
+        return self.features.distributions
 
     def num_outputs(self, labels: Sequence[str]) -> int:
         return len(labels) or 1

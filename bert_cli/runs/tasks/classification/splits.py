@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.examples.choice import (
     AUTO,
@@ -20,6 +20,7 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels
 from bert_cli.examples.glue import GlueTask, find_task
+from bert_cli.examples.labels.distributions import read_distributions
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.task_files import TaskOptions, read_examples
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
@@ -265,10 +266,15 @@ def _read_user_split(inputs: Inputs, split: str, table: TableFile, labels: Known
         return SplitData(make_examples(file), labels, file.facts, has_ids)
     decides_names = split == "train" and settings.phases.do_train
     role = FileRole(decides_names, keeps_rows=split == "test", skips_unlabeled=settings.missing_labels.skip_unlabeled)
-    cells = file.label_cells(settings.label_kind.label_separator)
-    read = read_labels(cells, labels.problem_type, labels.names, role, file.answers)
+    kind = settings.label_kind
+    cells = file.label_cells(kind.label_separator, kind.soft_labels)
+    if kind.soft_labels:
+        refuse_if(file.answers, f"{file.path}: has Prodigy's answers, and --soft_labels reads probabilities")
+        read = read_distributions(cells, labels.names, role, kind.normalize_soft_labels)
+    else:
+        read = read_labels(cells, labels.problem_type, labels.names, role, file.answers)
     labels = labels._replace(problem_type=read.problem_type, names=labels.names if role.keeps_rows else read.names)
-    examples, facts = make_examples(file, read.rows), file.facts
+    examples, facts = make_examples(file, read.rows, read.distributions), file.facts
     if not role.keeps_rows:
         examples = [example for example in examples if example.label is not None]
         facts = facts.use(len(examples), read.left_out)

@@ -31,7 +31,7 @@ from bert_cli.runs.tasks.classification.data import find_trained_type, problem_t
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
     deciding_values,
-    has_weights,
+    loss_columns,
     prediction_tables,
     split_names,
 )
@@ -174,11 +174,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
         if problem_type.has_choices:
             return BertChoice(
-                model.config, 1, problem_type.name, text_input, distillation, has_weights=has_weights(data), **options
+                model.config, 1, problem_type.name, text_input, distillation, loss_columns=loss_columns(data), **options
             )
         long_text = self.settings.encoding.long_text
         return build_classifier(
-            model.config, data.decoder, text_input, long_text, options, distillation, has_weights(data)
+            model.config, data.decoder, text_input, long_text, options, distillation, loss_columns(data)
         )
 
     def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
@@ -224,6 +224,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
                 decoder = decoder.fit(label_ids, raw_predictions)
             predictions = decoder.calibrate(raw_predictions, label_ids)
             scores = decoder.score(label_ids, raw_predictions, predictions, batch_size)
+            entropy = decoder.cross_entropy(split.distributions, raw_predictions)
+            scores = scores._replace(metrics=scores.metrics | entropy)
             scores = name_scores(scores, suffix, self.settings.task.task_name, data.glue_task)
             metrics |= scores.metrics
             details |= scores.details
