@@ -62,11 +62,14 @@ def count_unannotated(tasks: Sequence[Task]) -> tuple[int, int]:
     return len(unannotated) - len(unseen), sum(bool(task.get("predictions")) for task in unseen)
 
 
+def is_label_region(region: Any) -> bool:
+    """Return whether a region has labels, or is meant to have some."""
+    # If an annotator marks words without a label, only the region's type is "labels".
+    return has_form(region, {"value": dict}) and (_LABELS in region["value"] or region.get("type") == _LABELS)
+
+
 def _iterate_label_regions(annotation: Any) -> Iterator[dict[str, Any]]:
-    for region in as_list(as_object(annotation).get("result")):
-        # If an annotator marks words without a label, only the region's type is "labels".
-        if has_form(region, {"value": dict}) and (_LABELS in region["value"] or region.get("type") == _LABELS):
-            yield region
+    yield from filter(is_label_region, as_list(as_object(annotation).get("result")))
 
 
 def _check_region_types(path: str, records: Sequence[JsonRecord]) -> None:

@@ -6,11 +6,17 @@ from typing import Any, NamedTuple
 from bert_cli.examples.annotations import dataturks, label_studio, label_studio_min, span_lists, training_pairs
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText
 from bert_cli.examples.annotations.dataturks import DATATURKS
-from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
+from bert_cli.examples.annotations.label_studio import LABEL_STUDIO, is_label_region
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.reading.exports.cells import find_unused_members
-from bert_cli.reading.exports.label_studio import ANNOTATIONS, is_task
+from bert_cli.reading.exports.label_studio import (
+    ANNOTATIONS,
+    count_further_annotations,
+    find_annotation,
+    is_task,
+    list_region_types,
+)
 from bert_cli.reading.records import JsonRecord
 from bert_cli.reading.rows import LeftOut
 
@@ -61,8 +67,13 @@ def _read_pairs(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
 
 def _read_tasks(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
     key, texts = label_studio.read_tasks(path, records)
+    tasks = [record.value for record in records]
+    types = list_region_types([find_annotation(task) for task in tasks], lambda region: not is_label_region(region))
+    num_further = count_further_annotations(tasks)
+    further = [LeftOut("further annotations of tasks with several", num_further, is_requested=True)]
     used = (("id",), ("data", key), *ANNOTATIONS)
-    return ToolTexts(texts, find_unused_members((record.value for record in records), used))
+    not_used = [*find_unused_members(tasks, used), *(f"annotations of type {region_type}" for region_type in types)]
+    return ToolTexts(texts, not_used, further if num_further else ())
 
 
 def _read_small_tasks(path: str, records: Sequence[JsonRecord]) -> ToolTexts:

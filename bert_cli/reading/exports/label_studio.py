@@ -6,12 +6,12 @@
 becomes {"id": 7, "text": "A fine film.", "sentiment": ["pos"], "annotation_id": 9}.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names, quote
-from bert_cli.base.json_files import JsonObject, has_form
+from bert_cli.base.json_files import JsonObject, as_object, has_form
 from bert_cli.base.log import LOG
 from bert_cli.reading.exports.cells import UNANNOTATED
 
@@ -81,35 +81,52 @@ def convert_tasks(path: str, records: Sequence[tuple[int, Any]]) -> list[list[Js
         _read_answers(path, line, annotation) for (line, _), annotation in zip(records, annotations, strict=True)
     ]
     tags = list(dict.fromkeys(tag for task_answers in answers for tag in task_answers))
-    num_others = sum(max(len(list_annotations(task)) - 1, 0) for _, task in records)
-    if num_others:
+    if num_others := count_further_annotations([task for _, task in records]):
         LOG.info("%s: %d further annotations of tasks with several are not used", path, num_others)
+    types = list_region_types(annotations, lambda region: not _is_answer(region))
     if not tags and any(annotations):
-        types = {str(region.get("type")) for item in annotations if item for region in item.get("result") or ()}
         LOG.warning(
             "%s: warning: no task has choices about its text; annotations have the types %s", path,
-            list_names(sorted(types)) or "none",
+            list_names(types) or "none",
         )  # fmt: skip
+    elif types:
+        LOG.info("%s: annotations of the types %s are not used", path, list_names(types))
     return [
         [_make_row(task, annotation, task_answers, tags)]
         for (_, task), annotation, task_answers in zip(records, annotations, answers, strict=True)
     ]
 
 
+def count_further_annotations(tasks: Sequence[Task]) -> int:
+    """Return the number of annotations besides one per task."""
+    return sum(max(len(list_annotations(task)) - 1, 0) for task in tasks)
+
+
+def list_region_types(annotations: Sequence[Task | None], is_included: Callable[[Any], bool]) -> list[str]:
+    """Return the sorted types of regions that `is_included` accepts, in all annotations."""
+    regions = [region for annotation in annotations for region in (annotation or {}).get("result") or ()]
+    return sorted({str(as_object(region).get("type")) for region in regions if is_included(region)})
+
+
+def _is_answer(region: Any) -> bool:
+    """Return whether a region is about the whole text; choices about a span have its offsets."""
+    value = region["value"] if has_form(region, {"value": dict}) else {}
+    return "start" not in value and any(member in value for member in (_CHOICES, *_NUMBERS))
+
+
 def _read_answers(path: str, line: int, annotation: Task | None) -> dict[str, Any]:
     """Return an annotation's choices and numbers about the whole text, by project tag."""
     answers: dict[str, Any] = {}
     for region in (annotation or {}).get("result") or ():
-        # Choices about a region have its offsets.
-        if not has_form(region, {"value": dict}) or "start" in region["value"]:
+        if not _is_answer(region):
             continue
         name, value = str(region.get("from_name", _CHOICES)), region["value"]
         if has_form(value, {_CHOICES: [str]}):
             answers.setdefault(name, []).extend(value[_CHOICES])
         elif _CHOICES in value:
             raise InputError(f"{path}:{line}: the choices are {quote(str(value[_CHOICES]))}; a list of texts is needed")
-        elif number := next((value[member] for member in _NUMBERS if member in value), None):
-            answers[name] = number
+        else:
+            answers[name] = next(value[member] for member in _NUMBERS if member in value)
     return answers
 
 

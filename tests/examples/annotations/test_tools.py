@@ -26,6 +26,15 @@ REGIONS = [{"start": 0, "end": 4, "labels": ["PER"]}]
 RESULT = [{"type": "labels", "value": REGIONS[0]}]
 
 
+def test_annotations_that_are_not_used():
+    choices = {"type": "choices", "value": {"choices": ["good"]}}
+    annotations = [{"result": [*RESULT, choices]}, {"result": []}, {"result": [], "was_cancelled": True}]
+    task = {"id": 1, "data": {"text": "Anna left"}, "annotations": annotations}
+    texts, not_used, left_out = TOOLS["label_studio"].read("a.json", [JsonRecord(1, task)])
+    assert (len(texts), not_used) == (1, ["annotations of type choices"])
+    assert [str(rows) for rows in left_out] == ["further annotations of tasks with several (2)"]
+
+
 @pytest.mark.parametrize(
     ("name", "record", "not_used"),
     [

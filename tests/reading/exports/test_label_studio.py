@@ -75,6 +75,9 @@ def test_ratings_are_numbers(tmp_path):
         "single_label",
         [("a", "4"), ("b", "2")],
     )
+    nothing = {"from_name": "stars", "to_name": "text", "type": "number", "value": {"number": 0}}
+    path = write_json(tmp_path / "t.json", [task(1, "a", [rating]), task(2, "b", [nothing])])
+    assert [row.labels for row in read_table(path).rows] == [("4",), ("0",)]
 
 
 def test_unannotated_and_skipped_tasks_are_left_out_of_training_only(tmp_path):
@@ -97,9 +100,13 @@ def test_the_ground_truth_counts(tmp_path, caplog):
     assert f"{path}: 1 further annotations of tasks with several are not used" in caplog.messages
 
 
-def test_choices_about_a_region_are_not_about_the_text(tmp_path):
-    tasks = [task(1, "a", [choices("x", start=0, end=1), choices("pos")]), task(2, "b", [choices("neg")])]
-    assert read_labeled(write_json(tmp_path / "t.json", tasks))[1] == [("a", "pos"), ("b", "neg")]
+def test_choices_about_a_region_are_not_about_the_text(tmp_path, caplog):
+    comment = {"from_name": "why", "type": "textarea", "value": {"text": ["x"]}}
+    tasks = [task(1, "a", [choices("x", start=0, end=1), choices("pos"), comment]), task(2, "b", [choices("neg")])]
+    path = write_json(tmp_path / "t.json", tasks)
+    caplog.set_level("INFO")
+    assert read_labeled(path)[1] == [("a", "pos"), ("b", "neg")]
+    assert f"{path}: annotations of the types choices, textarea are not used" in caplog.messages
 
 
 @pytest.mark.parametrize(
