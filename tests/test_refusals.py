@@ -56,6 +56,7 @@ REFUSALS = {
         "--text=a --positive_label=b",
         "--do_train --calibrate",
         "--do_eval --abstain_error=2%",
+        "--do_predict --bootstrap=1000",
         "--explain",
         "--explain=a --text=b",
         "--do_eval --text_b=a",

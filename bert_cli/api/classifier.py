@@ -36,7 +36,7 @@ from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.opening import ClassifierSettings, select_groups
 from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings, read_samples
 from bert_cli.settings.data import NOT_TRAINED
 
 
@@ -181,6 +181,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         labels: Iterable | None = None,
         batch_size: int = BATCH_SIZE,
         positive_label: Any = None,
+        bootstrap: int = 0,
     ) -> dict[str, float]:
         """Return the metrics for labeled texts, with the names in eval_results.txt.
 
@@ -191,9 +192,14 @@ class Classifier(TrainableClassifier, CuttingModel):
             batch_size: texts of maximum length per batch.
             positive_label: label that eval_f1 is of if there are two, the one to find. None to use
                 the training's option, or else the last label.
+            bootstrap: number of samples for confidence intervals, such as 1000: eval_f1_low and
+                eval_f1_high are the ends of the interval of eval_f1. 0 for none.
         """
+        if bootstrap != 0:
+            check_count(bootstrap, "bootstrap")
+        samples = read_samples(bootstrap)
         texts = self._read_labeled(data, labels, batch_size)
-        return score(self._classifier, self._settings, texts, positive_label)
+        return score(self._classifier, self._settings, texts, positive_label, samples)
 
     @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="data")
     def calibrate(

@@ -24,7 +24,7 @@ from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.data import read_data
-from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder, bootstrap_metrics
 from bert_cli.runs.tasks.classification.encoded_splits import make_split
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings, read_abstain_error
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
@@ -104,7 +104,11 @@ def _check_known(labels: Sequence[Any], names: Sequence[str] | None) -> None:
 
 
 def score(
-    classifier: TextClassifier, settings: ClassifySettings, texts: LabeledTexts, positive_label: Any = None
+    classifier: TextClassifier,
+    settings: ClassifySettings,
+    texts: LabeledTexts,
+    positive_label: Any = None,
+    samples: int = 0,
 ) -> dict[str, float]:
     """Return the metrics in eval_results.txt for labeled texts.
 
@@ -113,6 +117,7 @@ def score(
         settings: flags of the training run.
         texts: the texts.
         positive_label: label that eval_f1 is of, None to use the training's label.
+        samples: number of bootstrap samples for confidence intervals, 0 for none.
 
     Raises:
         InputError: if the data has no labels, or labels that the model does not have.
@@ -122,6 +127,8 @@ def score(
     label_ids, raw_predictions = texts.infer(classifier, decoder, settings)
     predictions = decoder.calibrate(raw_predictions, label_ids)
     metrics = decoder.score(label_ids, raw_predictions, predictions, texts.batch_size).metrics
+    if samples:
+        metrics |= bootstrap_metrics(decoder, label_ids, predictions, samples, settings.seed.random_seed).results()
     return {name: float(value) for name, value in metrics.items()}
 
 

@@ -10,7 +10,7 @@ from bert_cli.metrics import classification, single_label
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
+from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -69,12 +69,16 @@ class SingleLabelMetrics(ExclusiveMetrics):
     def names(self, labels: LabelSet) -> tuple[str, ...]:
         return single_label.metric_names(labels.names)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        probabilities = predictions["probabilities"]
-        results = single_label.classification_metrics(
-            label_ids, predictions["losses"], probabilities, labels.names, batch_size, self._positive(labels)
+    def measure(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Results:
+        losses, probabilities, positive = predictions["losses"], predictions["probabilities"], self._positive(labels)
+        metrics = single_label.classification_metrics(
+            label_ids, losses, probabilities, labels.names, batch_size, positive
         )
-        details = classification.classification_report(label_ids, probabilities, labels.names)
+        return {**metrics}
+
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        results = self.measure(label_ids, predictions, labels, batch_size)
+        details = classification.classification_report(label_ids, predictions["probabilities"], labels.names)
         lines = classification.format_report(details) + format_undefined(self.undefined(label_ids, labels))
         return Scores(results, details, lines)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.problem_types.parts import LabelSet, Predictions, Scores, unsupported
+from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores, unsupported
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -46,6 +46,13 @@ class Metrics(abc.ABC):
 
         The original's `loss` depends on `batch_size`.
         """
+
+    def measure(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Results:
+        """Return the metrics from `evaluate` alone.
+
+        `label_ids`, `predictions`, `labels` and `batch_size` are its arguments.
+        """
+        return self.evaluate(label_ids, predictions, labels, batch_size).metrics
 
     def positive_label(self, labels: LabelSet) -> str:
         """Return the label that eval_f1 and ROC-AUC are of, "" if they are of no single label."""

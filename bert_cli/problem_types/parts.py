@@ -36,10 +36,13 @@ class LabelSet(NamedTuple):
     positive: str = ""
 
 
+Results = dict[str, Any]  # metrics for eval_results.txt
+
+
 class Scores(NamedTuple):
     """Metrics for eval_results.txt, details for run_report.json, and a table's lines for the log."""
 
-    metrics: dict[str, Any]
+    metrics: Results
     details: dict[str, Any]
     lines: list[str]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, PAGE, TRAIN_DATA
+from bert_cli.metrics.bootstrap import is_end
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.components import Link, in_one_format, plain, settings_in_one_format
 from bert_cli.report.main_metric import score, score_with_deviation
@@ -162,7 +163,8 @@ def differences(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
 def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
     """Return the metrics' names: the main metric, other decimal numbers, losses, then counts.
 
-    `loss` is left out if there is `eval_loss`, and `global_step` if it is the same everywhere.
+    `loss` is left out if there is `eval_loss`, `global_step` if it is the same everywhere, and the
+    ends of confidence intervals.
 
     Args:
         cells: the cells.
@@ -170,7 +172,7 @@ def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
     """
     results = [cell.results for cell in cells]
     keys = list(dict.fromkeys(key for values in results for key in values))
-    left_out = {"loss"} if "eval_loss" in keys else set()
+    left_out = {key for key in keys if is_end(key, keys)} | ({"loss"} if "eval_loss" in keys else set())
     if len({values.get("global_step") for values in results}) == 1:
         left_out.add("global_step")
     counts = {key for key in keys if all(isinstance(values.get(key, 0), int) for values in results)}

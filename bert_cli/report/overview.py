@@ -6,10 +6,22 @@ from typing import cast
 
 from bert_cli.base.json_files import member_object
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.metrics.bootstrap import CONFIDENCE
 from bert_cli.problem_types.kinds import CHOICE_USES, KINDS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
-from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number, plain, setting
+from bert_cli.report.components import (
+    Card,
+    ReportTable,
+    Tile,
+    clock,
+    facts,
+    in_one_format,
+    memory,
+    number,
+    plain,
+    setting,
+)
 from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import display_name, main_metric, score
 from bert_cli.report.run_files import Run
@@ -157,3 +169,15 @@ def run_cards(run: Run) -> list[Card]:
         table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards
+
+
+def intervals_card(run: Run) -> Card:
+    """Return the confidence intervals from --bootstrap, by metric."""
+    rows = []
+    for name, (low, high) in run.report.get("eval", {}).get("intervals", {}).items():
+        write = in_one_format([low, high])
+        value = write(run.results[name]) if name in run.results else ""
+        rows.append((display_name(name, run.positive_label), value, write(low), write(high)))
+    table = ReportTable(("metric", "value", "from", "to"), rows)
+    note = f"{CONFIDENCE:.0%} of the samples of the evaluated rows are between these values."
+    return Card("card-intervals", "Confidence intervals", "table", table if rows else None, note)

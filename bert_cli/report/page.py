@@ -15,7 +15,7 @@ from bert_cli.report.comparison import RunComparison
 from bert_cli.report.components import Section
 from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
 from bert_cli.report.figures import silence_matplotlib
-from bert_cli.report.overview import lengths_cards, run_cards, tiles, title
+from bert_cli.report.overview import intervals_card, lengths_cards, run_cards, tiles, title
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import training_cards
@@ -72,7 +72,7 @@ def run_page(run: Run) -> str:
     evaluation = EVALUATIONS.get(run.command)
     sections = [
         Section("training", "Training", training_cards(run)),
-        Section("evaluation", "Evaluation", evaluation(run) if evaluation else ()),
+        Section("evaluation", "Evaluation", [*(evaluation(run) if evaluation else ()), intervals_card(run)]),
         Section("inputs", "Inputs", lengths_cards(run)),
         Section("run", "The run", run_cards(run)),
     ]

@@ -31,8 +31,12 @@ class Lengths(TypedDict):
 
 
 class EvaluationReport(TypedDict, total=False):
-    """Evaluation in run_report.json, besides the metrics; scores are numbers by column and label."""
+    """Evaluation in run_report.json, besides the metrics; scores are numbers by column and label.
 
+    Intervals are the ends of a confidence interval by metric.
+    """
+
+    intervals: dict[str, list[float]]
     eval_examples: int
     confusion_matrix: list[list[int]]
     classes: dict[str, dict[str, float]]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS, POSITIVE_LABEL
+from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
@@ -56,9 +57,11 @@ def evaluate(
     results = {**evaluation.results, "global_step": step}
     positive_label = str(data.facts().get(POSITIVE_LABEL, ""))
     listed = _name_label(results, positive_label)
+    intervals = evaluation.intervals()
+    ends = intervals.results()
     if predictor.is_chief:
-        write_eval_results(directory.file(EVAL_RESULTS), listed)
-    plain_results = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
+        write_eval_results(directory.file(EVAL_RESULTS), {**listed, **ends})
+    plain_results = _plain(results)
     title, *lines = format_eval_results(listed)
     # With --log_format=json, one record has all numbers, and another one the scores per label.
     LOG.log(RESULT, title, extra={"fields": plain_results})
@@ -66,11 +69,14 @@ def evaluate(
         LOG.log(RESULT, line)
     if evaluation.lines:
         LOG.log(RESULT, "\n".join(evaluation.lines), extra={"fields": member_object(evaluation.report, "eval")})
+    if intervals:
+        table = "\n".join(f"  {line}" for line in intervals.lines())
+        LOG.log(RESULT, table, extra={"fields": _report_intervals(intervals)})
     baselines = _compare(task, data, evaluation, results, positive_label) if predictor.is_chief else {}
     keep_examples(directory, evaluation.examples if settings.page.report else None, predictor.is_chief)
     release_free_memory()  # a prediction may follow, which can use it
     entries: JsonObject = {
-        "eval": {**plain_results, **member_object(evaluation.report, "eval")},
+        "eval": {**plain_results, **member_object(evaluation.report, "eval"), **_report_intervals(intervals)},
         EVAL_DATA: data.digest(data.evaluation_splits),
     }
     evaluation = dataclasses.replace(evaluation, report=evaluation.report | entries | baselines)
@@ -85,6 +91,17 @@ def evaluate(
             positive_label,
         )
     return evaluation
+
+
+def _plain(results: Mapping[str, Metric]) -> dict[str, int | float]:
+    """Return results as Python's numbers, for JSON."""
+    return {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
+
+
+def _report_intervals(intervals: Intervals) -> JsonObject:
+    """Return an entry for run_report.json, none without intervals."""
+    ends: JsonObject = {name: [float(interval.low), float(interval.high)] for name, interval in intervals.items()}
+    return {"intervals": ends} if ends else {}
 
 
 def _name_label(results: Mapping[str, Metric], positive_label: str) -> dict[str, Metric]:

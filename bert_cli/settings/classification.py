@@ -112,6 +112,34 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         return parse_share(self.abstain_error) if self.abstain_error else None
 
 
+# With fewer samples, the ends of an interval depend on one or two of them.
+_LEAST_SAMPLES = 100
+
+
+def read_samples(number: int) -> int:
+    """Return the value of --bootstrap; raise InputError for too few samples."""
+    refuse_if(
+        0 < number < _LEAST_SAMPLES,
+        f"--bootstrap={number}: {_LEAST_SAMPLES} samples or more are needed for the ends of an interval, such as 1000",
+    )
+    return number
+
+
+class Bootstrap(FlagGroup, heading="Mode"):
+    """Flag for confidence intervals."""
+
+    bootstrap: int = option(
+        0,
+        "confidence intervals of the metrics: number of bootstrap samples of the evaluated rows, such as 1000; the "
+        "seed is --random_seed; 0: no intervals",
+        lower=0,
+        read=read_samples,
+        suggestions=("1000",),
+        needs="do_eval or cross_validation",
+        because="it samples the rows of an evaluation",
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """Flags of bert-classify."""
@@ -164,6 +192,7 @@ class ClassifySettings(TrainingSettings):
         without=("decoding",),
     )
     calibration: CalibrationFlags = group(CalibrationFlags)
+    bootstrap: Bootstrap = group(Bootstrap)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(

@@ -109,6 +109,7 @@ class FitOptions(Options, total=False):
     eval_batch_size: int | None
     calibrate: bool | None
     abstain_error: Any
+    bootstrap: Any
     explain: Any
     shard: Any
     distill_from: Path

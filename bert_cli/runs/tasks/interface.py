@@ -11,6 +11,7 @@ from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Network
 from bert_cli.inference.rows import Predictor
+from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.selection import Metric
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import ModelBundle
@@ -93,6 +94,8 @@ class Evaluation(Generic[Details]):
             thresholds and predictions.
         examples: examples() returns rows for the report. It computes them on demand, and all
             processes must call it.
+        intervals: intervals() returns confidence intervals of the results. It computes them on demand:
+            evaluations during training need none.
     """
 
     results: Mapping[str, Metric]
@@ -100,6 +103,7 @@ class Evaluation(Generic[Details]):
     report: JsonObject
     details: Details
     examples: Callable[[], EvalExamples] | None = None
+    intervals: Callable[[], Intervals] = Intervals
 
 
 class Comparison(NamedTuple):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
+from bert_cli.metrics.bootstrap import Intervals, bootstrap
 from bert_cli.metrics.selection import Metrics
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
@@ -22,9 +23,10 @@ from bert_cli.problem_types.calibration import (
     write_calibration,
 )
 from bert_cli.problem_types.exclusive import cross_entropy
-from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
+from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
 
@@ -236,3 +238,46 @@ def make_fitting_decoder(
         return FittingDecoder(problem_type, LabelSet(label_names, thresholds), should_tune=True)
     # A run that only predicts uses thresholds that an earlier evaluation has tuned.
     return FittingDecoder(**vars(make_decoder(problem_type, label_names, flags, folders)))
+
+
+def bootstrap_metrics(
+    decoder: Decoder, label_ids: np.ndarray, predictions: Predictions, samples: int, seed: int
+) -> Intervals:
+    """Return confidence intervals for the metrics that rank evaluations, see bootstrap.
+
+    Thresholds and calibration are the same in all samples.
+
+    Args:
+        decoder: the decoder of the predictions.
+        label_ids: correct labels, see LabelReader.label_array.
+        predictions: calibrated predictions for the same rows.
+        samples: number of samples.
+        seed: their seed.
+    """
+    metrics, labels = decoder.problem_type.metrics, decoder.labels
+
+    def measure(rows: np.ndarray) -> Results:
+        sample = {name: values[rows] for name, values in predictions.items()}
+        return metrics.measure(label_ids[rows], sample, labels, len(rows))
+
+    # `loss` would differ from eval_loss only in its batches.
+    names = [name for name in metrics.names(labels) if name != "loss"]
+    return bootstrap(measure, names, len(label_ids), samples, seed)
+
+
+def bootstrap_splits(
+    decoder: Decoder, splits: Mapping[str, tuple[Split, Predictions]], samples: int, seed: int
+) -> Intervals:
+    """Return confidence intervals for the metrics of all dev splits.
+
+    Args:
+        decoder: the decoder of the predictions.
+        splits: rows and calibrated predictions by split name.
+        samples: value of --bootstrap; 0 for no intervals.
+        seed: value of --random_seed.
+    """
+    intervals = Intervals()
+    for name, (split, predictions) in splits.items() if samples else ():
+        measured = bootstrap_metrics(decoder, split.features.label_ids, predictions, samples, seed)
+        intervals.update({f"{metric}{name.removeprefix('dev')}": interval for metric, interval in measured.items()})
+    return intervals

@@ -37,6 +37,7 @@ from bert_cli.runs.tasks.classification.dataset import (
 )
 from bert_cli.runs.tasks.classification.decoder import (
     FittingDecoder,
+    bootstrap_splits,
     check_calibration,
     make_fitting_decoder,
     remove_calibration,
@@ -213,7 +214,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         details: JsonObject = {}
         lines: list[str] = []
         decoder = self._decoder(data)
-        computed: list[tuple[Split, Predictions]] = []
+        computed: dict[str, tuple[Split, Predictions]] = {}
         rates: list[float] = []
         for name in split_names(data, "dev"):
             split, suffix = data.splits[name], name.removeprefix("dev")
@@ -230,19 +231,21 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             metrics |= scores.metrics
             details |= scores.details
             lines += scores.lines
-            computed.append((split, predictions))
+            computed[name] = split, predictions
             rates.append(rate)
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
             decoder.write(RunDirectory(self.settings.phases.output_dir))
-        split, predictions = computed[0]
+        split, predictions = next(iter(computed.values()))
         # Explanations use the tuned thresholds and the temperatures.
         data = dataclasses.replace(data, decoder=decoder)
         examples = functools.partial(explain_eval_examples, predictor, data, split, predictions, batch_size)
         report: JsonObject = {"eval_examples_per_second": rates[0], "eval": details}
         if decoder.calibration:
             report["calibration"] = decoder.calibration.facts(decoder.temperature_names)
-        return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples)
+        seed = self.settings.seed.random_seed
+        intervals = functools.partial(bootstrap_splits, decoder, computed, self.settings.bootstrap.bootstrap, seed)
+        return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples, intervals)
 
     def _decoder(self, data: ClassificationDataset) -> FittingDecoder:
         """Return the dataset's decoder; after training, with the calibration in output_dir.
