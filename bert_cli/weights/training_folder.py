@@ -26,7 +26,12 @@ def latest_checkpoint(folder: str) -> str | None:
     if named:
         return named
     numbers = numbered_checkpoints(folder)
-    return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
+    if not numbers:
+        return None
+    if path := _state_path(folder):
+        state = os.path.join(folder, STATE)
+        warn_once(f"warning: {state}: names {path!r:.200}, which does not exist; {CHECKPOINT}{numbers[-1]} is used")
+    return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}")
 
 
 def newest_to_train(folder: str, strict: bool = False) -> str | None:

@@ -103,20 +103,23 @@ def test_a_checkpoint_file_may_name_one_in_a_directory_below_or_through_a_link(f
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "named"),
     [
-        pytest.param(state("model.ckpt-300"), id="names one that is gone"),
-        pytest.param("", id="empty"),
-        pytest.param("something else\n", id="names nothing"),
-        pytest.param(None, id="missing"),
+        pytest.param(state("model.ckpt-300"), "model.ckpt-300", id="names one that is gone"),
+        pytest.param(state("/etc/passwd"), "/etc/passwd", id="names another file"),
+        pytest.param("", "", id="empty"),
+        pytest.param("something else\n", "", id="names nothing"),
+        pytest.param(None, "", id="missing"),
     ],
 )
-def test_the_highest_number_is_used_without_a_valid_checkpoint_file(folder, content):
+def test_the_highest_number_is_used_without_a_valid_checkpoint_file(folder, caplog, content, named):
     path = folder(*tf1("model.ckpt-9"), *tf1("model.ckpt-100"), *tf1("model.ckpt-20"), checkpoint=content)
     assert find_checkpoint(path).location == f"{path}/model.ckpt-100"
     assert latest_checkpoint(path) == f"{path}/model.ckpt-100"
     assert numbered_checkpoints(path) == [9, 20, 100]
     assert step_number(f"{path}/model.ckpt-100") == 100
+    warning = f"warning: {path}/checkpoint: names {named!r}, which does not exist; model.ckpt-100 is used"
+    assert caplog.messages == ([warning] if named else [])
 
 
 def test_a_checkpoint_file_with_windows_line_ends(folder):
