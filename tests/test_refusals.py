@@ -40,6 +40,7 @@ REFUSALS = {
         "--do_train --normalize_soft_labels",
         "--do_train --group_column=a",
         "--do_eval --weight_column=a",
+        "--do_train --weighted_metrics",
         "--do_train --weight_column=a --task_name=cola",
         "--do_train --group_column=a --dev_split=0.1 --task_name=cola",
         "--do_train --hub_module=m --init_checkpoint=c",

@@ -214,6 +214,8 @@ class TrainableClassifier(TrainableModel):
         # The caller's options win.
         has_column_names = label_rows.names is not None and "labels" not in options
         options = label_rows.options() | columns.options(texts.has_pairs) | further.options | options
+        weighs = dev_texts is not None and options.get("weighted_metrics")
+        refuse_if(weighs, "weighted_metrics: dev_texts have no weights; use dev_split, or train with tables")
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:

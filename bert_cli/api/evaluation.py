@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.label_rows import is_missing, read_label_rows
+from bert_cli.api.inputs.frames import as_table
+from bert_cli.api.inputs.label_rows import is_missing, read_distribution_rows, read_label_rows
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.base import files
@@ -24,14 +25,15 @@ from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.data import read_data
-from bert_cli.runs.tasks.classification.decoder import FittingDecoder, bootstrap_metrics
-from bert_cli.runs.tasks.classification.encoded_splits import make_split
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets, bootstrap_metrics
+from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings, read_abstain_error
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
 from bert_cli.settings.groups import TUNED
 
 # Columns of a table that is made from texts and labels, instead of the columns of the training.
 _COLUMNS = {"text_column": "text", "label_column": "label", "id_column": None}
+_WITHOUT_ROW_COLUMNS = {"group_column": None, "weight_column": None, "weighted_metrics": False}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +54,8 @@ class LabeledTexts:
 
     def infer(
         self, classifier: TextClassifier, decoder: FittingDecoder, settings: ClassifySettings
-    ) -> tuple[np.ndarray, Predictions]:
-        """Return the label ids and the raw predictions.
+    ) -> tuple[Split, Predictions]:
+        """Return the labeled rows and the raw predictions.
 
         Args:
             classifier: the opened model.
@@ -67,8 +69,12 @@ class LabeledTexts:
         tables: dict[str, TableFile] = {}
         columns, names = self.columns, decoder.labels.names or None
         if self.labels is not None:
-            rows = read_label_rows("labels", self.labels, names)
-            _check_known(rows.items, names)
+            labels = self.labels if hasattr(self.labels, "__len__") else list(self.labels)
+            # A model that was trained on distributions may be tested on single labels.
+            is_soft = settings.label_kind.soft_labels and _are_rows(labels)
+            changes |= _WITHOUT_ROW_COLUMNS | {"soft_labels": is_soft}
+            rows = (read_distribution_rows if is_soft else read_label_rows)("labels", labels, names)
+            _check_known([] if is_soft else rows.items, names)
             texts = read_texts(self.data)
             tables["dev"] = pair_up("texts", texts, rows.items)
             changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
@@ -84,7 +90,14 @@ class LabeledTexts:
         examples = read_data(settings, names, decoder.problem_type, tables, columns).splits["dev"]
         split = make_split("dev", examples, names or (), classifier.tokenizer, decoder.problem_type, settings.encoding)
         predictions, _ = decoder.infer_raw(classifier.predictor, split.features, self.batch_size, "evaluating")
-        return split.features.label_ids, predictions
+        return split, predictions
+
+
+def _are_rows(labels: Any) -> bool:
+    """Return whether labels are a table, or rows of numbers."""
+    if as_table("labels", labels) is not None or len(getattr(labels, "shape", ())) == 2:
+        return True
+    return bool(len(labels)) and isinstance(next(iter(labels)), list | tuple | np.ndarray)
 
 
 def _check_known(labels: Sequence[Any], names: Sequence[str] | None) -> None:
@@ -124,11 +137,13 @@ def score(
     """
     positive_name = settings.label_kind.positive_label if positive_label is None else str(positive_label)
     decoder = FittingDecoder(**vars(classifier.decoder.with_positive_label(positive_name)))
-    label_ids, raw_predictions = texts.infer(classifier, decoder, settings)
+    split, raw_predictions = texts.infer(classifier, decoder, settings)
+    label_ids, targets = split.features.label_ids, ScoredTargets(split.features.weights, split.distributions)
     predictions = decoder.calibrate(raw_predictions, label_ids)
-    metrics = decoder.score(label_ids, raw_predictions, predictions, texts.batch_size).metrics
+    metrics = decoder.score(label_ids, raw_predictions, predictions, texts.batch_size, targets).metrics
     if samples:
-        metrics |= bootstrap_metrics(decoder, label_ids, predictions, samples, settings.seed.random_seed).results()
+        seed, weights = settings.seed.random_seed, split.features.weights
+        metrics |= bootstrap_metrics(decoder, label_ids, predictions, weights, samples, seed).results()
     return {name: float(value) for name, value in metrics.items()}
 
 
@@ -179,7 +194,8 @@ def calibrate(
         should_tune=is_tuned,
         calibration_flags=CalibrationFlags(calibrate=True, abstain_error=error),
     )
-    decoder = decoder.fit(*texts.infer(classifier, decoder, settings))
+    split, predictions = texts.infer(classifier, decoder, settings)
+    decoder = decoder.fit(split.features.label_ids, predictions)
     with tempfile.TemporaryDirectory(prefix="bert_cli-") as folder:
         decoder.write(RunDirectory(folder))
         written = {name: files.read_bytes(os.path.join(folder, name)) for name in files.list_directory(folder)}

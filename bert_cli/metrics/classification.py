@@ -53,13 +53,20 @@ def check_numbers(predictions: np.ndarray) -> None:
         raise InputError("the model gives NaN instead of predictions; its training diverged, use another checkpoint")
 
 
-def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 | int]:
+def losses_metrics(
+    losses: np.ndarray, batch_size: int, weights: np.ndarray | None = None
+) -> dict[str, np.float32 | int]:
     """Return eval_loss, loss and eval_examples, see single_label.classification_metrics.
 
     Args:
         losses: loss per example, float [n], n > 0.
         batch_size: batch size that the original uses in evaluation.
+        weights: weight per example, above 0; None for equal weights. Google's code has no weights,
+            so the two means are equal then.
     """
+    if weights is not None:
+        mean = np.float32(np.average(np.asarray(losses, np.float64), weights=weights))
+        return {"eval_loss": mean, "loss": mean, "eval_examples": len(losses)}
     return {
         "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
         "loss": np.float32(mean_of_batch_means(losses, batch_size)),
@@ -75,7 +82,11 @@ def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
 
 
 def choice_metrics(
-    label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, batch_size: int
+    label_ids: np.ndarray,
+    losses: np.ndarray,
+    probabilities: np.ndarray,
+    batch_size: int,
+    weights: np.ndarray | None = None,
 ) -> dict[str, np.float32 | int]:
     """Return accuracy and losses of multiple choice.
 
@@ -86,13 +97,15 @@ def choice_metrics(
         losses: float [n].
         probabilities: float [n, choices].
         batch_size: the original's batch size in evaluation.
+        weights: weight per example, float [n], above 0; None for equal weights.
 
     Raises:
         InputError: a probability is NaN.
     """
     check_numbers(probabilities)
     right = np.asarray(probabilities).argmax(axis=1) == np.asarray(label_ids)
-    return {"eval_accuracy": np.float32(right.mean()), **losses_metrics(losses, batch_size)}
+    accuracy = right.mean() if weights is None else np.average(right, weights=weights)
+    return {"eval_accuracy": np.float32(accuracy), **losses_metrics(losses, batch_size, weights)}
 
 
 def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
@@ -148,7 +161,11 @@ def has_correlations(values: np.ndarray) -> bool:
 
 
 def regression_metrics(
-    values: np.ndarray, losses: np.ndarray, predicted: np.ndarray, batch_size: int
+    values: np.ndarray,
+    losses: np.ndarray,
+    predicted: np.ndarray,
+    batch_size: int,
+    weights: np.ndarray | None = None,
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of predicted numbers: float32 scalars, and the number of examples.
 
@@ -164,11 +181,13 @@ def regression_metrics(
         losses: squared errors, float [n].
         predicted: float [n].
         batch_size: the original's batch size in evaluation.
+        weights: weight per example, float [n], above 0; None for equal weights. They do not change the
+            ranks of eval_spearman.
 
     Raises:
         InputError: a prediction is NaN.
     """
-    from scipy.stats import pearsonr, spearmanr
+    from scipy.stats import pearsonr, rankdata, spearmanr
     from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
     check_numbers(predicted)
@@ -177,11 +196,19 @@ def regression_metrics(
     # A correlation with a constant is undefined: SciPy would warn and give NaN. A value such as 0
     # would be better than a negative correlation, and could become the best evaluation.
     if has_correlations(values) and np.ptp(predicted) > 0:
-        statistics = (np.float32(correlation(values, predicted).statistic) for correlation in (pearsonr, spearmanr))
-        correlations = dict(zip(CORRELATIONS, statistics, strict=True))
+        statistics = [correlation(values, predicted).statistic for correlation in (pearsonr, spearmanr)]
+        if weights is not None:
+            pearson = _weighted_correlation(values, predicted, weights)
+            statistics = [pearson, _weighted_correlation(rankdata(values), rankdata(predicted), weights)]
+        correlations = dict(zip(CORRELATIONS, map(np.float32, statistics), strict=True))
     return {
         **correlations,
-        "eval_rmse": np.float32(root_mean_squared_error(values, predicted)),
-        "eval_mae": np.float32(mean_absolute_error(values, predicted)),
-        **losses_metrics(losses, batch_size),
+        "eval_rmse": np.float32(root_mean_squared_error(values, predicted, sample_weight=weights)),
+        "eval_mae": np.float32(mean_absolute_error(values, predicted, sample_weight=weights)),
+        **losses_metrics(losses, batch_size, weights),
     }
+
+
+def _weighted_correlation(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
+    covariance = np.cov(first, second, aweights=weights)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))

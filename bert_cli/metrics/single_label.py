@@ -251,6 +251,7 @@ def classification_metrics(
     label_names: Sequence[str],
     batch_size: int,
     positive: int | None = None,
+    weights: np.ndarray | None = None,
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of an evaluation: float32 scalars, and the number of examples.
 
@@ -279,14 +280,15 @@ def classification_metrics(
         label_names: label names, in label id order.
         batch_size: the original's batch size in evaluation, which changes its `loss`.
         positive: the class that eval_f1 is of, None to average over classes.
+        weights: weight per example, float [n], above 0; None for equal weights.
 
     Raises:
         InputError: a probability is NaN.
     """
     check_numbers(probabilities)
-    rows = LabeledRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive)
+    rows = LabeledRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights)
     undefined = undefined_scores(rows.label_ids, label_names, positive)
     defined = [metric for metric in METRICS if metric.name not in undefined and metric.applies(label_names)]
     values = {metric.name: np.float32(metric.compute(rows)) for metric in defined}
     first = {metric.name: values.pop(metric.name) for metric in _BEFORE_LOSSES if metric.name in values}
-    return {**first, **losses_metrics(losses, batch_size), **values}
+    return {**first, **losses_metrics(losses, batch_size, weights), **values}

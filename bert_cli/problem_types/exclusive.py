@@ -39,15 +39,16 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def cross_entropy(distributions: np.ndarray, logits: np.ndarray) -> float:
+def cross_entropy(distributions: np.ndarray, logits: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the mean of −Σ p log softmax(logits) in nats.
 
     Args:
         distributions: p, float [n, L].
         logits: float [n, L].
+        weights: weight per row, float [n]; None for equal weights.
     """
     logs = log_softmax(np.asarray(logits, np.float64))
-    return float(-(np.asarray(distributions, np.float64) * logs).sum(axis=-1).mean())
+    return float(np.average(-(np.asarray(distributions, np.float64) * logs).sum(axis=-1), weights=weights))
 
 
 class ExclusiveDecoder(OutputDecoder):

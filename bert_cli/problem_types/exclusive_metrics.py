@@ -28,8 +28,9 @@ class ExclusiveMetrics(Metrics):
         return ("eval_accuracy", *classification.LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        losses, probabilities = predictions["losses"], predictions["probabilities"]
         results = classification.choice_metrics(
-            label_ids, predictions["losses"], predictions["probabilities"], batch_size
+            label_ids, losses, probabilities, batch_size, predictions.get("weights")
         )
         return Scores(results, {}, [])
 
@@ -71,8 +72,9 @@ class SingleLabelMetrics(ExclusiveMetrics):
 
     def measure(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Results:
         losses, probabilities, positive = predictions["losses"], predictions["probabilities"], self._positive(labels)
+        weights = predictions.get("weights")
         metrics = single_label.classification_metrics(
-            label_ids, losses, probabilities, labels.names, batch_size, positive
+            label_ids, losses, probabilities, labels.names, batch_size, positive, weights
         )
         return {**metrics}
 

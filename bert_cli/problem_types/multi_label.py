@@ -175,6 +175,9 @@ class MultiLabelMetrics(Metrics):
         results, details = multi_label.multi_label_metrics(
             label_ids, losses, probabilities, labels.names, thresholds, batch_size
         )
+        weights = predictions.get("weights")
+        if weights is not None:
+            results = multi_label.weighted_metrics(label_ids, losses, probabilities, thresholds, weights)
         lines = multi_label.format_multi_label(details) + format_undefined(self.undefined(label_ids, labels))
         return Scores(results, details, lines)
 

@@ -16,7 +16,7 @@ from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
 # Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
-# [n] and `logits` [n, L].
+# [n] and `logits` [n, L]; with --weighted_metrics also the rows' `weights` [n].
 Predictions = Mapping[str, np.ndarray]
 
 

@@ -182,7 +182,8 @@ class NumberMetrics(Metrics):
         return (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)
+        weights = predictions.get("weights")
+        metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size, weights)
         missing = [name for name in CORRELATIONS if name not in metrics]
         reasons = dict.fromkeys(missing, f"all predictions are {significant(predictions['values'][0])}")
         return Scores(metrics, {}, format_undefined(reasons | self.undefined(label_ids, labels)))

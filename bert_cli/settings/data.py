@@ -111,11 +111,25 @@ class RowColumns(FlagGroup, heading="Your own files"):
     weight_column: str | None = remembered_option(
         None,
         "column with the weight of a row's loss, 0 or more; only their ratios matter",
-        needs="do_train",
+        needs="do_train or weighted_metrics",
         excludes="task_name",
-        because={"do_train": "it weights the loss of training", "task_name": "the files of a task have no such column"},
+        because={
+            "do_train or weighted_metrics": "it weights the loss of training",
+            "task_name": "the files of a task have no such column",
+        },
         **_NAME,
     )
+    weighted_metrics: bool = remembered_option(
+        False,
+        "weight the metrics of an evaluation with --weight_column, which the dev file needs then",
+        needs="weight_column",
+    )
+
+    def for_split(self, split: str) -> "RowColumns":
+        """Return the columns that a split needs; a dev file needs weights for metrics."""
+        if split == "train":
+            return self
+        return RowColumns(weight_column=self.weight_column if self.weighted_metrics and split == "dev" else None)
 
     @property
     def is_empty(self) -> bool:

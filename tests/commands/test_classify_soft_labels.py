@@ -71,6 +71,9 @@ def test_columns_lists_and_python_are_equal(classify, options, tmp_path, run_fol
     assert done.code == 0, done.err
     again = json.loads((tmp_path / "a" / "run_report.json").read_text("utf-8"))["eval"]
     assert again["eval_cross_entropy"] == report["eval"]["eval_cross_entropy"]
+    assert fitted.evaluate(TEXTS, frame) == fitted.evaluate(TEXTS, ROWS.tolist())
+    assert fitted.evaluate(TEXTS, ROWS)["eval_cross_entropy"] == pytest.approx(expected, rel=1e-5)
+    assert "eval_cross_entropy" not in fitted.evaluate(TEXTS, frame.idxmax(axis=1))
     # Other probabilities are another training.
     manifests = [json.loads((tmp_path / name / "run.json").read_text("utf-8")) for name in "abc"]
     assert len({manifest["label_distributions"] for manifest in manifests}) == 1

@@ -102,6 +102,7 @@ class FitOptions(Options, total=False):
     skip_unlabeled: bool | None
     group_column: Any
     weight_column: Any
+    weighted_metrics: bool | None
     dev_split: Any
     dev_split_seed: int | None
     long_text: Literal["truncate", "head_tail", "windows"] | None

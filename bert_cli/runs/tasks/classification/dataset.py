@@ -19,8 +19,10 @@ from bert_cli.features.classification import (
     concatenate,
 )
 from bert_cli.metrics.classification import known_metrics
+from bert_cli.opening.bundle import AnyModel
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.run_directory.manifest import digest
+from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import Split
@@ -85,7 +87,8 @@ class ClassificationDataset(DivisibleDataset):
     def undefined_metrics(self) -> dict[str, str]:
         reasons: dict[str, str] = {}
         for name in split_names(self, "dev"):
-            label_ids = self.splits[name].features.label_ids
+            label_ids, weights = self.splits[name].features.label_ids, metric_weights(self, name)
+            label_ids = label_ids if weights is None else label_ids[weights > 0]
             undefined = self.decoder.problem_type.metrics.undefined(label_ids, self.decoder.labels)
             reasons |= {f"{metric}{name.removeprefix('dev')}": reason for metric, reason in undefined.items()}
         return reasons
@@ -133,6 +136,23 @@ class ClassificationDataset(DivisibleDataset):
         return write_folds(paths, self.decoder, self.settings.calibration, label_ids, folds, details, train.ids, texts)
 
 
+def make_empty_dataset(
+    settings: ClassifySettings, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]
+) -> ClassificationDataset:
+    """Return a dataset without rows, for new texts.
+
+    Args:
+        settings: the flags.
+        model: the trained model.
+        labels: its label names.
+        folders: directories to search for thresholds.json.
+    """
+    problem_type = find_trained_type(settings, model)
+    decoder = make_fitting_decoder(problem_type, labels, settings.inference, False, folders)
+    decoder = decoder.with_calibration(model.head.calibration(problem_type, labels))
+    return ClassificationDataset(settings, decoder, model.tokenizer)
+
+
 def split_names(data: ClassificationDataset, split: str) -> list[str]:
     """Return the names of all dev or test splits; MNLI has two."""
     return [name for name in data.splits if name.startswith(split)]
@@ -155,8 +175,14 @@ def deciding_values(data: ClassificationDataset, features: Any, do_lower_case: b
         "problem_type": data.decoder.problem_type.name,
     }
     values |= {"distill_from": data.teacher.identity} if data.teacher else {}
+    values |= {"weighted_metrics": True} if data.settings.rows.weighted_metrics else {}
     names = {EXAMPLE_WEIGHT: "weights", LABEL_DISTRIBUTION: "label_distributions"}
     return values | {names[column]: digest(array) for column, array in features.loss_values.items()}
+
+
+def metric_weights(data: ClassificationDataset, split: str) -> np.ndarray | None:
+    """Return the weights for a split's metrics, float32 [n]; None to count each row once."""
+    return data.splits[split].features.weights if data.settings.rows.weighted_metrics else None
 
 
 def loss_columns(data: ClassificationDataset) -> tuple[Column, ...]:

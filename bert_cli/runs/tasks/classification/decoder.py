@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.bootstrap import Intervals, bootstrap
-from bert_cli.metrics.selection import Metrics
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import Decoder, make_decoder
@@ -127,6 +127,26 @@ def format_calibration(
     return [*lines, f"warning: all texts are left for people, as no part of the rows shows {promise}: {advice}"]
 
 
+class ScoredTargets(NamedTuple):
+    """Values of evaluated rows besides their labels.
+
+    Attributes:
+        weights: row weights, float32 [n], or None to count each row once.
+        distributions: label distributions, float32 [n, L], or None.
+    """
+
+    weights: np.ndarray | None = None
+    distributions: np.ndarray | None = None
+
+
+NO_TARGETS = ScoredTargets()
+
+
+def _weigh(predictions: Predictions, weights: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the predictions for rows with a weight above 0, with these weights."""
+    return {name: values[weights > 0] for name, values in {**predictions, "weights": weights}.items()}
+
+
 @dataclasses.dataclass(frozen=True)
 class FittingDecoder(Decoder):
     """Decoder with thresholds and temperatures that an evaluation chooses.
@@ -175,7 +195,12 @@ class FittingDecoder(Decoder):
             write_calibration(directory.path, self.calibration, self.temperature_names)
 
     def score(
-        self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions, batch_size: int
+        self,
+        label_ids: np.ndarray,
+        raw_predictions: Predictions,
+        predictions: Predictions,
+        batch_size: int,
+        targets: ScoredTargets = NO_TARGETS,
     ) -> Scores:
         """Return the scores of predictions, including calibration errors if they are calibrated.
 
@@ -184,22 +209,27 @@ class FittingDecoder(Decoder):
             raw_predictions: predictions before the calibration.
             predictions: the same predictions after it.
             batch_size: --eval_batch_size, see Metrics.evaluate.
+            targets: weights and distributions of the same rows.
         """
+        weights, distributions = targets
+        lines = []
+        if weights is not None:
+            raw_predictions, predictions = (_weigh(arrays, weights) for arrays in (raw_predictions, predictions))
+            rows, weights = weights > 0, predictions["weights"]
+            label_ids = label_ids[rows]
+            distributions = None if distributions is None else distributions[rows]
+            lines.append(f"the metrics weight {len(label_ids):,} rows, and the scores of each label count them")
         scores = self.problem_type.metrics.evaluate(label_ids, predictions, self.labels, batch_size)
-        if not self.calibration:
-            return scores
-        uncalibrated, calibrated = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
-        metrics = scores.metrics | {"eval_ece_uncalibrated": uncalibrated, "eval_ece": calibrated}
-        lines = scores.lines + self.format_calibration(label_ids, raw_predictions, predictions)
+        metrics, lines = scores.metrics, lines + scores.lines
+        if distributions is not None:
+            logits = raw_predictions["logits"]
+            logits = self.calibration.divide(logits) if self.calibration else logits
+            metrics = {**metrics, CROSS_ENTROPY: np.float32(cross_entropy(distributions, logits, weights))}
+        if self.calibration:
+            errors = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
+            metrics |= dict(zip(("eval_ece_uncalibrated", "eval_ece"), errors, strict=True))
+            lines += self.format_calibration(label_ids, raw_predictions, predictions)
         return scores._replace(metrics=metrics, lines=lines)
-
-    def cross_entropy(self, distributions: np.ndarray | None, raw_predictions: Predictions) -> Metrics:
-        """Return eval_cross_entropy of label distributions [n, L], {} without distributions."""
-        if distributions is None:
-            return {}
-        logits = raw_predictions["logits"]
-        logits = self.calibration.divide(logits) if self.calibration else logits
-        return {CROSS_ENTROPY: np.float32(cross_entropy(distributions, logits))}
 
     def format_calibration(
         self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions
@@ -241,7 +271,12 @@ def make_fitting_decoder(
 
 
 def bootstrap_metrics(
-    decoder: Decoder, label_ids: np.ndarray, predictions: Predictions, samples: int, seed: int
+    decoder: Decoder,
+    label_ids: np.ndarray,
+    predictions: Predictions,
+    weights: np.ndarray | None,
+    samples: int,
+    seed: int,
 ) -> Intervals:
     """Return confidence intervals for the metrics that rank evaluations, see bootstrap.
 
@@ -251,10 +286,13 @@ def bootstrap_metrics(
         decoder: the decoder of the predictions.
         label_ids: correct labels, see LabelReader.label_array.
         predictions: calibrated predictions for the same rows.
+        weights: see ScoredTargets.
         samples: number of samples.
         seed: their seed.
     """
     metrics, labels = decoder.problem_type.metrics, decoder.labels
+    if weights is not None:
+        label_ids, predictions = label_ids[weights > 0], _weigh(predictions, weights)
 
     def measure(rows: np.ndarray) -> Results:
         sample = {name: values[rows] for name, values in predictions.items()}
@@ -266,18 +304,23 @@ def bootstrap_metrics(
 
 
 def bootstrap_splits(
-    decoder: Decoder, splits: Mapping[str, tuple[Split, Predictions]], samples: int, seed: int
+    decoder: Decoder,
+    splits: Mapping[str, tuple[Split, Predictions]],
+    weights: Mapping[str, np.ndarray | None],
+    samples: int,
+    seed: int,
 ) -> Intervals:
     """Return confidence intervals for the metrics of all dev splits.
 
     Args:
         decoder: the decoder of the predictions.
         splits: rows and calibrated predictions by split name.
+        weights: weights of the rows by split name, see ScoredTargets.
         samples: value of --bootstrap; 0 for no intervals.
         seed: value of --random_seed.
     """
     intervals = Intervals()
     for name, (split, predictions) in splits.items() if samples else ():
-        measured = bootstrap_metrics(decoder, split.features.label_ids, predictions, samples, seed)
+        measured = bootstrap_metrics(decoder, split.features.label_ids, predictions, weights[name], samples, seed)
         intervals.update({f"{metric}{name.removeprefix('dev')}": interval for metric, interval in measured.items()})
     return intervals

@@ -27,13 +27,17 @@ from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import find_trained_type
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, encode_texts, prediction_tables
+from bert_cli.runs.tasks.classification.dataset import (
+    ClassificationDataset,
+    encode_texts,
+    make_empty_dataset,
+    prediction_tables,
+)
 from bert_cli.runs.tasks.classification.explanation import print_explanation
 from bert_cli.runs.tasks.classification.splits import NEW_TEXTS, Inputs, KnownLabels, read_split
 from bert_cli.runs.tasks.classification.task import (
     ClassificationTask,
     find_trained_labels,
-    make_empty_dataset,
 )
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings

@@ -25,7 +25,7 @@ from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
 from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import Inference
@@ -207,7 +207,13 @@ class LabeledRows(Protocol):
 
 
 def score_baselines(
-    decoder: FittingDecoder, train: LabeledRows, dev: LabeledRows, num_outputs: int, seed: int, batch_size: int
+    decoder: FittingDecoder,
+    train: LabeledRows,
+    dev: LabeledRows,
+    num_outputs: int,
+    seed: int,
+    batch_size: int,
+    weights: np.ndarray | None = None,
 ) -> dict[str, dict[str, float]]:
     """Return each baseline's metrics on the dev rows.
 
@@ -222,6 +228,7 @@ def score_baselines(
         num_outputs: number of the model's outputs.
         seed: value of --random_seed.
         batch_size: --eval_batch_size.
+        weights: weights of the dev rows, float32 [n]; None to count each row once.
     """
     problem_type, label_ids, dev_label_ids = decoder.problem_type, train.features.label_ids, dev.features.label_ids
     constant, linear = problem_type.metrics.baseline_names
@@ -231,23 +238,24 @@ def score_baselines(
         thresholds = np.full(num_outputs, DEFAULT_THRESHOLD)
         default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
     outputs = problem_type.metrics.constant_prediction(label_ids, len(dev_label_ids), num_outputs)
-    metrics = {constant: _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, should_tune=False)}
+    targets = ScoredTargets(weights)
+    metrics = {constant: _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, targets)}
     features = _tfidf_features(train.texts, dev.texts, num_outputs, seed) if train.texts else None
     if features:
         rows, train_features, dev_features = features
         outputs = problem_type.metrics.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
-        metrics[linear] = _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, should_tune=True)
+        tuned_decoder = default_decoder.with_tuned_thresholds(dev_label_ids, {"probabilities": outputs})
+        metrics[linear] = _evaluate_baseline(tuned_decoder, dev_label_ids, outputs, batch_size, targets)
     return metrics
 
 
 def _evaluate_baseline(
-    decoder: FittingDecoder, label_ids: np.ndarray, outputs: np.ndarray, batch_size: int, should_tune: bool
+    decoder: FittingDecoder, label_ids: np.ndarray, outputs: np.ndarray, batch_size: int, targets: ScoredTargets
 ) -> dict[str, float]:
-    problem_type = decoder.problem_type
     # The losses are not reported, so zeros are enough.
-    predictions = {problem_type.decoder.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
-    labels = decoder.with_tuned_thresholds(label_ids, predictions).labels if should_tune else decoder.labels
-    metrics = problem_type.metrics.evaluate(label_ids, predictions, labels, batch_size).metrics
+    predictions = {decoder.problem_type.decoder.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
+    decoder = dataclasses.replace(decoder, calibration=None)
+    metrics = decoder.score(label_ids, predictions, predictions, batch_size, targets).metrics
     return {name.removeprefix("eval_"): float(metrics[name]) for name in metrics if name not in _OMITTED_METRICS}
 
 

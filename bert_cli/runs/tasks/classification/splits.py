@@ -35,7 +35,7 @@ from bert_cli.reading.header import AUTO as AUTO_HEADER
 from bert_cli.reading.probe import TableFile, open_table
 from bert_cli.reading.source import Source
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import RowColumns, TrainedColumns, format_columns
+from bert_cli.settings.data import TrainedColumns, format_columns
 
 NEW_TEXTS = "input"  # split of --input_file, which has no labels
 Examples = Sequence[ClassificationExample | ChoiceExample]
@@ -163,7 +163,7 @@ class Inputs:
             header, choices = "yes", ()
         needs_label = split not in ("test", "unlabeled", NEW_TEXTS)
         keep = settings.kept_columns.keep_columns or () if split.startswith("test") else ()
-        rows = settings.rows if split == "train" else RowColumns()
+        rows = settings.rows.for_split(split)
         rules = ColumnRules(settings.columns, header, needs_label, choices, self.trained, keep, rows)
         return read_user_table(table, split, rules)
 

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,13 @@ from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
     deciding_values,
     loss_columns,
+    metric_weights,
     prediction_tables,
     split_names,
 )
 from bert_cli.runs.tasks.classification.decoder import (
     FittingDecoder,
+    ScoredTargets,
     bootstrap_splits,
     check_calibration,
     make_fitting_decoder,
@@ -59,23 +61,6 @@ def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[st
     """Return a trained model's labels; () for regression and multiple choice."""
     problem_type = find_trained_type(settings, model)
     return model.head.label_names(problem_type, settings.encoding.labels or (), settings.task.task_name)
-
-
-def make_empty_dataset(
-    settings: ClassifySettings, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]
-) -> ClassificationDataset:
-    """Return a dataset without rows, for new texts.
-
-    Args:
-        settings: the flags.
-        model: the trained model.
-        labels: its label names.
-        folders: directories to search for thresholds.json.
-    """
-    problem_type = find_trained_type(settings, model)
-    decoder = make_fitting_decoder(problem_type, labels, settings.inference, False, folders)
-    decoder = decoder.with_calibration(model.head.calibration(problem_type, labels))
-    return ClassificationDataset(settings, decoder, model.tokenizer)
 
 
 class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions]):
@@ -216,7 +201,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         decoder = self._decoder(data)
         computed: dict[str, tuple[Split, Predictions]] = {}
         rates: list[float] = []
-        for name in split_names(data, "dev"):
+        weights = {name: metric_weights(data, name) for name in split_names(data, "dev")}
+        for name in weights:
             split, suffix = data.splits[name], name.removeprefix("dev")
             raw_predictions, rate = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
             label_ids = split.features.label_ids
@@ -224,9 +210,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             if not computed or decoder.should_tune:
                 decoder = decoder.fit(label_ids, raw_predictions)
             predictions = decoder.calibrate(raw_predictions, label_ids)
-            scores = decoder.score(label_ids, raw_predictions, predictions, batch_size)
-            entropy = decoder.cross_entropy(split.distributions, raw_predictions)
-            scores = scores._replace(metrics=scores.metrics | entropy)
+            targets = ScoredTargets(weights[name], split.distributions)
+            scores = decoder.score(label_ids, raw_predictions, predictions, batch_size, targets)
             scores = name_scores(scores, suffix, self.settings.task.task_name, data.glue_task)
             metrics |= scores.metrics
             details |= scores.details
@@ -243,8 +228,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         report: JsonObject = {"eval_examples_per_second": rates[0], "eval": details}
         if decoder.calibration:
             report["calibration"] = decoder.calibration.facts(decoder.temperature_names)
-        seed = self.settings.seed.random_seed
-        intervals = functools.partial(bootstrap_splits, decoder, computed, self.settings.bootstrap.bootstrap, seed)
+        samples, seed = self.settings.bootstrap.bootstrap, self.settings.seed.random_seed
+        intervals = functools.partial(bootstrap_splits, decoder, computed, weights, samples, seed)
         return Evaluation(metrics, lines, report, FittedPredictions(decoder, predictions), examples, intervals)
 
     def _decoder(self, data: ClassificationDataset) -> FittingDecoder:
@@ -267,7 +252,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         if train := data.splits.get("train"):
             num_outputs = train.num_outputs(decoder.labels.names)
             seed, batch_size = self.settings.seed.random_seed, self.settings.inference.eval_batch_size
-            baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size)
+            weights = metric_weights(data, split_names(data, "dev")[0])
+            baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size, weights)
         advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
         return Comparison(baselines, is_varied, collapse, advice, problem_type.metrics.error)
 
