@@ -130,6 +130,9 @@ KERAS_HUB_WEIGHTS = "model.weights.h5"
 KERAS_HUB_TASK = "task.weights.h5"  # the weights with a head
 KERAS_HUB_VOCABULARY = "assets/tokenizer/vocabulary.txt"
 
+# Files of an adapter, as peft writes them.
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+
 # Files of sentence-transformers.
 MODULES = "modules.json"
 SENTENCE_CONFIG = "config_sentence_transformers.json"

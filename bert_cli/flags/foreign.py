@@ -114,10 +114,9 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ),
     ("wd l2", ("--weight_decay",)),
     ("deepspeed fsdp fsdp_config", ("a model is not divided among devices here; leave it out",)),
-    (
-        "peft use_peft lora use_lora lora_r lora_rank lora_alpha lora_dropout",
-        ("there are no adapters; --freeze_encoder trains the head alone", "there are no adapters; leave it out"),
-    ),
+    ("peft use_peft lora use_lora lora_r lora_rank", ("--lora_rank", "there are no adapters here; leave it out")),
+    ("lora_target_modules target_modules", ("--lora_targets", "there are no adapters here; leave it out")),
+    ("lora_dropout", ("adapters have no dropout; leave it out",)),
     ("neftune_noise_alpha", ("there is no noise on embeddings; leave it out",)),
     ("shuffle_train_dataset", ("training rows are always shuffled; leave it out",)),
     ("label_smoothing_factor", ("--label_smoothing",)),

@@ -13,6 +13,7 @@ from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import Scoped
+from bert_cli.model.lora import Lora
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.hub_encoder import ModuleEncoder
 
@@ -26,6 +27,7 @@ class TrainingRule:
         head_dropout: dropout rate before the head; None for the head type's rate.
         hidden_dropout, attention_dropout: rates in the encoder; None for the config's rates.
         recomputes: use gradient checkpointing, see BertEncoder.
+        lora: adapters to train, or None.
     """
 
     loss: LossRule = PLAIN
@@ -33,6 +35,7 @@ class TrainingRule:
     hidden_dropout: float | None = None
     attention_dropout: float | None = None
     recomputes: bool = False
+    lora: Lora | None = None
 
     def config(self, config: BertConfig) -> BertConfig:
         """Return the config with the dropout rates for training."""
@@ -97,7 +100,7 @@ class TaskModel(keras.Model):
             self.head_dropout = rule.head_dropout
         # The dropout rates in a module's graph cannot be changed.
         encoder_config = config if isinstance(config, ModuleConfig) else rule.config(config)
-        self.encoder = make_encoder(encoder_config, compute_dtype, seed, rule.recomputes)
+        self.encoder = make_encoder(encoder_config, compute_dtype, seed, rule.recomputes, rule.lora)
         mark_built(self)
 
     @property
@@ -169,6 +172,7 @@ def make_encoder(
     compute_dtype: str = "float32",
     seed: int = 0,
     recomputes: bool = False,
+    lora: Lora | None = None,
 ) -> BertEncoder | ModuleEncoder:
     """Return a BertEncoder or a module for tensorflow-hub.
 
@@ -176,11 +180,11 @@ def make_encoder(
 
     Args:
         config: its type selects the encoder.
-        compute_dtype, seed, recomputes: see BertEncoder.
+        compute_dtype, seed, recomputes, lora: see BertEncoder.
     """
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)
-    return BertEncoder(config, compute_dtype, seed, recomputes)
+    return BertEncoder(config, compute_dtype, seed, recomputes, lora)
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:

@@ -37,7 +37,7 @@ from bert_cli.inference.engine import (
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.layers import Scoped, named_weights
+from bert_cli.model.layers import Dense, Scoped, named_weights
 from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
@@ -56,7 +56,7 @@ from bert_cli.training.strategy import (
 from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint, saved_step
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
-from bert_cli.weights.variables import STEP_NAME, Reader
+from bert_cli.weights.variables import STEP_NAME, Reader, is_lora_variable
 
 # Tokens per batch with attention, which takes layers * heads * length numbers per token.
 _ATTENTION_TOKENS = 1024
@@ -75,7 +75,7 @@ class TensorFlowEngine:
     Attributes:
         strategy: distribution strategy.
         model: the model.
-        variables: Google's name -> variable.
+        variables: Google's name -> variable; for adapters the names in model.lora.
         deferred: variables without random values yet, if a checkpoint was to be loaded.
         packed: whether the model skips padding.
         max_seq_length: maximum number of tokens in a sequence.
@@ -133,6 +133,11 @@ class TensorFlowEngine:
             with self.deferred.deferring(loads_checkpoint):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
+        self._adapted = {
+            f"{layer.scope}/kernel": layer
+            for layer in layers_inside(self.model)
+            if isinstance(layer, Dense) and layer.adapter
+        }
         # All calls share TensorFlow's threads, which wait for one another after each operator of a call.
         is_shared = on_one_cpu(self.strategy) and num_processors() > 1
         self.concurrency = 2 if is_shared and has_small_outputs(network) else 1
@@ -144,7 +149,7 @@ class TensorFlowEngine:
         facts: dict[str, Any] = {
             "devices": describe(self.strategy),
             "versions": {"tensorflow": tf.__version__, "keras": keras.__version__},
-            "parameters": count_parameters({name: tuple(value.shape) for name, value in self.variables.items()}),
+            "parameters": count_parameters({name: tuple(value.shape) for name, value in self._merged.items()}),
         }
         peak_bytes = peak_device_memory()
         return facts if peak_bytes is None else facts | {"peak_device_memory_bytes": peak_bytes}
@@ -161,9 +166,26 @@ class TensorFlowEngine:
 
     def load_weights(self, reader: Reader) -> LoadReport:
         """Load a checkpoint's weights, and draw random values for variables that it lacks."""
-        report = load_weights(self.variables, reader)
+        report = load_weights(self._merged, reader)
         self.deferred.initialize_except(self.variables[name] for name in report.loaded)
+        self._reset_adapters()
         return report
+
+    @property
+    def _merged(self) -> dict[str, keras.Variable]:
+        """Return the variables without the variables of adapters."""
+        return {name: variable for name, variable in self.variables.items() if not is_lora_variable(name)}
+
+    def _reset_adapters(self) -> None:
+        """Set the product of each adapter to 0, as checkpoints have the sum in the kernel."""
+        for layer in self._adapted.values():
+            if layer.adapter:
+                layer.adapter.b.assign(tf.zeros(layer.adapter.b.shape))
+
+    @property
+    def sums(self) -> dict[str, Callable[[], np.ndarray]]:
+        """Return the name of each adapted kernel with a function that returns its sum, float32."""
+        return {name: functools.partial(_sum, layer) for name, layer in self._adapted.items()}
 
     def random_values(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the random values of these variables, before a checkpoint is loaded."""
@@ -172,12 +194,14 @@ class TensorFlowEngine:
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """Return the contents of a checkpoint without moments: all weights, and global_step."""
-        return {name: variable.numpy() for name, variable in self.variables.items()} | {STEP_NAME: np.int64(step)}
+        values = {name: variable.numpy() for name, variable in self.variables.items()}
+        return values | {name: read() for name, read in self.sums.items()} | {STEP_NAME: np.int64(step)}
 
     def set_weights(self, values: Mapping[str, np.ndarray]) -> None:
         """Assign values from `weights`."""
-        for name, variable in self.variables.items():
+        for name, variable in self._merged.items():
             variable.assign(values[name])
+        self._reset_adapters()
         self.freeze_for_inference()
 
     def freeze_for_inference(self, is_frozen: bool = True) -> None:
@@ -254,6 +278,10 @@ class TensorFlowEngine:
         results |= {} if has_states else {POOLED: outputs[POOLED]}
         attention = outputs["attention_probs"] if attends else ()
         return results | {f"attention_{number}": layer for number, layer in enumerate(attention)}
+
+
+def _sum(layer: Dense) -> np.ndarray:
+    return layer.sum.numpy()
 
 
 def restart_engine(engine: TensorFlowEngine, seed: int, loads_checkpoint: bool = False) -> None:

@@ -14,6 +14,7 @@ from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.model.layers import Dense, Embeddings, LayerNorm, TransformerLayer, named_weights
 from bert_cli.model.layout import Layout, collect, dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.lora import Lora
 from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
@@ -44,7 +45,9 @@ class BertEncoder(keras.Model):
             "bfloat16". Weights, embeddings, normalization statistics and softmax stay float32.
         seed: seed for the initial weights.
         recomputes: use gradient checkpointing in training, see model.shared_trace. The attribute
-            may change later; traces made before that do not.
+            may change later; traces made before that do not. Layers with adapters are not
+            recomputed.
+        lora: adapters for the layers, or None.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class BertEncoder(keras.Model):
         compute_dtype: str = "float32",
         seed: int = 0,
         recomputes: bool = False,
+        lora: Lora | None = None,
     ):
         super().__init__(name="bert", autocast=False)
         self.config = config
@@ -62,9 +66,10 @@ class BertEncoder(keras.Model):
         if config.embedding_width != config.hidden_size:
             sizes = config.embedding_width, config.hidden_size
             self.projection = Dense(PROJECTION, *sizes, config.initializer_range, seed)
-        self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
+        self.transformer_layers = [TransformerLayer(i, config, seed, lora) for i in range(config.num_hidden_layers)]
         self.recomputes = recomputes
-        self._shared_trace = shared_trace(config)
+        self.lora = lora
+        self._shared_trace = shared_trace(config, lora)
         self._frozen: list[_FrozenLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
@@ -110,7 +115,7 @@ class BertEncoder(keras.Model):
         attention: list[tf.Tensor] = []
         last = len(self.transformer_layers) - 1
         # Do not recompute the last layer: its gradient is needed first, so it would save no memory.
-        recomputes = self.recomputes and training and not return_attention and tf.inside_function()
+        recomputes = self.recomputes and not self.lora and training and not return_attention and tf.inside_function()
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             layer_seeds = seeds[1 + 3 * index : 4 + 3 * index]
@@ -249,7 +254,7 @@ class _FrozenLayer:
 
 def _product(dense: Dense, factor: float = 1.0) -> Callable[..., tf.Tensor]:
     """Return a Dense layer's function times `factor`, see onednn.constant_product."""
-    kernel, bias = (tf.cast(variable.value * factor, onednn.DTYPE) for variable in (dense.kernel, dense.bias))
+    kernel, bias = (tf.cast(value * factor, onednn.DTYPE) for value in (dense.sum, dense.bias.value))
     return functools.partial(onednn.constant_product, weights=kernel, bias=bias)
 
 

@@ -20,6 +20,7 @@ from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization, normal_initializer
 from bert_cli.model.layout import Layout, collect, first_rows, first_token
+from bert_cli.model.lora import Lora
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
 
@@ -87,13 +88,22 @@ def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
 class Dense(Scoped):
     """A dense layer, x W + b, from [R, inputs] to [R, units].
 
-    Its variables are kernel [inputs, units] and bias [units].
+    Its variables are kernel [inputs, units] and bias [units]. With an adapter, W is the sum of the
+    kernel and the adapter's product.
     """
 
-    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
+    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int, lora: Lora | None = None):
         super().__init__(scope)
         self.kernel = self.add_normal("kernel", (inputs, units), stddev, seed)
         self.bias = self.add_scoped("bias", (units,), "zeros")
+        is_adapted = lora is not None and lora.applies_to(scope)
+        self.adapter = LowRank(f"{scope}/kernel", inputs, units, lora, seed) if lora and is_adapted else None
+
+    @property
+    def sum(self) -> tf.Tensor:
+        """Return W, float32."""
+        kernel = tf.convert_to_tensor(self.kernel.value)
+        return kernel + self.adapter.product() if self.adapter else kernel
 
     def call(self, x: tf.Tensor, training: bool = False, product: tf.Tensor | None = None) -> tf.Tensor:
         """Return x W + b.
@@ -106,12 +116,36 @@ class Dense(Scoped):
         # Weights stay float32, because bfloat16 would lose small updates. Each step casts them once.
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if product is not None:
+            assert self.adapter is None, "BertEncoder does not recompute layers with adapters"
             return ops.precomputed_product(x, kernel, bias, product)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
-            return ops.biased_product(x, kernel, bias)
-        # TensorFlow fuses a two-dimensional product with a bias that follows directly, and outside
-        # training also with GELU.
-        return ops.add_bias(tf.matmul(x, kernel), bias)
+            y = ops.biased_product(x, kernel, bias)
+        else:
+            # TensorFlow fuses a two-dimensional product with a bias that follows directly, and outside
+            # training also with GELU.
+            y = ops.add_bias(tf.matmul(x, kernel), bias)
+        return y + self.adapter(x) if self.adapter else y
+
+
+class LowRank(Scoped):
+    """The product scale · A B that an adapter adds to a kernel, see model.lora.
+
+    B is 0 at the start. A has the variance of peft's initial values, 1 / (3 inputs).
+    """
+
+    def __init__(self, scope: str, inputs: int, units: int, lora: Lora, seed: int):
+        super().__init__(scope)
+        self.scale = lora.scale
+        self.a = self.add_normal("lora_a", (inputs, lora.rank), (3 * inputs) ** -0.5, seed)
+        self.b = self.add_scoped("lora_b", (lora.rank, units), "zeros")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        """Return scale · x A B, in the dtype of x."""
+        return self.scale * tf.matmul(tf.matmul(x, tf.cast(self.a.value, x.dtype)), tf.cast(self.b.value, x.dtype))
+
+    def product(self) -> tf.Tensor:
+        """Return scale · A B, float32 [inputs, units]."""
+        return self.scale * tf.matmul(self.a.value, self.b.value)
 
 
 class LayerNorm(Scoped):
@@ -182,14 +216,14 @@ class Embeddings(Scoped):
 class SelfAttention(Scoped):
     """Scaled dot-product attention over all heads, with a softmax in float32."""
 
-    def __init__(self, scope: str, config: BertConfig, seed: int):
+    def __init__(self, scope: str, config: BertConfig, seed: int, lora: Lora | None = None):
         super().__init__(scope)
         hidden, stddev = config.hidden_size, config.initializer_range
         self.heads = config.num_attention_heads
         self.rate = config.attention_probs_dropout_prob
         self.scale = (hidden // self.heads) ** -0.5
         self.query, self.key, self.value = (
-            Dense(f"{scope}/{name}", hidden, hidden, stddev, seed) for name in ("query", "key", "value")
+            Dense(f"{scope}/{name}", hidden, hidden, stddev, seed, lora) for name in ("query", "key", "value")
         )
 
     def call(
@@ -240,7 +274,7 @@ class TransformerLayer(Scoped):
     Dropout, residual connection and normalization follow both.
     """
 
-    def __init__(self, index: int, config: BertConfig, seed: int):
+    def __init__(self, index: int, config: BertConfig, seed: int, lora: Lora | None = None):
         scope = f"bert/encoder/layer_{index}"
         super().__init__(scope)
         hidden = config.hidden_size
@@ -249,11 +283,11 @@ class TransformerLayer(Scoped):
         self.activation = config.activation
         self.rate = config.hidden_dropout_prob
         self.attention_rate = config.attention_output_dropout_prob
-        self.attention = SelfAttention(f"{scope}/attention/self", config, seed)
-        self.attention_output = Dense(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed)
+        self.attention = SelfAttention(f"{scope}/attention/self", config, seed, lora)
+        self.attention_output = Dense(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed, lora)
         self.attention_norm = LayerNorm(f"{scope}/attention/output/LayerNorm", hidden, config.layer_norm_eps)
-        self.widen = Dense(f"{scope}/intermediate/dense", hidden, wide, stddev, seed)
-        self.narrow = Dense(f"{scope}/output/dense", wide, hidden, stddev, seed)
+        self.widen = Dense(f"{scope}/intermediate/dense", hidden, wide, stddev, seed, lora)
+        self.narrow = Dense(f"{scope}/output/dense", wide, hidden, stddev, seed, lora)
         self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
 
     def call(

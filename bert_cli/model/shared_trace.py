@@ -15,6 +15,7 @@ import tensorflow as tf
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import TransformerLayer
 from bert_cli.model.layout import Layout
+from bert_cli.model.lora import Lora
 
 Seeds = Sequence[tf.Tensor | None]  # seeds of a layer's dropouts
 Products = tuple[tf.Tensor, tf.Tensor]  # see _call_with_recomputation
@@ -183,17 +184,17 @@ def _floats(values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 class _Traces(threading.local):
-    """The current thread's traces by config."""
+    """The current thread's traces by config and adapters."""
 
     # TensorFlow adds a trace's gradient to its graph. Two threads in training would change a shared
     # graph at the same time.
     def __init__(self) -> None:
-        self.by_config: dict[BertConfig, SharedTrace] = {}
+        self.by_layer: dict[tuple[BertConfig, Lora | None], SharedTrace] = {}
 
 
 _TRACES = _Traces()
 
 
-def shared_trace(config: BertConfig) -> SharedTrace:
-    """Return the SharedTrace for models with this config that the current thread creates."""
-    return _TRACES.by_config.setdefault(config, SharedTrace())
+def shared_trace(config: BertConfig, lora: Lora | None = None) -> SharedTrace:
+    """Return the current thread's SharedTrace for models with this config and these adapters."""
+    return _TRACES.by_layer.setdefault((config, lora), SharedTrace())

@@ -120,6 +120,11 @@ def open_and_train(
             step = selection.step
             figures |= {"global_step": step, "best": best.facts(selection)}
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
+    if settings.rates.lora and engine.is_chief:
+        # Import late: it imports safetensors.
+        from bert_cli.runs.engine.adapter import write_adapter
+
+        write_adapter(settings, directory, model, task.head_type(data), step, has_best="best" in figures)
     return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders, observers)
 
 

@@ -6,7 +6,18 @@ from typing import Any, cast
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, HISTORY, PAGE, TRACKING, VOCABULARY
+from bert_cli.base.names import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    BEST,
+    BEST_FILE,
+    EVAL_EXAMPLES,
+    EVENTS,
+    HISTORY,
+    PAGE,
+    TRACKING,
+    VOCABULARY,
+)
 from bert_cli.flags.option import deciding_values, flag_values
 from bert_cli.flags.saved import flags_to_save
 from bert_cli.metrics.selection import find_metric
@@ -35,6 +46,8 @@ from bert_cli.weights.training_folder import step_number
 # (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has the table.
 _UP_TO = {256: Recipe(3e-4, 4.0), 512: Recipe(1e-4, 4.0)}
 GOOGLE = Recipe(5e-5, 3.0)  # defaults in Google's scripts, for BERT-Base and wider models
+# Adapters have few weights and need larger steps (Hu et al., 2021, table 9: 2e-4 to 5e-4 for RoBERTa).
+_MOST_LORA_RATE = 1e-3
 
 
 def defaults_of(width: int) -> Recipe:
@@ -55,7 +68,10 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     values = flag_values(settings)
     given: dict[str, float] = {name: values[name] for name in Recipe._fields if values.get(name) is not None}
     missing = [name for name in Recipe._fields if name in values and name not in given]
-    recipe = defaults_of(width)._replace(**given)
+    defaults = defaults_of(width)
+    if settings.rates.lora:
+        defaults = defaults._replace(learning_rate=min(10 * defaults.learning_rate, _MOST_LORA_RATE))
+    recipe = defaults._replace(**given)
     if not missing:
         return recipe
     directory, is_new = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
@@ -63,6 +79,7 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     if not is_new and directory.newest_checkpoint is not None:
         manifest = directory.manifest or {}
     source = f"the {'defaults' if len(missing) > 1 else 'default'} for a model of width {width}"
+    source += " with adapters" if settings.rates.lora else ""
     if manifest.get(COMMAND) == command and all(isinstance(manifest.get(name), float) for name in missing):
         recipe = recipe._replace(**{name: cast(float, manifest[name]) for name in missing})
         source = f"as the run in {directory} began"
@@ -184,4 +201,6 @@ def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
     best = (BEST, BEST_FILE) if settings.early_stopping.eval_every else ()
     events = (EVENTS,) if settings.saving.tensorboard else ()
     tracking = (TRACKING,) if settings.saving.report_to else ()
-    return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events, *tracking)
+    adapter = (ADAPTER_CONFIG, ADAPTER_WEIGHTS) if settings.rates.lora else ()
+    optional_files = (*best, *events, *tracking, *adapter)
+    return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *optional_files)

@@ -3,20 +3,32 @@
 import dataclasses
 from typing import Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
-from bert_cli.base.names import split_names
+from bert_cli.base.names import join_names, split_names
 from bert_cli.flags.option import FlagGroup, deciding_option, option
+from bert_cli.model.lora import DEFAULT_TARGETS, LORA_TARGETS, Lora
 
 LOSSES = ("cross_entropy", "focal")
 ADAM = "adam"  # value of --optimizer
 BALANCED, NO_WEIGHTS = "balanced", "none"  # values of --class_weights
 NO_RECOMPUTATION, LAYERS = "none", "layers"  # values of --recompute
 _MOST_DROPOUT = 0.99
+LORA_FLAGS = ("lora_rank", "lora_alpha", "lora_targets")
 
 
 _WHOLE = "the whole encoder is frozen"
 _NO_GRADIENT = "an encoder that is not trained needs no gradient"
+
+
+def read_targets(text: str) -> tuple[str, ...]:
+    """Return the names in --lora_targets; raise InputError for another name."""
+    names = split_names(text)
+    wrong = [name for name in names if name not in LORA_TARGETS]
+    refuse_if(
+        wrong or len(set(names)) < len(names), f"--lora_targets={text}: a list of {', '.join(LORA_TARGETS)} is needed"
+    )
+    return tuple(name for name in LORA_TARGETS if name in names)
 
 
 class LayerRates(FlagGroup, heading="Controls"):
@@ -39,10 +51,33 @@ class LayerRates(FlagGroup, heading="Controls"):
         upper=1.0,
     )
 
+    lora_rank: int = deciding_option(
+        0,
+        "train adapters (LoRA) of this rank, such as 8, with pooler and head; the other weights are frozen; 0: none",
+        lower=0,
+        excludes=("freeze_encoder", "freeze_layers", "layerwise_lr_decay", "recompute=layers", "hub_trainable=false"),
+        because="adapters freeze all other weights of the layers, and their layers are not recomputed",
+    )
+    lora_alpha: float = deciding_option(
+        8.0, "the adapters' product is multiplied by this number / --lora_rank", above=0.0, needs="lora_rank"
+    )
+    lora_targets: tuple[str, ...] = deciding_option(
+        DEFAULT_TARGETS,
+        f"dense layers with adapters; a list of {', '.join(LORA_TARGETS)}",
+        read=read_targets,
+        write=join_names,
+        needs="lora_rank",
+    )
+
+    @property
+    def lora(self) -> Lora | None:
+        """Return the adapters to train, or None."""
+        return Lora(self.lora_rank, self.lora_alpha, self.lora_targets) if self.lora_rank else None
+
     @property
     def is_default(self) -> bool:
-        """Return whether all layers have the same learning rate and no layers are frozen by number."""
-        return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
+        """Return whether all weights of the layers are trained with the same learning rate."""
+        return self.freeze_layers is None and self.layerwise_lr_decay == 1.0 and not self.lora_rank
 
 
 class Optimization(FlagGroup, heading="Controls"):

@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import file_list_reader
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import LORA_FLAGS, Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles
 from bert_cli.settings.devices import WITHOUT_ENGINES, WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
@@ -250,7 +250,7 @@ class PretrainSettings(TrainingSettings):
     steps: Steps = group(Steps)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
+    rates: LayerRates = group(LayerRates, without=LORA_FLAGS)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
     head: Head = group(Head, only=())  # pre-training heads have no dropout

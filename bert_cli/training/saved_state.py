@@ -2,7 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import tensorflow as tf
@@ -22,6 +23,7 @@ from bert_cli.weights.variables import (
     UNROUNDED_ENDING,
     Reader,
     has_moments,
+    saved_name,
     weight_of,
 )
 
@@ -33,6 +35,7 @@ def training_tensors(
     compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
+    sums: Mapping[str, Callable[[], np.ndarray]] = MappingProxyType({}),
 ) -> Iterator[LazyArrays]:
     """Yield the training state under Google's names, which does not change in the context.
 
@@ -47,18 +50,22 @@ def training_tensors(
         loss_scale: None except in float16.
         is_regular: whether every run with the same flags saves at this step. If not, the numbers
             that saving rounds are included, too.
+        sums: adapted kernels with functions that return their sums, see model.lora.
     """
     # Read these first: the code below rounds them.
     unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
     if compact:
         compact.update_full_table(optimizer)
-    weights = {name: functools.partial(memory_of, variable) for name, variable in variables.items()}
+    weights = {saved_name(name, variables): functools.partial(memory_of, value) for name, value in variables.items()}
     scale = loss_scale.tensors() if loss_scale else {}
     with optimizer.moments() as moments:
         if compact:
             moments |= {WORDS + ending: _expanding(compact, moments[WORDS + ending]) for ending in MOMENT_ENDINGS}
         yield (
-            LazyArrays(weights | moments) | unrounded | scale | {STEP_NAME: np.array(optimizer.step.numpy(), np.int64)}
+            LazyArrays({**weights, **moments, **sums})
+            | unrounded
+            | scale
+            | {STEP_NAME: np.array(optimizer.step.numpy(), np.int64)}
         )
 
 
@@ -106,21 +113,22 @@ def restore_training(
     reader = Tf1Reader(prefix)
     moments = [f"{name}{ending}" for name in optimizer.weights for ending in MOMENT_ENDINGS]
     is_slim = not has_moments(reader.shapes)
-    names = [*variables, *([] if is_slim else moments)]
-    for name in [*names, STEP_NAME]:
+    saved_names = {name: saved_name(name, variables) for name in variables}
+    names = saved_names | ({} if is_slim else {name: name for name in moments})
+    for name in [*names.values(), STEP_NAME]:
         if name not in reader.shapes:
             raise InputError(
                 f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
             )
-    for name in names:
+    for name, saved in names.items():
         shape = tuple(variables[weight_of(name)].shape)
-        if reader.shapes[name] != shape:
+        if reader.shapes[saved] != shape:
             raise InputError(
-                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs "
+                f"{prefix}: {saved} has the shape {list(reader.shapes[saved])}, this run needs "
                 f"{list(shape)}; use another --output_dir, or --overwrite_output_dir"
             )
     # Read everything before assigning anything: a truncated file must not change the model.
-    values = {name: reader.read(name) for name in names}
+    values = {name: reader.read(saved) for name, saved in names.items()}
     if is_slim:
         values |= {name: np.zeros(variables[weight_of(name)].shape, np.float32) for name in moments}
     for name, variable in variables.items():

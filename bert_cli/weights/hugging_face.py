@@ -8,19 +8,17 @@ from typing import Protocol
 
 import ml_dtypes
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, POOLER, SPANS, TAGGER, head_of
 from bert_cli.base.names import SAFETENSORS, TF_MODEL
-from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import all_weight_names
+from bert_cli.model.lora import Lora
 from bert_cli.model.networks import BERT, NETWORKS
-from bert_cli.weights.formats.adapter_files import Adapter, Change, read_adapter
-from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
+from bert_cli.weights.formats.adapter_files import Adapter, Change, read_adapter, write_adapter
+from bert_cli.weights.formats.safetensors_files import SafetensorsFiles, write_tensors
 from bert_cli.weights.path import hugging_face_weights
-from bert_cli.weights.variables import Reader, find_google_name
+from bert_cli.weights.variables import LORA_A, LORA_B, Reader, find_google_name, is_training_state
 
 # Copies of weights that some writers store, and Google's name of the original.
 _TIED = {
@@ -155,18 +153,41 @@ def write_safetensors(
             raise InputError(f"{name}: Hugging Face's {NETWORKS[model_type].title} has no such weight")
         oriented = values.T if is_transposed(name) else values
         with np.errstate(over="ignore"):
-            # Make it contiguous: safetensors ignores strides.
-            cast = np.ascontiguousarray(oriented).astype(DTYPES[dtype])
+            cast = oriented.astype(DTYPES[dtype])
         if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(oriented)):
             raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
         renamed[stored_name.removeprefix(f"{model_type}.") if head_type == ENCODER else stored_name] = cast
-    # Set the metadata "format", because transformers refuses a file without it.
-    try:
-        save_file(renamed, path, metadata={"format": "pt"})
-        # Set the permissions: safetensors 0.8 renames a private temporary file.
-        follow_umask(path)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: cannot be written: {error}") from None
+    write_tensors(path, renamed)
+
+
+# Head type -> peft's name of the task.
+_PEFT_TASKS = {CLASSIFIER: "SEQ_CLS", CHOICE: "SEQ_CLS", TAGGER: "TOKEN_CLS", SPANS: "QUESTION_ANS"}
+
+
+def write_trained_adapter(
+    folder: str, reader: Reader, base: str, lora: Lora, head_type: str, model_type: str = BERT
+) -> None:
+    """Write the adapter in a checkpoint with pooler and head as files for peft.
+
+    Args:
+        folder: directory to write.
+        reader: an open checkpoint with the adapter's variables, see weights.variables.
+        base: directory of the base model.
+        lora: the adapter's options.
+        head_type: a key of HEAD_TYPES.
+        model_type: a key of NETWORKS.
+    """
+    pairs, tensors = {}, {}
+    for name in reader.shapes:
+        stored_name = hugging_face_name(name, model_type, head_type)
+        if f"{name}{LORA_A}" in reader.shapes:
+            module = str(stored_name).removesuffix(".weight")
+            pairs[module] = reader.read(f"{name}{LORA_A}"), reader.read(f"{name}{LORA_B}")
+        elif stored_name and not is_training_state(name) and (head_of(name) or name.startswith(POOLER)):
+            values = reader.read(name)
+            tensors[stored_name] = values.T if is_transposed(name) else values
+    options = {"task_type": _PEFT_TASKS[head_type], "r": lora.rank, "lora_alpha": lora.alpha}
+    write_adapter(folder, options | {"base_model_name_or_path": base}, pairs, tensors)
 
 
 # Hugging Face's prefix for each scope of Google's output_weights and output_bias. All other names

@@ -11,6 +11,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
     BEST_FILE,
     BUILTIN_MODEL,
     CONFIG,
@@ -24,7 +26,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
-from bert_cli.weights.formats.adapter_files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, find_base
+from bert_cli.weights.formats.adapter_files import find_base
 from bert_cli.weights.formats.folder_layouts import (
     describe_other_model,
     inner_folder,

@@ -1,7 +1,7 @@
 """Variables of a checkpoint in any format: the interface of readers, and Google's names."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -53,11 +53,28 @@ _BOOKKEEPING_NAMES = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG
 # Face), and encoder_layer_0 (Keras).
 _LAYER_NUMBER = re.compile(r"(?:(?<=encoder[/._]layer[/._])|(?<=transformer\.layer\.))\d+")
 MOMENT_ENDINGS = ("/adam_m", "/adam_v")
+# Endings after a kernel's name: the parts of a sum with an adapter, see model.lora.
+LORA_A, LORA_B, LORA_BASE = "/lora_a", "/lora_b", "/lora_base"
 
 
 def is_optimizer_state(name: str) -> bool:
-    """Return whether a variable is an optimizer moment, or is only needed together with moments."""
-    return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING))
+    """Return whether a variable is an optimizer moment, or is only needed to resume a training."""
+    return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING)) or is_lora_variable(name)
+
+
+def is_lora_variable(name: str) -> bool:
+    """Return whether a variable exists only for the training of an adapter."""
+    return name.endswith((LORA_A, LORA_B, LORA_BASE))
+
+
+def saved_name(name: str, names: Container[str]) -> str:
+    """Return the name under which a checkpoint has a trained variable.
+
+    Args:
+        name: the variable; under the name of a kernel with an adapter, a checkpoint has the sum.
+        names: all variables.
+    """
+    return f"{name}{LORA_BASE}" if f"{name}{LORA_A}" in names else name
 
 
 def has_moments(names: Iterable[str]) -> bool:

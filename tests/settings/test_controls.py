@@ -4,6 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MEAN
+from bert_cli.model.lora import Lora
 from bert_cli.settings.controls import (
     Dropout,
     Head,
@@ -12,6 +13,7 @@ from bert_cli.settings.controls import (
     check_class_weights,
     non_default_flags,
     parse_class_weights,
+    read_targets,
 )
 from tests.snapshots import raises
 
@@ -38,3 +40,16 @@ def test_equal_rates():
     assert LayerRates(freeze_encoder=True).is_default
     assert not LayerRates(freeze_layers=0).is_default
     assert not LayerRates(layerwise_lr_decay=0.9).is_default
+
+
+@pytest.mark.parametrize("text", ["dense", "query,query", "", "query,"])
+def test_wrong_targets_of_adapters(text):
+    with pytest.raises(InputError, match="a list of query, key, value, attention_output, intermediate, output"):
+        read_targets(text)
+
+
+def test_adapters():
+    assert LayerRates().lora is None
+    rates = LayerRates(lora_rank=4, lora_targets=("value", "query"))
+    assert rates.lora == Lora(4, 8.0, ("value", "query"))
+    assert not rates.is_default

@@ -30,6 +30,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/tagger.py": "commands/test_api.py",
     "api/watching.py": "commands/test_callbacks.py",
     "runs/callbacks/observers.py": "commands/test_callbacks.py",
+    "runs/engine/adapter.py": "commands/test_lora.py",
     "predicting/classifier.py": "commands/test_api.py",
     "predicting/decoder.py": "runs/tasks/classification/test_decoder.py",
     "predicting/tagger.py": "commands/test_tag.py",

@@ -75,6 +75,9 @@ class Options(CommonOptions, total=False):
     line_buffered: bool | None
     num_train_epochs: float | Sequence[float] | None
     warmup_proportion: float | None
+    lora_rank: int | None
+    lora_alpha: float | None
+    lora_targets: Any
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
     engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
 

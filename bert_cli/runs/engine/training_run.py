@@ -35,6 +35,7 @@ from bert_cli.training.several_processes import StopFlag, log_stop_signal, stop_
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 from bert_cli.weights.training_folder import repair_state
+from bert_cli.weights.variables import LORA_BASE
 
 _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
@@ -156,7 +157,7 @@ class TrainingRun:
     def _recompute(self) -> bool:
         """Turn on recomputation, and return whether that changed anything; see AutoBatch."""
         encoder = self.engine.model.encoder
-        if self.is_frozen or not isinstance(encoder, BertEncoder) or encoder.recomputes:
+        if self.is_frozen or not isinstance(encoder, BertEncoder) or encoder.recomputes or encoder.lora:
             return False
         encoder.recomputes = True
         return True
@@ -168,12 +169,14 @@ class TrainingRun:
 
     def tensors(self, is_regular: bool = True) -> contextlib.AbstractContextManager[LazyArrays]:
         """Return a context with a checkpoint's contents after the last step; see training_tensors."""
-        return training_tensors(self.engine.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
+        parts = (self.optimizer, self.compact, self.loss_scale)
+        return training_tensors(self.engine.variables, *parts, is_regular, self.engine.sums)
 
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
         """Return sizes and number of checkpoints from here to the last step."""
         # Use the variables, not the optimizer's slots: a checkpoint has moments for all words.
         shapes = {name: tuple(variable.shape) for name, variable in self.engine.variables.items()}
+        shapes |= {f"{name}{LORA_BASE}": shapes[name] for name in self.engine.sums}
         return plan_checkpoints(shapes, self.optimizer.weights, self.start, self.updates.steps, saving, keeps_best)
 
 

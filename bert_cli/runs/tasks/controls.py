@@ -25,6 +25,7 @@ from bert_cli.settings.controls import (
 )
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, layer_factors, rate_factors
+from bert_cli.weights.variables import is_lora_variable
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TrainingRule
@@ -62,7 +63,7 @@ def _check_module(settings: TrainingSettings) -> None:
     )
     refuse_if(
         not settings.rates.is_default,
-        f"--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this module is none; {advice}",
+        f"--freeze_layers, --layerwise_lr_decay and --lora_rank need the layers of a BERT; this module is none; {advice}",
     )
     dropouts = "--hidden_dropout_prob and --attention_dropout_prob"
     is_changed = settings.dropout != Dropout()
@@ -104,6 +105,10 @@ def factors(
     """
     if freezes_encoder:
         return rate_factors(variable_names, FROZEN_ENCODER)
+    if rates.lora:
+        frozen = {"bert/embeddings": 0.0, "bert/encoder": 0.0}
+        names = list(variable_names)
+        return rate_factors(names, frozen) | {name: 1.0 for name in names if is_lora_variable(name)}
     factors_by_layer = layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers)
     return rate_factors(variable_names, factors_by_layer)
 
@@ -125,6 +130,7 @@ def training_rule(settings: TrainingSettings, class_weights: tuple | None) -> "T
         dropout.hidden_dropout_prob,
         dropout.attention_dropout_prob,
         settings.optimization.recompute != NO_RECOMPUTATION,
+        settings.rates.lora,
     )
 
 

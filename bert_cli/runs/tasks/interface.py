@@ -18,6 +18,7 @@ from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.head_labels import RunLabels
 from bert_cli.opening.loader import load_model
 from bert_cli.outputs.eval_examples import EvalExamples
+from bert_cli.problem_types.kinds import KINDS
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.weights.path import CheckpointPath
@@ -196,6 +197,12 @@ class Task(Generic[Model, Data, Details]):
             recipe: learning rate and number of epochs.
         """
         raise NotImplementedError
+
+    def head_type(self, data: Data) -> str:
+        """Return the type of the head that the task trains, a key of HEAD_TYPES."""
+        head_type = KINDS[self.command].head_type
+        assert head_type, "a task with several heads has its own method"
+        return head_type
 
     def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
         """Return the encoder with the task's head, a keras.Model; heads/ defines its loss.

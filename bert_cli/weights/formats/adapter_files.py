@@ -1,19 +1,20 @@
-"""Reader for adapters of peft: the changes that a LoRA makes to its base model's weights."""
+"""Reader and writer for peft's adapters: the changes that a LoRA makes to a base model."""
 
 import math
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import FETCH, KeyTable, Requirement, expect, read_json_object
-from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
+from bert_cli.base.names import ADAPTER_CONFIG, ADAPTER_WEIGHTS
+from bert_cli.base.writing import write_json
+from bert_cli.weights.formats.safetensors_files import SafetensorsFiles, write_tensors
 
-ADAPTER_CONFIG = "adapter_config.json"
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _PREFIX = "base_model.model."
 _LORA = re.compile(r"(?P<module>.+)\.lora_(?P<matrix>[AB])(?:\.default)?\.weight")
 _USED = dict.fromkeys(("r", "lora_alpha", "use_rslora"), "the scale of the changes")
@@ -48,6 +49,42 @@ ADAPTER_KEYS = KeyTable(
     },
     "only a plain LoRA can be merged here; merge it with peft's merge_and_unload",
 )
+
+
+def write_adapter(
+    folder: str,
+    options: Mapping[str, Any],
+    pairs: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    tensors: Mapping[str, np.ndarray],
+) -> None:
+    """Write an adapter as peft does.
+
+    Args:
+        folder: the directory.
+        options: the keys base_model_name_or_path, task_type, r and lora_alpha in the config.
+        pairs: base module -> A [in, r] and B [r, out], float32.
+        tensors: weights that replace the base model's, such as a classifier, by its names.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    modules = {name.rpartition(".")[0] for name in tensors}
+    config = {
+        **options,
+        "bias": "none",
+        "fan_in_fan_out": False,
+        "inference_mode": True,
+        "init_lora_weights": True,
+        "lora_dropout": 0.0,
+        "modules_to_save": sorted(modules),
+        "peft_type": "LORA",
+        "target_modules": sorted(pairs),
+    }
+    stored = {f"{_PREFIX}{name}": values for name, values in tensors.items()}
+    for module, (a, b) in pairs.items():
+        stored |= {f"{_PREFIX}{module}.lora_A.weight": a.T, f"{_PREFIX}{module}.lora_B.weight": b.T}
+    write_tensors(os.path.join(folder, ADAPTER_WEIGHTS), stored)
+    write_json(os.path.join(folder, ADAPTER_CONFIG), dict(sorted(config.items())))
 
 
 class Change(NamedTuple):

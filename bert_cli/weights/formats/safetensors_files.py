@@ -1,24 +1,44 @@
-"""Reader for a safetensors file, or for several shards with an index."""
+"""Reader for a safetensors file, or for several shards with an index; writer for one file."""
 
 import json
 import math
 import mmap
 import os
+from collections.abc import Mapping
 
 import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import exists, make_local, open_binary
 from bert_cli.base.json_files import expect_member, read_json_object
 from bert_cli.base.names import SAFETENSORS_INDEX
+from bert_cli.base.writing import follow_umask
 
 _DOWNLOAD = "download the model again"
 # A longer file is not a server's error message that was saved as a file.
 _MAX_REPLY_BYTES = 200
 # Names of dtypes in the header. safetensors itself reads all others.
 _DTYPES = {"F32": np.dtype(np.float32), "F16": np.dtype(np.float16), "BF16": np.dtype(ml_dtypes.bfloat16)}
+
+
+def write_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
+    """Write tensors by name into a file.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    # Make them contiguous: safetensors ignores strides.
+    contiguous = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
+    # Set the metadata "format", because transformers refuses a file without it.
+    try:
+        save_file(contiguous, path, metadata={"format": "pt"})
+        # Set the permissions: safetensors 0.8 renames a private temporary file.
+        follow_umask(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: cannot be written: {error}") from None
 
 
 class SafetensorsFiles:

@@ -79,6 +79,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
     def slow_packages(self) -> tuple[str, ...]:
         return SLOW_PACKAGES if self.settings.phases.do_eval else ()
 
+    def head_type(self, data: ClassificationDataset) -> str:
+        return data.decoder.problem_type.head_type
+
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Read the splits that the phases need; without training, take labels from the model."""
         settings, phases = self.settings, self.settings.phases
