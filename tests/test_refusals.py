@@ -58,6 +58,8 @@ REFUSALS = {
         "--do_train --calibrate",
         "--do_eval --abstain_error=2%",
         "--do_predict --bootstrap=1000",
+        "--do_eval --to_label=margin",
+        "--do_predict --to_label_rows=5",
         "--explain",
         "--explain=a --text=b",
         "--do_eval --text_b=a",

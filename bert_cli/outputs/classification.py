@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
-from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn, number_cells
+from bert_cli.problem_types.columns import Column, TextColumn, number_cells
 
 # Keep a row on one line, even for readers that ignore quotes. The tokenizer reads these characters
 # as spaces.
@@ -86,20 +86,14 @@ _WRITERS: dict[str, Callable[[IO[str], Mapping[str, Column]], None]] = {
 }
 
 
-def write_ranking(
-    path: str, uncertainty: np.ndarray, columns: Mapping[str, Column], texts: Mapping[str, Column]
-) -> None:
+def write_ranking(path: str, rows: np.ndarray, columns: Mapping[str, Column]) -> None:
     """Write to_label.tsv: texts with their predictions, least certain first.
 
     Args:
         path: file to write.
-        uncertainty: probability that the prediction is wrong per row, float64 [n].
-        columns: columns before the prediction's probability.
-        texts: columns after it.
+        rows: numbers of the rows to write, in their order.
+        columns: columns of all rows.
     """
-    rows = np.argsort(-uncertainty, kind="stable")
-    probability = NumberColumn((1.0 - uncertainty).astype(np.float32))
-    columns = {**columns, "probability": probability, **texts}
     write_table(path, {name: column.take(rows) for name, column in columns.items()}, "tsv")
     LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 

@@ -9,6 +9,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.doubts import Doubt
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import (
     FLAGS,
@@ -159,6 +160,9 @@ class MultiLabelDecoder(OutputDecoder):
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
         return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
+
+    def measure_doubt(self, doubt: Doubt, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        return doubt.of_labels(np.asarray(predictions["probabilities"], np.float64), _thresholds(labels))
 
 
 class MultiLabelMetrics(Metrics):

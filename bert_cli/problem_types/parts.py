@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.metrics.doubts import Doubt
 from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
@@ -194,6 +195,10 @@ class OutputDecoder(abc.ABC):
     def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
         raise unsupported("uncertainty")
+
+    def measure_doubt(self, doubt: Doubt, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        """Return the measure `doubt` of `predictions` with `labels`, float64 [n]."""
+        return doubt.of_label(np.asarray(predictions["probabilities"], np.float64))
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,30 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         return parse_share(self.abstain_error) if self.abstain_error else None
 
 
+DOUBT_NAMES = ("margin", "entropy")  # values of --to_label
+
+
+class ToLabel(FlagGroup, heading="Mode"):
+    """Flags for texts that people should label next."""
+
+    to_label: str | None = option(
+        None,
+        "also write to_label.tsv, the predicted texts with the most doubtful ones first: by the margin between the two "
+        "most probable labels, or by the entropy of the probabilities; default: by the probability that the label is "
+        "wrong, and only for calibrated models",
+        choices=DOUBT_NAMES,
+        needs="do_predict",
+        because="it ranks the texts that are predicted",
+    )
+    to_label_rows: int = option(
+        0,
+        "largest number of rows in to_label.tsv; 0: all rows",
+        lower=0,
+        needs="to_label",
+        because="it shortens its list",
+    )
+
+
 # With fewer samples, the ends of an interval depend on one or two of them.
 _LEAST_SAMPLES = 100
 
@@ -193,6 +217,7 @@ class ClassifySettings(TrainingSettings):
     )
     calibration: CalibrationFlags = group(CalibrationFlags)
     bootstrap: Bootstrap = group(Bootstrap)
+    to_label: ToLabel = group(ToLabel)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(

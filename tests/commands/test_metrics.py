@@ -1,11 +1,14 @@
 """Intervals from bert-classify --bootstrap: log, eval_results.txt, report and Python."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 
 from bert_cli import Classifier
 from bert_cli.base.errors import InputError
-from tests.commands.helpers import RunFolder
+from tests.commands.helpers import RunFolder, words
+from tests.rows import write_rows
 from tests.snapshots import check_message
 
 BOOTSTRAP = ("--do_eval", "--bootstrap=200", "--precision=float32", "--engine=onnxruntime")
@@ -59,3 +62,34 @@ def test_another_seed_has_other_samples(trained, classify, data_dir):
         assert classify(*flags, f"--random_seed={seed}").code == 0
         ends.append(RunFolder(trained).eval_results()["eval_loss_low"])
     assert ends[0] == ends[1] != ends[2]
+
+
+@pytest.mark.parametrize(("name", "rows"), [("margin", 0), ("entropy", 3)])
+def test_texts_to_label_next(name, rows, trained, classify, data_dir):
+    """The probabilities of two labels are nearest to 0.5 in the first row, by any measure."""
+    flags = ("--do_predict", f"--data_dir={data_dir}", f"--output_dir={trained}", "--engine=onnxruntime")
+    assert not (trained / "to_label.tsv").exists()
+    done = classify(*flags, f"--to_label={name}", f"--to_label_rows={rows}")
+    assert done.code == 0, done.err
+    predictions = RunFolder(trained).predictions()
+    ranked = pd.read_csv(trained / "to_label.tsv", sep="\t")
+    assert list(ranked.columns) == ["id", "predicted", "probability", name, "text"]
+    probabilities = predictions[["prob_0", "prob_1"]].to_numpy(np.float64)
+    order = np.argsort(np.abs(probabilities[:, 0] - 0.5), kind="stable")[: rows or None]
+    assert list(ranked["id"]) == list(predictions["id"][order])
+    assert list(ranked["predicted"].astype(str)) == list(predictions["label"][order])
+    entropy = scipy.stats.entropy(probabilities, base=2, axis=1)
+    expected = np.abs(probabilities[:, 0] - probabilities[:, 1]) if name == "margin" else entropy
+    assert list(ranked[name]) == pytest.approx(list(expected[order]), abs=1e-5)
+    check_message(done.err, "to_label.tsv")
+    assert "to_label.tsv" in RunFolder(trained).report()["files"]
+
+
+def test_numbers_have_no_doubt(classify, model_flags, tmp_path):
+    table = write_rows(tmp_path / "rows.tsv", [("text", "stars"), *((f"a dog {row}", row / 2) for row in range(9))])
+    flags = words({"train_file": table, "predict_file": table, "label_column": "stars", "output_dir": tmp_path / "out"})
+    done = classify(
+        *model_flags, *flags, "--do_train", "--do_predict", "--problem_type=regression", "--to_label=margin"
+    )
+    assert (done.code, (tmp_path / "out" / "model.ckpt.index").exists()) == (1, False)
+    check_message(done.err, "--to_label=margin: ")

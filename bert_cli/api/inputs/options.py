@@ -114,6 +114,8 @@ class FitOptions(Options, total=False):
     calibrate: bool | None
     abstain_error: Any
     bootstrap: Any
+    to_label: Literal["margin", "entropy"] | None
+    to_label_rows: int | None
     explain: Any
     shard: Any
     distill_from: Path

@@ -192,8 +192,8 @@ def loss_columns(data: ClassificationDataset) -> tuple[Column, ...]:
 
 def prediction_tables(data: ClassificationDataset) -> PredictionTables:
     """Return the tables that a prediction writes."""
-    has_ranking = bool(data.decoder.calibration or data.decoder.calibration_flags)
-    return PredictionTables(data.settings.inference, data.glue_task, has_ranking)
+    is_calibrated = bool(data.decoder.calibration or data.decoder.calibration_flags)
+    return PredictionTables(data.settings.inference, data.glue_task, is_calibrated, data.settings.to_label)
 
 
 def encode_texts(data: ClassificationDataset, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:

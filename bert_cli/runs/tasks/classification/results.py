@@ -12,6 +12,7 @@ from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS, TO_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.metrics.classification import LOSSES, main_metrics
+from bert_cli.metrics.doubts import DOUBTS
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.outputs import folds as fold_files
 from bert_cli.outputs.classification import (
@@ -21,13 +22,13 @@ from bert_cli.outputs.classification import (
     write_table,
     write_test_results,
 )
-from bert_cli.problem_types.columns import Column, TextColumn
+from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
 from bert_cli.runs.tasks.classification.encoded_splits import Split
-from bert_cli.settings.classification import CalibrationFlags
+from bert_cli.settings.classification import CalibrationFlags, ToLabel
 from bert_cli.settings.groups import Inference
 
 if TYPE_CHECKING:
@@ -41,12 +42,18 @@ class PredictionTables:
     Attributes:
         inference: flags with the tables' format.
         glue_task: the task of --task_name, None for the user's files.
-        has_ranking: whether to_label.tsv ranks the texts, which needs calibrated probabilities.
+        is_calibrated: whether probabilities are calibrated, so that to_label.tsv ranks the texts by them.
+        to_label: flags for another ranking.
     """
 
     inference: Inference
     glue_task: GlueTask | None
-    has_ranking: bool
+    is_calibrated: bool
+    to_label: ToLabel
+
+    @property
+    def has_ranking(self) -> bool:
+        return self.is_calibrated or self.to_label.to_label is not None
 
     def names(self, split: str) -> list[str]:
         """Return names for a test split's tables, including the submission if flags ask for one."""
@@ -83,13 +90,27 @@ class PredictionTables:
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.ids))
         submission_paths = paths[2:]
         if self.has_ranking:
-            uncertainty = problem_type.decoder.uncertainty(predictions, labels)
-            predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
-            write_ranking(paths[2], uncertainty, {"id": id_column, "predicted": predicted}, texts)
+            write_ranking(paths[2], *self._ranking(predictions, decoder, id_column, texts))
             submission_paths = paths[3:]
         for path in submission_paths:
             write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
+
+    def _ranking(
+        self, predictions: Predictions, decoder: FittingDecoder, id_column: Column, texts: Mapping[str, Column]
+    ) -> tuple[np.ndarray, dict[str, Column]]:
+        """Return the row numbers of to_label.tsv in their order, and its columns for all rows."""
+        problem_type, labels = decoder.problem_type, decoder.labels
+        uncertainty = problem_type.decoder.uncertainty(predictions, labels)
+        predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
+        columns: dict[str, Column] = {"id": id_column, "predicted": predicted}
+        columns["probability"] = NumberColumn((1.0 - uncertainty).astype(np.float32))
+        rows = np.argsort(-uncertainty, kind="stable")
+        if name := self.to_label.to_label:
+            values = problem_type.decoder.measure_doubt(DOUBTS[name], predictions, labels)
+            columns[name] = NumberColumn(values.astype(np.float32))
+            rows = DOUBTS[name].order(values)
+        return rows[: self.to_label.to_label_rows or None], {**columns, **texts}
 
 
 def _rename(kept: Mapping[str, Column], columns: Mapping[str, Column]) -> dict[str, Column]:
