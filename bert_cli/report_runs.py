@@ -19,7 +19,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
 from bert_cli.report.page import compare, comparison_page, is_our_page, run_page, write_page
@@ -62,6 +62,8 @@ def _page(folders: tuple[str, ...], page_folder: str) -> str:
     compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None, page_folder)
     if compared.warning:
         LOG.warning("warning: %s", compared.warning)
+    for line in compared.significance.lines() if compared.significance else ():
+        LOG.log(RESULT, line)
     return comparison_page(compared)
 
 

@@ -8,7 +8,6 @@ from bert_cli.base.names import FOLDS, GRID, RUNS, SUSPECTS
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import select
 from bert_cli.outputs.sweep import mean_and_deviation
-from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.cells import (
     DATA_ROWS,
     Cell,
@@ -21,9 +20,10 @@ from bert_cli.report.cells import (
 )
 from bert_cli.report.components import Card, Link, ReportTable, Section, Tile, clock, in_one_format, number, prediction
 from bert_cli.report.figures import SERIES, Line, line_card
-from bert_cli.report.main_metric import best_step, display_name, main_metric, score_with_deviation
+from bert_cli.report.main_metric import baseline_tiles, best_step, display_name, main_metric, score_with_deviation
 from bert_cli.report.overview import sweep_commands
 from bert_cli.report.run_files import Run
+from bert_cli.report.significance import compare_pair
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import metric_card
 
@@ -57,6 +57,7 @@ class RunComparison:
         metric_name: its name for people.
         values: the metric's value per cell that has it.
         differences: data and settings that differ between cells.
+        significance: whether two runs differ, None for other numbers of runs, or without common rows.
     """
 
     def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = ""):
@@ -84,6 +85,8 @@ class RunComparison:
         self.differences = differences(self.cells)
         positive_labels = self._positive_labels()
         self.metric_name = display_name(self.metric, positive_labels[0] if len(positive_labels) == 1 else "")
+        is_pair = len(runs) == 2 and sweep is None and not self.warning
+        self.significance = compare_pair(runs, self.names) if is_pair else None
 
     @property
     def warning(self) -> str:
@@ -150,6 +153,7 @@ class RunComparison:
         """Return the sections results, suspected label errors, curves, differences and commands."""
         return [
             Section("results", "Results", self._results()),
+            Section("significance", "Significance", self.significance.cards() if self.significance else ()),
             Section(_SUSPECTS, "Suspected label errors", [suspects_card(self._suspects())]),
             Section("training", "Training", self._curves()),
             Section("differences", "Differences", [self._settings()]),

@@ -1,12 +1,16 @@
-"""The main metric for a run, with its name and value for people."""
+"""The main metric for a run, with its name and value for people, and baselines in run_report.json."""
 
-from collections.abc import Mapping
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 
 from bert_cli.examples.glue import TASKS
 from bert_cli.metrics.classification import BINARY_F1, MAIN_METRICS
 from bert_cli.metrics.selection import Selection, lower_is_better, match_metric, select
+from bert_cli.metrics.squad import NO_ANSWER
 from bert_cli.problem_types.kinds import KINDS
-from bert_cli.report.components import number
+from bert_cli.report.components import Tile, number
+from bert_cli.report.run_files import Run
 
 # If the task does not decide, use the first of these that the evaluation has.
 _ORDER = (
@@ -39,6 +43,14 @@ _NAMES = {
     "masked_lm_accuracy": "masked words right",
     "masked_lm_perplexity": "perplexity",
     "next_sentence_accuracy": "next sentences right",
+}
+# Keys are names in run_report.json: {name: {metric: value}}.
+BASELINE_NAMES = {
+    "majority": "the majority class",
+    "tfidf": "TF-IDF with logistic regression",
+    "mean": "the mean",
+    "ridge": "TF-IDF with ridge regression",
+    NO_ANSWER: "no answer to any question",
 }
 
 
@@ -98,3 +110,20 @@ def score_with_deviation(command: str, metric: str, mean: float, deviation: floa
     if is_per_cent(command, metric):
         return f"{mean:.2f} ± {deviation:.2f} %"
     return f"{mean:.4f} ± {deviation:.4f}" if abs(mean) < 100 else f"{number(mean)} ± {number(deviation)}"
+
+
+def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
+    """Return each baseline's metric, as the mean over the runs that have it.
+
+    Args:
+        runs: the runs.
+        metric: metric name, as in eval_results.txt.
+    """
+    tiles = []
+    for name, title in BASELINE_NAMES.items():
+        results = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]
+        # A constant prediction has no correlation: it is NaN or null.
+        values = [value for value in results if isinstance(value, int | float) and math.isfinite(value)]
+        if values:
+            tiles.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
+    return tiles

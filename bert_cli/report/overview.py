@@ -9,7 +9,6 @@ from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.metrics.bootstrap import CONFIDENCE
 from bert_cli.problem_types.kinds import CHOICE_USES, KINDS
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.components import (
     Card,
     ReportTable,
@@ -23,7 +22,7 @@ from bert_cli.report.components import (
     setting,
 )
 from bert_cli.report.figures import Line, line_card
-from bert_cli.report.main_metric import display_name, main_metric, score
+from bert_cli.report.main_metric import baseline_tiles, display_name, main_metric, score
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
 from bert_cli.report.sweeps import Sweep

@@ -7,8 +7,7 @@ from typing import Any
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import is_better
-from bert_cli.report.baselines import BASELINE_NAMES
-from bert_cli.report.main_metric import display_name, score
+from bert_cli.report.main_metric import BASELINE_NAMES, display_name, score
 from bert_cli.runs.tasks.interface import Comparison
 
 # History lines after the warm-up: with fewer, noise hides whether the loss falls.

@@ -83,7 +83,8 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     page = tmp_path / "both.html"
     outcome = report(trained, trained_once[0], f"--output_file={page}")
     assert outcome.code == 0, outcome.err
-    assert {"card-compared", "card-differences"} <= set(Reader(page.read_text("utf-8")).ids)
+    assert {"card-compared", "card-differences", "card-significance"} <= set(Reader(page.read_text("utf-8")).ids)
+    check_message(outcome.err, "right rows")
     # Our page is replaced.
     assert report(trained, trained_once[0], f"--output_file={page}").code == 0
     (tmp_path / "mine.html").write_text("mine", encoding="utf-8")

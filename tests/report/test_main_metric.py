@@ -1,8 +1,14 @@
 """Main metric of a run, and its best step."""
 
+import json
+
 import pytest
 
-from bert_cli.report.main_metric import best_step, display_name, main_metric
+from bert_cli.report.main_metric import baseline_tiles, best_step, display_name, main_metric
+from bert_cli.report.page import run_page
+from bert_cli.report.run_files import read_run
+from tests.report import folders
+from tests.report.reader import Reader
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,27 @@ def test_the_best_step():
     assert best_step(evaluations, "eval_mcc")[:2] == (20, 0.7)
     assert best_step(evaluations, "eval_loss")[:2] == (10, 0.3)
     assert best_step(evaluations, "eval_f1") is None
+
+
+def test_baselines_are_next_to_the_result(tmp_path):
+    folder = folders.one_label(tmp_path / "run")
+    baselines = {"majority": {"accuracy": 0.5}, "tfidf": {"accuracy": 0.625, "mcc": float("nan")}}
+    folders.write(
+        folder, "run_report.json", json.loads((folder / "run_report.json").read_text()) | {"baselines": baselines}
+    )
+    text = Reader(run_page(read_run(str(folder)))).text
+    head = text.partition("Training")[0].rpartition("}")[2]
+    for expected in ("0.7500", "0.5000", "the majority class", "0.6250", "TF-IDF with logistic regression"):
+        assert expected in head
+    assert "1 min 15 s" not in head  # the tiles are for the result
+
+
+def test_an_undefined_metric_has_no_tile(tmp_path):
+    """A constant prediction has no correlation."""
+    folder = folders.one_label(tmp_path / "run")
+    report = json.loads((folder / "run_report.json").read_text()) | {
+        "baselines": {"majority": {"mcc": None}, "tfidf": {}}
+    }
+    folders.write(folder, "run_report.json", report)
+    assert baseline_tiles([read_run(str(folder))], "eval_mcc") == []
+    assert baseline_tiles([], "eval_mcc") == []

@@ -1,0 +1,154 @@
+"""Significance of the difference between two runs, from the rows that their evaluations kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.metrics.bootstrap import CONFIDENCE
+from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.selection import Metric
+from bert_cli.metrics.significance import SAMPLES, Difference, McNemar, Measure, mcnemar, paired_bootstrap
+from bert_cli.problem_types.kinds import CLASSIFICATION, QUESTIONS
+from bert_cli.problem_types.parts import LabelSet
+from bert_cli.problem_types.registry import problem_type
+from bert_cli.report.components import Card, ReportTable, in_one_format, number
+from bert_cli.report.main_metric import display_name
+from bert_cli.report.run_files import Run
+
+_SHOWN_ROWS = 50
+_SAME, _DIFFERENT = "not different", "different"
+# Members of a row that hold the data, not a prediction.
+_GOLD = ("row", "label", "labels", "value", "is_answerable")
+
+
+class Scored(NamedTuple):
+    """A run's rows with scores.
+
+    Attributes:
+        is_right: whether the prediction of each row is right, bool [n]; None for numbers.
+        measure: returns metrics of rows by number.
+        names: metrics to compare.
+    """
+
+    is_right: np.ndarray | None
+    measure: Measure
+    names: Sequence[str]
+
+
+def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+    problem = problem_type(head["kind"])
+    thresholds = head.get("thresholds", ())
+    if problem.reader.is_numeric:
+        label_ids = np.array([row["value"] for row in rows])
+        values = np.array([row["predicted"] for row in rows])
+        predictions = {"values": values, "losses": (values - label_ids) ** 2}
+    else:
+        label_ids = np.array([row["label"] if "label" in row else row["labels"] for row in rows])
+        predictions = {"probabilities": np.array([row["probabilities"] for row in rows]), "losses": np.zeros(len(rows))}
+    names = tuple(head.get("labels", ()))
+    positive = run.positive_label if run.positive_label in names else ""
+    labels = LabelSet(names, np.array(thresholds), positive=positive)
+
+    def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
+        sample = {name: column[numbers] for name, column in predictions.items()}
+        return problem.metrics.measure(label_ids[numbers], sample, labels, len(numbers))
+
+    # Multi-label metrics take too long for many samples.
+    metrics = () if problem.decoder.has_thresholds else problem.metrics.names(labels)
+    errors = np.array([problem.metrics.row_error(row, thresholds) for row in rows])
+    is_right = None if problem.reader.is_numeric else errors == 0
+    return Scored(is_right, measure, [name for name in metrics if name not in LOSSES])
+
+
+def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+    scores = {name: np.array([row[name] for row in rows], np.float64) for name in ("exact", "f1")}
+
+    def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
+        return {name: 100 * float(column[numbers].mean()) for name, column in scores.items()}
+
+    return Scored(scores["exact"] == 1, measure, list(scores))
+
+
+_SCORES = {CLASSIFICATION.command: _score_classification, QUESTIONS.command: _score_questions}
+
+
+class Significance(NamedTuple):
+    """The comparison of two runs.
+
+    Attributes:
+        names: the runs' names.
+        test: McNemar's test of right and wrong rows, None for numbers.
+        differences: differences in metrics.
+        rows: pairs of rows with different outcomes.
+        num_rows: number of compared rows.
+        positive_label: label that F1 is of.
+    """
+
+    names: tuple[str, str]
+    test: McNemar | None
+    differences: list[Difference]
+    rows: list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+    num_rows: int
+    positive_label: str
+
+    def lines(self) -> list[str]:
+        """Return lines for the log."""
+        return [" · ".join(filter(None, row)) for row in self._table()]
+
+    def _table(self) -> list[tuple[str, str, str]]:
+        first, second = self.names
+        rows = []
+        if self.test:
+            verdict = _DIFFERENT if self.test.is_different else _SAME
+            counts = f"{self.test.only_first:,} only {first}, {self.test.only_second:,} only {second}"
+            rows.append(("right rows", f"{verdict} (McNemar, p = {self.test.p_value:.3g})", counts))
+        for name, old, new, low, high in self.differences:
+            write = in_one_format([old, new])
+            verdict = _DIFFERENT if low > 0 or high < 0 else _SAME
+            interval = f"{second} minus {first}: {new - old:+.4f}, {CONFIDENCE:.0%} from {low:+.4f} to {high:+.4f}"
+            values = f"{write(old)} and {write(new)}"
+            rows.append((display_name(name, self.positive_label), f"{verdict} ({values})", interval))
+        return rows
+
+    def cards(self) -> list[Card]:
+        """Return the table of differences, and the rows with different outcomes."""
+        note = (
+            f"On {self.num_rows:,} rows: McNemar's exact test, and {SAMPLES:,} bootstrap samples that both runs share."
+        )
+        table = ReportTable(("measure", "verdict", "difference"), self._table())
+        shown = [
+            (number(first["row"]), first.get("text") or second.get("text") or "", _outcome(first), _outcome(second))
+            for first, second in self.rows[:_SHOWN_ROWS]
+        ]
+        rows = ReportTable(("row", "text", *self.names), shown)
+        rest = f"The first {len(shown)} of {len(self.rows):,} rows that one of the runs predicts right and the other wrong."
+        return [
+            Card("card-significance", "Is the difference significant?", "table", table, note, is_wide=True),
+            Card("card-differing", "Rows where they differ", "table", rows if shown else None, rest, is_wide=True),
+        ]
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    if "probabilities" not in row:
+        return f"F1 {number(row['f1'])}" if "f1" in row else ""
+    return ", ".join(f"{probability:.3f}" for probability in row["probabilities"][:5])
+
+
+def compare_pair(runs: Sequence[Run], names: Sequence[str]) -> Significance | None:
+    """Return the comparison of two runs, None if their evaluations did not keep the same rows."""
+    first, second = runs
+    score = _SCORES.get(first.command)
+    if not (score and first.examples and second.examples):
+        return None
+    rows = first.examples.rows, second.examples.rows
+    gold = [[{name: row[name] for name in _GOLD if name in row} for row in run_rows] for run_rows in rows]
+    if not rows[0] or gold[0] != gold[1] or first.positive_label != second.positive_label:
+        return None
+    a, b = (score(run, run.examples.head, run.examples.rows) for run in runs if run.examples)
+    test, differing = None, np.array([], np.intp)
+    if a.is_right is not None and b.is_right is not None:
+        test, differing = mcnemar(a.is_right, b.is_right), np.flatnonzero(a.is_right != b.is_right)
+    differences = paired_bootstrap(a.measure, b.measure, a.names, len(rows[0])) if a.names else []
+    pairs = [(rows[0][row], rows[1][row]) for row in differing.tolist()]
+    return Significance((names[0], names[1]), test, differences, pairs, len(rows[0]), first.positive_label)
