@@ -161,7 +161,11 @@ class TrainableClassifier(TrainableModel):
     ) -> Self: ...
     @classmethod
     @name_arguments_in_errors(
-        absent=COLUMN_ADVICE, dev_file="dev_texts", skip_unlabeled="skip_unlabeled=True", group_column="groups"
+        absent=COLUMN_ADVICE,
+        dev_file="dev_texts",
+        skip_unlabeled="skip_unlabeled=True",
+        group_column="groups",
+        weight_column="sample_weight",
     )
     def fit(
         cls,

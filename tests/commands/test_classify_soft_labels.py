@@ -114,6 +114,32 @@ def test_folds_and_a_frozen_encoder(options):
     assert 0 < result.mean["eval_cross_entropy"] < 2
 
 
+def test_tables_in_memory(options):
+    short = {**options, **SOFT, "report": False}
+    columns = pd.DataFrame(ROWS, columns=["a", "b"]).assign(text=TEXTS)
+    of_columns = Classifier.train(columns, label_column="a,b", **short)
+    of_lists = Classifier.train(list(zip(TEXTS, map(list, ROWS), strict=True)), **short)
+    of_dicts = Classifier.train(
+        [{"text": text, "label": {"a": row[0], "b": row[1]}} for text, row in zip(TEXTS, ROWS, strict=True)], **short
+    )
+    votes = (ROWS * 1000).round().astype(int)
+    of_votes = Classifier.fit(TEXTS, [*votes[:-1], votes[-1]], normalize_soft_labels=True, **short)
+    assert [model.labels for model in (of_columns, of_lists, of_dicts, of_votes)] == [
+        ("a", "b"),
+        ("0", "1"),
+        ("a", "b"),
+        ("0", "1"),
+    ]
+    expected = of_columns.predict(TEXTS).probabilities
+    for model in (of_lists, of_dicts, of_votes):
+        np.testing.assert_allclose(model.predict(TEXTS).probabilities, expected, atol=1e-5)
+    with raises(InputError, "labels[0]: is missing"):
+        Classifier.fit(TEXTS, [None, *ROWS[1:]], **short)
+    assert (
+        len(Classifier.fit(TEXTS, [None, *ROWS[1:]], skip_unlabeled=True, **short).data_facts["train"]["left_out"]) == 1
+    )
+
+
 def test_refused_distributions(refused, tmp_path):
     path = write_rows(tmp_path / "a.csv", ["text,a,b", f"{TEXTS[0]},0.5,0.5", f"{TEXTS[1]},3,1"])
     flags = ["--do_train", f"--train_file={path}", "--label_column=a,b", "--problem_type=single_label"]

@@ -104,6 +104,23 @@ def test_refused_weights(refused, tmp_path, weight):
     refused(["--do_train", f"--train_file={path}", "--weight_column=w"], f"{path}:3: the weight from 'w' is ")
 
 
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        (["--dev_split=first:2", "--do_eval", "--weighted_metrics"], "evaluate"),
+        (["--cross_validation=2", "--group_column=g", "--weighted_metrics"], "evaluate"),
+        (["--cross_validation=2", "--group_column=g"], "train"),
+    ],
+)
+def test_refused_parts_without_weight(refused, tmp_path, flags, part):
+    lines = [f"{text},{'ab'[n % 2]},{int(n > 1)},{'xy'[n > 1]}" for n, text in enumerate(TEXTS[:4])]
+    path = write_rows(tmp_path / "a.csv", ["text,label,w,g", *lines])
+    refused(
+        ["--do_train", f"--train_file={path}", "--weight_column=w", *flags],
+        f"--weight_column: all 2 rows to {part} on have the weight 0",
+    )
+
+
 def test_refused_columns(refused, tmp_path):
     rows = ["text,label,w", f"{TEXTS[0]},a,0", f"{TEXTS[1]},b,0"]
     path = write_rows(tmp_path / "a.csv", rows)
@@ -111,5 +128,7 @@ def test_refused_columns(refused, tmp_path):
     refused(["--do_train", f"--train_file={path}", "--weight_column=v"], "--weight_column=v: there is no such column")
     flags = ["--text_column=text", "--weight_column=text"]
     refused(["--do_train", f"--train_file={path}", *flags], "named twice by --weight_column")
+    with raises(InputError, "sample_weight: all 2 rows to train on have the weight 0"):
+        Classifier.fit(TEXTS, LABELS["single_label"], sample_weight=[1] * 6 + [0] * 2, dev_split="first:6")
     with raises(InputError, "sample_weight: finite weights"):
         Classifier.fit(TEXTS, LABELS["single_label"], sample_weight=[-1.0] * 8)

@@ -109,9 +109,12 @@ def read_distribution_rows(name: str, values: Any, names: Sequence[str] | None =
         columns = order
     else:
         rows = list_items(name, values, "a list with a row of probabilities per text")
-    items = []
+    items: list[DecimalList | None] = []
     for number, row in enumerate(rows):
         plain = _plain(row)
+        if is_missing(plain):
+            items.append(None)
+            continue
         is_row = isinstance(plain, list | tuple) and all(isinstance(item, int | float) for item in map(_plain, plain))
         refuse_if(
             not is_row or len(plain) < 2,

@@ -256,5 +256,5 @@ def _cell(name: str, row: int, value: Any) -> Any:
     if isinstance(numbers, list | tuple) and numbers and all(isinstance(number, int | float) for number in numbers):
         if isinstance(value, dict):
             return JsonCell(json.dumps(value))
-        return DecimalList(map(repr, numbers))
+        return DecimalList(repr(float(number)) for number in numbers)
     raise InputError(f"{name}:{row}: a text, a number or a list of names is needed, found {value!r:.80}")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
 from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
@@ -118,9 +119,14 @@ class ClassificationDataset(DivisibleDataset):
         return [problem_type.reader.stratum(example.label) for example in examples]
 
     def assign_folds(self, count: int, seed: int) -> np.ndarray:
-        if self.settings.rows.group_column is None:
-            return super().assign_folds(count, seed)
-        return assign_group_folds(self.splits["train"].examples, self.decoder.problem_type, count, seed)
+        train, rows = self.splits["train"], self.settings.rows
+        if rows.group_column is None:
+            folds = super().assign_folds(count, seed)
+        else:
+            folds = assign_group_folds(train.examples, self.decoder.problem_type, count, seed)
+        for fold in range(count):
+            check_weights(train.features.weights, folds == fold, rows.weighted_metrics)
+        return folds
 
     def subset(self, held_out: np.ndarray) -> Self:
         problem_type, names = self.decoder.problem_type, self.decoder.labels.names
@@ -183,6 +189,23 @@ def deciding_values(data: ClassificationDataset, features: Any, do_lower_case: b
 def metric_weights(data: ClassificationDataset, split: str) -> np.ndarray | None:
     """Return the weights for a split's metrics, float32 [n]; None to count each row once."""
     return data.splits[split].features.weights if data.settings.rows.weighted_metrics else None
+
+
+def check_weights(weights: np.ndarray | None, held_out: np.ndarray, is_weighted: bool) -> None:
+    """Raise InputError if no row to train or to evaluate on has a weight above 0.
+
+    Args:
+        weights: weights of rows, float32 [n], or None.
+        held_out: whether a row is evaluated on, bool [n].
+        is_weighted: whether metrics use the weights.
+    """
+    if weights is None:
+        return
+    for name, rows in (("train", ~held_out), ("evaluate", held_out & is_weighted)):
+        refuse_if(
+            rows.any() and not weights[rows].any(),
+            f"--weight_column: all {rows.sum()} rows to {name} on have the weight 0; hold out other rows",
+        )
 
 
 def loss_columns(data: ClassificationDataset) -> tuple[Column, ...]:

@@ -30,6 +30,7 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.data import find_trained_type, problem_type_from_flags, read_data
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
+    check_weights,
     deciding_values,
     loss_columns,
     metric_weights,
@@ -114,6 +115,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
+        for name, split in splits.items():
+            is_dev = np.full(len(split.examples), name != "train")
+            check_weights(split.features.weights, is_dev, settings.rows.weighted_metrics)
         if not data.problem_type.has_choices:
             LOG.info("labels: %s", show_names(data.labels) or "none, a number is predicted")
         positive_label = decoder.problem_type.metrics.positive_label(decoder.labels)
