@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.metrics.doubts import Doubt
+from bert_cli.base.errors import refuse_if
+from bert_cli.metrics.doubts import DOUBTS, Doubt
 from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
@@ -61,6 +62,19 @@ def unsupported(feature: str) -> NotImplementedError:
     Users never see it: the *_refusal attributes reject such flags before data is read.
     """
     return NotImplementedError(f"this problem type has no {feature}")
+
+
+def rank_by_doubt(name: str, probabilities: np.ndarray, thresholds: np.ndarray | None) -> np.ndarray:
+    """Return row numbers, most doubtful first; raise InputError for an unknown measure.
+
+    Args:
+        name: a key in DOUBTS.
+        probabilities: float [n, L].
+        thresholds: float [L] for multi-label models, None for others.
+    """
+    refuse_if(name not in DOUBTS, f"by={name!r}: one of {', '.join(DOUBTS)} is needed")
+    doubt, exact = DOUBTS[name], np.asarray(probabilities, np.float64)
+    return doubt.order(doubt.of_label(exact) if thresholds is None else doubt.of_labels(exact, thresholds))
 
 
 class LabelReader(abc.ABC):

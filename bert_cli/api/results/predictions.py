@@ -8,7 +8,8 @@ import numpy as np
 
 from bert_cli.api.inputs.texts import Texts
 from bert_cli.api.results.sequence import Column, Results, item_html, shorten_text
-from bert_cli.problem_types.parts import LabelSet
+from bert_cli.base.errors import check_count, refuse_if
+from bert_cli.problem_types.parts import LabelSet, rank_by_doubt
 from bert_cli.problem_types.parts import Predictions as Outputs
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -84,7 +85,7 @@ class Predictions(Results[Prediction]):
         probabilities: np.ndarray,
         logits: np.ndarray | None,
         values: np.ndarray | None,
-        has_sets: bool = False,
+        thresholds: np.ndarray | None = None,
     ):
         super().__init__(texts)
         self.labels = labels
@@ -92,7 +93,7 @@ class Predictions(Results[Prediction]):
         self.probabilities = probabilities
         self.logits = logits
         self.values = values
-        self._has_sets = has_sets
+        self._thresholds = thresholds  # only multi-label models have them
 
     def _item(self, row: int) -> Prediction:
         text, text_b = self.texts.pairs[row]
@@ -109,13 +110,13 @@ class Predictions(Results[Prediction]):
         logits, values = (None if array is None else array[indices] for array in (self.logits, self.values))
         best = [self.best[row] for row in rows] if self.values is None else []
         probabilities = self.probabilities[indices]
-        return Predictions(self.texts.take(rows), self.labels, best, probabilities, logits, values, self._has_sets)
+        return Predictions(self.texts.take(rows), self.labels, best, probabilities, logits, values, self._thresholds)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the predicted labels or numbers, [n], for NumPy, pandas and scikit-learn."""
         if self.values is not None:
             array = self.values
-        elif self._has_sets:
+        elif self._thresholds is not None:
             array = np.empty(len(self), object)
             array[:] = self.best
         else:
@@ -142,9 +143,24 @@ class Predictions(Results[Prediction]):
         if self.values is not None:
             return {"value": self.values}
         columns = {f"prob_{label}": self.probabilities[:, column] for column, label in enumerate(self.labels)}
-        if self._has_sets:
+        if self._thresholds is not None:
             return {"labels": self.best, **columns}
         return {"label": self.best, "probability": self.probabilities.max(axis=1, initial=0), **columns}
+
+    def most_doubtful(self, by: str = "margin", count: int | None = None) -> "Predictions":
+        """Return predictions, most doubtful first, as --to_label does.
+
+        Args:
+            by: "margin" between the two most probable labels, or "entropy".
+            count: maximum predictions to return, None for all.
+
+        Raises:
+            InputError: for a regression, or another measure.
+        """
+        refuse_if(self.values is not None, "most_doubtful: needs probabilities, and a number is predicted here")
+        if count is not None:
+            check_count(count, "count")
+        return self._take(rank_by_doubt(by, self.probabilities, self._thresholds)[:count].tolist())
 
     def _examples(self) -> dict[str, Any]:
         return {"label": self.labels[0]} if self.labels else {}
@@ -170,12 +186,12 @@ def make_predictions(
     if problem_type.reader.is_numeric:
         numbers = empty.sum(axis=1) if outputs is None else outputs["values"]
         return Predictions(texts, (), [], empty[:, :0], None, numbers)
-    has_sets = not problem_type.decoder.is_exclusive
+    thresholds = None if problem_type.decoder.is_exclusive else labels.thresholds
     if outputs is None:
-        return Predictions(texts, tuple(values), [], empty, empty, None, has_sets)
+        return Predictions(texts, tuple(values), [], empty, empty, None, thresholds)
     by_name = dict(zip(labels.names, values, strict=True))
     best = [
         tuple(by_name[name] for name in decision) if isinstance(decision, tuple) else by_name[decision]
         for decision in problem_type.decoder.decisions(outputs, labels)
     ]
-    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None, has_sets)
+    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None, thresholds)

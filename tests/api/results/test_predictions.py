@@ -7,6 +7,7 @@ from sklearn.metrics import accuracy_score
 
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.api.results.predictions import Prediction, make_predictions
+from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
@@ -57,6 +58,20 @@ def test_several_labels():
     assert predictions.best == [("good",), ("bad",), ("bad", "good")]
     assert (predictions[2].label, predictions[2].labels, predictions[2].probability) == (None, ("bad", "good"), None)
     assert list(predictions.to_frame()) == ["text", "labels", "prob_bad", "prob_good"]
+
+
+@pytest.mark.parametrize(("by", "order"), [("margin", [2, 0, 1]), ("entropy", [2, 0, 1])])
+def test_most_doubtful_first(by, order):
+    predictions = predictions_of(FRAME)
+    assert predictions.most_doubtful(by) == predictions[order]
+    assert predictions.most_doubtful(by, 2).to_frame().index.tolist() == [9, 7]
+    assert predictions_of(FRAME["text"], MULTI_LABEL).most_doubtful(by)[0].text == "<b>well</b>"
+    with pytest.raises(InputError, match="by='words': one of margin, entropy"):
+        predictions.most_doubtful("words")
+    with pytest.raises(InputError, match="count=0"):
+        predictions.most_doubtful(by, 0)
+    with pytest.raises(InputError, match="a number is predicted"):
+        predictions_of(FRAME, REGRESSION, ()).most_doubtful(by)
 
 
 def test_labels_have_their_type():

@@ -22,16 +22,16 @@ ANSWER = {
 PROBABILITIES = np.float32([[0.2, 0.8]])
 
 
-def predictions(texts, best, labels, has_sets=False):
+def predictions(texts, best, labels, thresholds=None):
     rows = PROBABILITIES[: len(texts)]
-    return Predictions(texts, labels, best[: len(texts)], rows, rows, None, has_sets)
+    return Predictions(texts, labels, best[: len(texts)], rows, rows, None, thresholds)
 
 
 # Name -> a function from one or no text to a result.
 RESULTS = {
     "labels": lambda texts: predictions(texts, ["good"], ("bad", "good")),
     "labels of numbers": lambda texts: predictions(texts, [3], (1, 3)),
-    "sets of labels": lambda texts: predictions(texts, [("good",)], ("bad", "good"), has_sets=True),
+    "sets of labels": lambda texts: predictions(texts, [("good",)], ("bad", "good"), thresholds=np.full(2, 0.5)),
     "numbers": lambda texts: Predictions(
         texts, (), [], np.zeros((len(texts), 0), np.float32), None, np.ones(len(texts), np.float32)
     ),
