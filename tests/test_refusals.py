@@ -104,7 +104,9 @@ REFUSALS = {
         "--do_train --cross_validation=3 --dev_split=0.1",
         "--do_train --cross_validation=3 --num_runs=2",
         "--do_train --cross_validation=3 --do_predict",
-        "--do_train --do_eval --cross_validation=3 --eval_every=9",
+        "--do_train --cross_validation=3 --eval_every=9",
+        "--do_train --cross_validation_repeats=2",
+        "--do_train --cross_validation=3 --cross_validation_repeats=2 --calibrate",
         "--do_eval --precision=int8 --engine=tensorflow",
         "--do_train --precision=int8",
         "--do_eval --precision=int8 --distribution_strategy=tpu",
@@ -122,6 +124,7 @@ REFUSALS = {
         "",
         "--do_train --input_file=-",
         "--do_train --data_dir=a --output_dir=b --text_column=c",
+        "--do_train --do_eval --dev_split=0.1",
     ],
     "squad": [
         "",

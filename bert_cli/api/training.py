@@ -22,7 +22,7 @@ from bert_cli.base.head_types import parameters_line
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import show_log
 from bert_cli.base.names import CONFIG, DATA_FACTS
-from bert_cli.flags.option import build, grid_values
+from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
 from bert_cli.flags.refusals import check_rules
 from bert_cli.inference.engine import Engine
@@ -87,8 +87,6 @@ class Training:
         # The name of a temporary directory breaks no rule.
         settings = build(self.settings_class, values | {"output_dir": output_dir or "temporary"})
         check_rules(settings)
-        lists = list(grid_values(settings)) if self.options.get("cross_validation") else []
-        refuse_if(lists, f"{' and '.join(lists)}: give one value with cross_validation, and call it again for others")
         # Import late: this includes the report pages, which `load` does not need.
         from bert_cli.runs import driver
         from bert_cli.runs.resuming import Rerun
@@ -119,9 +117,8 @@ class Training:
     def cross_validate(self) -> CrossValidation:
         """Run the command's cross-validation, and return its result."""
         with self.run() as (report, folder):
-            manifest = RunDirectory(os.path.join(folder, "fold-1")).manifest or {}
             output_dir = None if self.output_dir is None else folder
-            result = read_cross_validation(folder, report, manifest.get("problem_type"), output_dir)
+            result = read_cross_validation(folder, report, output_dir)
         if output_dir is None:
             shutil.rmtree(folder, ignore_errors=True)
         return result

@@ -50,17 +50,37 @@ def split_dev(
 ) -> tuple[list[Example], list[Example]]:
     """Return training examples and evaluation examples, both in file order.
 
-    The evaluation examples are the first rows, or rows at even distances after sorting by label. In
-    the second case, at least one row per label stays in training. Numeric labels have no such rule,
-    and `stratification.hold_out` selects rows with several labels. Rows of one group stay together,
-    see `grouping`.
+    Args:
+        examples, held_out, seed, problem_type: see `select_dev_rows`.
+        names: label names; the log warns if training or evaluation lacks a label.
+
+    Raises:
+        InputError: no example is left to train or evaluate on.
+    """
+    dev_rows = select_dev_rows(examples, held_out, seed, problem_type)
+    # Restore file order: training shuffles with a separate seed.
+    train = [example for row, example in enumerate(examples) if row not in dev_rows]
+    dev = [examples[row] for row in sorted(dev_rows)]
+    for subset, rows in (("the dev split", dev), ("training", train)) if names else ():
+        present = set(iterate_labels(rows, problem_type, names))
+        absent = [name for name in names if name not in present]
+        warn_about_absent_labels(f"--dev_split={held_out}", subset, absent, len(names))
+    return train, dev
+
+
+def select_dev_rows(examples: Sequence[Example], held_out: HeldOut, seed: int, problem_type: ProblemType) -> set[int]:
+    """Return the rows to hold out.
+
+    They are the first rows, or rows at even distances after sorting by label. In the second case, at
+    least one row per label stays in training. Numeric labels have no such rule, and
+    `stratification.hold_out` selects rows with several labels. Rows of one group stay together, see
+    `grouping`.
 
     Args:
         examples: all labeled examples.
         held_out: share or number of rows to hold out, or number of first rows.
         seed: seed used to shuffle the rows.
         problem_type: the problem type.
-        names: label names; the log warns if training or evaluation lacks a label.
 
     Raises:
         InputError: no example is left to train or evaluate on.
@@ -78,7 +98,7 @@ def split_dev(
         dev_rows = set(hold_out([np.flatnonzero(label).tolist() for label in labels], target_size, seed))
     else:
         strata = [problem_type.reader.stratum(label) for label in labels]
-        dev_rows = _select_dev_rows(strata, held_out, seed, problem_type.reader.is_numeric)
+        dev_rows = select_by_stratum(strata, held_out, seed, problem_type.reader.is_numeric)
     if not dev_rows:
         is_single = not has_groups and not problem_type.reader.is_numeric and len(set(map(str, labels))) == len(labels)
         advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
@@ -86,24 +106,22 @@ def split_dev(
         raise InputError(
             f"{flag}: leaves no row of {len(examples)} to evaluate on; {advice or 'give a larger fraction'}"
         )
-    # Restore file order: training shuffles with a separate seed.
-    train = [example for row, example in enumerate(examples) if row not in dev_rows]
-    dev = [examples[row] for row in sorted(dev_rows)]
     reason = STAY_TOGETHER if has_groups else RARE_LABELS
-    warn_about_size(flag, "the dev split", target_size, len(dev), reason)
-    for subset, rows in (("the dev split", dev), ("training", train)) if names else ():
-        present = set(iterate_labels(rows, problem_type, names))
-        warn_about_absent_labels(flag, subset, [name for name in names if name not in present], len(names))
-    return train, dev
+    warn_about_size(flag, "the dev split", target_size, len(dev_rows), reason)
+    return dev_rows
 
 
-def _select_dev_rows(
-    strata: Sequence[str | float],
-    held_out: HeldOut,
-    seed: int,
-    is_numeric: bool,
+def select_by_stratum(
+    strata: Sequence[str | float], held_out: HeldOut, seed: int, is_numeric: bool = False
 ) -> set[int]:
-    """Return the rows to hold out if each row has a single stratum."""
+    """Return the rows to hold out if each row has a single stratum.
+
+    Args:
+        strata: stratum per row.
+        held_out: share or number of rows to hold out, which are not the first ones.
+        seed: seed used to shuffle the rows.
+        is_numeric: whether strata are numbers, which need not stay in training.
+    """
     order = _sorted_rows(strata, seed)
     # Apply the rule for rare labels only to names: nearly every number occurs once.
     if not is_numeric:

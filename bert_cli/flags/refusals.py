@@ -30,6 +30,8 @@ class FlagValue(NamedTuple):
     def meets(self, condition: Condition) -> bool:
         """Return whether a condition on this flag holds."""
         is_set = self.value != self.flag.default
+        if condition.is_absent:
+            return not is_set
         if not condition.values:
             return is_set
         if condition.values == (LIST,):
@@ -41,7 +43,7 @@ class FlagValue(NamedTuple):
         """Return the flag, with its value if the condition names values."""
         if len(condition.shown_values) > 1:
             condition = condition._replace(values=(format_flag_value(self.flag, self.value),))
-        return self.flag.label if self.flag.option.words else str(condition)
+        return self.flag.label if self.flag.option.words and not condition.is_absent else str(condition)
 
 
 FlagValues = Mapping[str, FlagValue]

@@ -9,6 +9,7 @@ A condition is a text:
     rate=LIST                 the flag has a list of numbers, see Option.grid
     a or b                    one of two conditions is enough, in `needs`
     a with b                  both conditions hold
+    a with no b               the first condition holds, and the flag b has its default or does not exist
 
 `needs` and `excludes` are a condition, a tuple of them, or a mapping from the flag's own values to
 these, such as {"=npy": "pooling"}. `because` is the reason in the error message, or a mapping from
@@ -21,7 +22,7 @@ from typing import NamedTuple
 
 Conditions = str | tuple[str, ...] | Mapping[str, str | tuple[str, ...]]
 LIST = "LIST"  # value in a condition
-_CONDITION = re.compile(r"(\w+)(?:(!?=)(.*))?")
+_CONDITION = re.compile(r"(no )?(\w+)(?:(!?=)(.*))?")
 
 
 class Condition(NamedTuple):
@@ -31,11 +32,13 @@ class Condition(NamedTuple):
         name: the flag's name.
         values: accepted values as users write them; empty for any value but the default.
         is_negated: whether `values` are the values that do not count.
+        is_absent: whether the flag must have its default.
     """
 
     name: str
     values: tuple[str, ...] = ()
     is_negated: bool = False
+    is_absent: bool = False
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
@@ -43,8 +46,8 @@ class Condition(NamedTuple):
         match = _CONDITION.fullmatch(text)
         if match is None:
             raise TypeError(f"{text!r} is no condition on a flag")
-        name, sign, values = match.groups()
-        return cls(name, tuple(values.split("|")) if sign else (), sign == "!=")
+        absent, name, sign, values = match.groups()
+        return cls(name, tuple(values.split("|")) if sign else (), sign == "!=", bool(absent))
 
     @property
     def shown_values(self) -> tuple[str, ...]:
@@ -55,6 +58,8 @@ class Condition(NamedTuple):
         """Return the flag with its values, such as --output_format=npz|npy."""
         if self.shown_values == (LIST,):
             return f"a list in --{self.name}"
+        if self.is_absent:
+            return f"no --{self.name}"
         return f"--{self.name}" + (f"={'|'.join(self.shown_values)}" if self.shown_values else "")
 
 
@@ -109,8 +114,13 @@ def make_rules(
 
 def alternatives_of(text: str, names: Collection[str]) -> tuple[tuple[Condition, ...], ...]:
     """Return the alternatives in a text that only use the named flags."""
-    parsed = [tuple(map(Condition.parse, alternative.split(" with "))) for alternative in text.split(" or ")]
-    return tuple(conditions for conditions in parsed if all(condition.name in names for condition in conditions))
+    alternatives = []
+    for alternative in text.split(" or "):
+        conditions = map(Condition.parse, alternative.split(" with "))
+        # A flag that a command does not have is absent.
+        kept = tuple(condition for condition in conditions if not condition.is_absent or condition.name in names)
+        alternatives += [kept] if all(condition.name in names for condition in kept) else []
+    return tuple(alternatives)
 
 
 def describe_rules(

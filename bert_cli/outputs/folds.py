@@ -9,19 +9,27 @@ from bert_cli.problem_types.columns import Column, TextColumn
 from bert_cli.problem_types.parts import Suspects
 
 
-def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: TextPairs) -> None:
+def write_folds(
+    path: str, ids: Sequence[str], assignments: Sequence[np.ndarray], columns: dict[str, Column], texts: TextPairs
+) -> None:
     """Write out_of_fold.tsv: id, fold, more columns and text.
+
+    With several repeats, the columns fold_1, fold_2 and so on have the fold in each of them.
 
     Args:
         path: file to write.
         ids: row ids.
-        folds: fold per row, from 0.
+        assignments: fold per row, from 0, per repeat.
         columns: columns to write, the given label first.
         texts: text or pair per row.
     """
     # Count from 1, as the log and --cross_validation do.
-    numbers = [str(fold + 1) for fold in folds.tolist()]
-    write_table(path, {"id": TextColumn(ids), "fold": TextColumn(numbers), **columns, **text_columns(texts)}, "tsv")
+    names = ["fold"] if len(assignments) == 1 else [f"fold_{number}" for number in range(1, len(assignments) + 1)]
+    folds = {
+        name: TextColumn([str(fold + 1) for fold in assignment.tolist()])
+        for name, assignment in zip(names, assignments, strict=True)
+    }
+    write_table(path, {"id": TextColumn(ids), **folds, **columns, **text_columns(texts)}, "tsv")
 
 
 def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: TextPairs) -> None:

@@ -70,7 +70,7 @@ def write_tagging_folds(
         name: TextColumn([" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences])
         for name, tags_of_sentences in tags.items()
     }
-    write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
+    write_folds(path, [_id(example) for example in file.examples], [folds], columns, texts)
 
 
 def _id(example: TaggingExample) -> str:

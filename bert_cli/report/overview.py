@@ -5,7 +5,7 @@ import shlex
 from typing import cast
 
 from bert_cli.base.json_files import member_object
-from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.base.names import EVAL_RESULTS, FLAGS, FOLDS
 from bert_cli.metrics.bootstrap import CONFIDENCE
 from bert_cli.problem_types.kinds import CHOICE_USES, KINDS
 from bert_cli.problem_types.registry import problem_type
@@ -25,7 +25,7 @@ from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import baseline_tiles, display_name, main_metric, score
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
-from bert_cli.report.sweeps import Sweep
+from bert_cli.report.sweeps import Sweep, read_sweep
 
 _AGAIN = "Make this page again"
 
@@ -105,7 +105,9 @@ def sweep_commands(sweep: Sweep, run: Run) -> list[tuple[str, str]]:
     """
     folder = _quoted_folder(sweep.folder)
     # --output_dir loads the best run; folds have no model to load.
-    usages = [(f"{purpose}, with the best run", use) for purpose, use in _usages(run, folder)] if sweep.best else []
+    best = read_sweep(os.path.join(sweep.folder, sweep.best)) if sweep.best else None
+    has_model = sweep.best and not (best and best.kind == FOLDS)
+    usages = [(f"{purpose}, with the best run", use) for purpose, use in _usages(run, folder)] if has_model else []
     repeat = [("The command that made these runs", sweep.command_line)] if sweep.command_line else []
     return [*repeat, *usages, (_AGAIN, f"bert-report {folder}")]
 

@@ -26,6 +26,7 @@ from bert_cli.runs.callbacks.recording import make_recorders
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.resuming import advising_to_resume
 from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.dataset import selection_data
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
@@ -86,7 +87,8 @@ def open_and_train(
     evaluation = None
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
-        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, data).results, predictor, listeners)
+        dev = selection_data(data)
+        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, dev).results, predictor, listeners)
     if evaluation and best and evaluation.is_missing(plan.done_steps, plan.updates.steps):
         _repeat_evaluation(dataclasses.replace(evaluation, listeners=[recorders[0], best]), plan, engine)
     if plan.finished_checkpoint is None:

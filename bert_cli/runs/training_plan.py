@@ -36,7 +36,7 @@ from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interv
 from bert_cli.runs.callbacks.trackers import check_trackers
 from bert_cli.runs.resuming import Rerun, same_command, to_resume
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.dataset import Dataset, selection_data
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -141,7 +141,7 @@ def plan_training(
     plan = task.plan(model, data, recipe)
     resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
-    metric = _find_metric(early_stopping, data)
+    metric = _find_metric(early_stopping, selection_data(data))
     names = _files(data, settings)
     directory = RunDirectory(phases.output_dir)
     # The manifest has everything that decides the result. A run with another manifest is another

@@ -22,6 +22,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    DevSplit,
     EarlyStoppingFlags,
     FineTuning,
     Page,
@@ -67,6 +68,19 @@ class TagSettings(TrainingSettings):
             "max_seq_length": "maximum window length in tokens; longer sentences are split into windows",
         },
         only=("labels", "max_seq_length"),
+    )
+    dev_split: DevSplit = group(
+        DevSplit,
+        {
+            "dev_split": {
+                "help": "with --cross_validation, training sentences of each fold that choose its best checkpoint: a "
+                "fraction such as 0.1 or a number such as 200, stratified by entity type; first:200: the first 200",
+                "remembered": False,
+                "needs": "cross_validation",
+                "excludes": (),
+            },
+            "dev_split_seed": {"remembered": False},
+        },
     )
     missing_labels: MissingLabels = group(
         MissingLabels,
@@ -134,6 +148,7 @@ class TagSettings(TrainingSettings):
             "cross_validation": "stratified k-fold cross-validation of the training sentences with this k; "
             "out_of_fold.tsv has the tags of every sentence, suspects.tsv the words with a suspected wrong tag"
         },
+        without=("cross_validation_repeats",),
     )
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)

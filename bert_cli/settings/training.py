@@ -124,8 +124,8 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
         "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in "
         "best/ of output_dir, and used for evaluation and prediction",
         read=read_eval_every,
-        needs=("do_train", "do_eval"),
-        because={"do_eval": "it reads the held-out data"},
+        needs=("do_train", _HELD_OUT),
+        because={_HELD_OUT: "it reads the held-out data"},
     )
     metric_for_best: str = deciding_option(
         "",
@@ -206,7 +206,8 @@ class DevSplit(FlagGroup, heading="Your own files"):
     dev_split: HeldOut = remembered_option(
         HeldOut(),
         "hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, "
-        f"stratified by label; {_FIRST}200: the first 200 rows",
+        f"stratified by label; {_FIRST}200: the first 200 rows; with --cross_validation, rows of each fold's training "
+        "that choose its best checkpoint",
         read=read_held_out,
         write=str,
         excludes="dev_file",
@@ -238,14 +239,31 @@ class Sweep(FlagGroup, heading="Sweeps"):
         lower=0,
         read=read_folds,
         needs="do_train",
-        excludes=("dry_run", "dev_split", "num_runs", "do_predict", "eval_every"),
+        excludes=(
+            "dry_run",
+            "dev_split with no eval_every",
+            "num_runs",
+            "do_predict",
+            "eval_every with no dev_split",
+        ),
         because={
             "dry_run": "a dry run looks at one run",
-            "dev_split": "each fold is held out once",
+            "dev_split with no eval_every": "each fold is held out once; with --eval_every, --dev_split holds out rows of "
+            "its training that choose the best checkpoint",
             "do_predict": "no model remains that predicts the test file; leave --do_predict out, and train on all rows "
             "for it without --cross_validation",
-            "eval_every": "the best checkpoint would be chosen by the rows that it is measured on",
+            "eval_every with no dev_split": "the best checkpoint would be chosen by the rows that it is measured on; "
+            "--dev_split=0.1 holds out other rows for that",
         },
+    )
+    cross_validation_repeats: int = option(
+        1,
+        "number of cross-validations with other folds, with the seeds random_seed, random_seed + 1, …; a row of "
+        "out_of_fold.tsv has the mean of its predictions",
+        lower=1,
+        needs="cross_validation",
+        excludes="calibrate",
+        because={"calibrate": "the mean of several models has other probabilities than one model"},
     )
 
 

@@ -146,7 +146,7 @@ def flags_of(model: pathlib.Path) -> tuple[str, ...]:
         "--num_train_epochs=5",
         "--save_checkpoints_steps=10",
         "--precision=float32",
-        "--noreport",  # saves half a second per run; the tests of the report use --report
+        "--noreport",  # saves half a second per run; tests for the report use --report
     )
 
 
@@ -234,7 +234,7 @@ def trained(trained_once, tmp_path) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def trained_flags(trained_once) -> list[str]:
-    """The flags of the run `trained`, without --output_dir."""
+    """Flags for the run `trained`, without --output_dir."""
     return trained_once[1]
 
 
@@ -264,7 +264,7 @@ def tagger(tagger_once) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def answering(built_once, model) -> pathlib.Path:
-    """The output_dir of a question-answering model, see squad_run.train; do not change it."""
+    """Output directory with a question-answering model, see squad_run.train; do not change it."""
     return built_once("answering", lambda folder: squad_run.train(model, folder)) / "out"
 
 

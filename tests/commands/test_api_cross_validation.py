@@ -77,8 +77,10 @@ def test_refusals(options, tmp_path):
     rows = list(zip(TEXTS, LABELS, strict=True))
     for arguments, message in (
         ({"dev": rows}, r"^dev and cross_validation: give one of them"),
-        ({"dev_split": 0.1}, r"^cross_validation and dev_split cannot be combined: each fold is held out once"),
-        ({"learning_rate": "1e-3,2e-3"}, r"^learning_rate: give one value with cross_validation"),
+        (
+            {"dev_split": 0.1},
+            r"^cross_validation and dev_split with no eval_every cannot be combined: each fold is held",
+        ),
         ({"cross_validation": 1}, r"^cross_validation=1: two folds or more are needed"),
     ):
         with pytest.raises(InputError, match=message):

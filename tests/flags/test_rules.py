@@ -19,6 +19,7 @@ def rules(name, needs=(), excludes=(), because=""):
         ("format=npz|npy", Condition("format", ("npz", "npy")), "--format=npz|npy"),
         ("rate!=0.0", Condition("rate", ("0.0",), True), "--rate"),
         ("rate=LIST", Condition("rate", ("LIST",)), "a list in --rate"),
+        ("no rate", Condition("rate", is_absent=True), "no --rate"),
     ],
 )
 def test_conditions(text, condition, shown):
@@ -38,6 +39,8 @@ def test_alternatives_use_only_flags_of_the_command():
     )
     assert alternatives_of("train or eval", NAMES) == ((Condition("train"),),)
     assert alternatives_of("eval", NAMES) == ()
+    assert alternatives_of("train with no rate", NAMES) == ((Condition("train"), Condition("rate", is_absent=True)),)
+    assert alternatives_of("train with no eval", NAMES) == ((Condition("train"),),)
     assert rules("words", needs="eval") == []
 
 

@@ -40,8 +40,11 @@ def test_out_of_fold_has_every_row(tmp_path):
     path = tmp_path / "out_of_fold.tsv"
     columns = {"given": TextColumn(["no"] * 4), "predicted": TextColumn(["no", "no", "yes", "yes"])}
     columns["probabilities"] = Probabilities(("no", "yes"), PROBABILITIES)
-    write_folds(str(path), IDS, np.array([0, 1, 1, 0]), columns, [*TEXTS[:3], ("four", "five")])
+    folds = np.array([0, 1, 1, 0])
+    write_folds(str(path), IDS, [folds], columns, [*TEXTS[:3], ("four", "five")])
     assert path.read_text().splitlines()[:2] == [
         "id\tfold\tgiven\tpredicted\tprob_no\tprob_yes\ttext\ttext_b",
         "a\t1\tno\tno\t0.75\t0.25\tone\t",
     ]
+    write_folds(str(path), IDS, [folds, 1 - folds], columns, TEXTS)
+    assert path.read_text().splitlines()[1].startswith("a\t1\t2\tno\t")

@@ -125,6 +125,7 @@ class FitOptions(Options, total=False):
     classifier_dropout: float | None
     head_input: Literal["pooled", "cls", "mean"] | None
     class_weights: Any
+    cross_validation_repeats: int | None
 
 
 class ClassifyOptions(FitOptions, total=False):
@@ -148,6 +149,8 @@ class TagOptions(Options, total=False):
     label_all_pieces: bool | None
     doc_stride: int | None
     labels: Any
+    dev_split: Any
+    dev_split_seed: int | None
     skip_unlabeled: bool | None
     layers: Any
     eval_batch_size: int | None

@@ -1,4 +1,4 @@
-"""Result of a cross-validation: metrics for each fold, and predictions for all rows."""
+"""Cross-validation results: metrics for each fold, and predictions for all rows."""
 
 import dataclasses
 import os
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.api.inputs.label_types import read_labels
-from bert_cli.base.json_files import JsonObject
-from bert_cli.base.names import OUT_OF_FOLD, SEVERAL, SUSPECTS, split_names
+from bert_cli.base.json_files import JsonObject, read_json_object
+from bert_cli.base.names import GRID, GRID_TABLE, MANIFEST, OUT_OF_FOLD, REPORT, SEVERAL, SUSPECTS, split_names
 from bert_cli.outputs.sweep import DEVIATION, MEAN, RunRow, format_runs_table
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LABELS = ("given", "predicted", "label")
 _WHOLE_NUMBERS = ("fold", "place", "line")
+_FOLD_OF_REPEAT = "fold_"  # start of the columns with the fold in each repeat
 _NUMBERS = ("probability", "difference")
 # Problem type -> function that reads a label's cell in out_of_fold.tsv.
 _READERS: dict[str | None, Callable[[str], Any]] = {
@@ -30,18 +31,21 @@ _READERS: dict[str | None, Callable[[str], Any]] = {
 class CrossValidation:
     """Metrics of k models, each for the rows that its training did not use.
 
-    This is no model: train on all rows, without cross_validation, to get one.
+    This is no model: train on all rows, without cross_validation, to get one. With
+    cross_validation_repeats=r, there are r·k models. A grid returns its best cell.
 
     Attributes:
-        metrics: for each fold, a dict metric -> number.
+        metrics: for each fold, a dict metric -> number; folds are sorted by repeat.
         mean: metric -> mean over the folds.
         std: metric -> standard deviation over the folds, with k − 1 in the denominator.
         metric: name of the main metric.
         out_of_fold: a row per text, in their order: fold, given label, prediction and
-            probabilities, as in out_of_fold.tsv. After `fit`, it has the index of the texts.
+            probabilities, as in out_of_fold.tsv. Repeats have columns fold_1, fold_2 and so on, and
+            their mean predicts. After `fit`, it has the index of the texts.
         suspects: the probably wrong labels, as in suspects.tsv, most suspicious first.
         report: the content of run_report.json.
         output_dir: the directory with a run per fold, such as fold-1; None if it was temporary.
+        grid: a row per grid cell, as in grid.tsv; None without lists of values.
     """
 
     metrics: tuple[dict[str, float], ...]
@@ -52,15 +56,23 @@ class CrossValidation:
     suspects: "pd.DataFrame"
     report: dict[str, Any]
     output_dir: str | None
+    grid: "pd.DataFrame | None" = None
 
     def __len__(self) -> int:
         return len(self.metrics)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame with one row per fold, from 1, and one column per metric."""
+        """Return a DataFrame with one row per fold, from 1, and one column per metric.
+
+        With repeats, the index has the repeat and the fold.
+        """
         import pandas as pd
 
-        return pd.DataFrame(list(self.metrics), index=pd.RangeIndex(1, len(self) + 1, name="fold"))
+        index: pd.Index = pd.RangeIndex(1, len(self) + 1, name="fold")
+        if repeats := sum(name.startswith(_FOLD_OF_REPEAT) for name in self.out_of_fold):
+            numbers = [range(1, repeats + 1), range(1, len(self) // repeats + 1)]
+            index = pd.MultiIndex.from_product(numbers, names=["repeat", "fold"])
+        return pd.DataFrame(list(self.metrics), index=index)
 
     def with_index(self, index: "pd.Index") -> "CrossValidation":
         """Return the result with the index of the texts in place of ids, which end in row numbers."""
@@ -88,7 +100,8 @@ class CrossValidation:
         return dataclasses.replace(self, out_of_fold=out_of_fold, suspects=suspects)
 
     def __repr__(self) -> str:
-        rows = [RunRow(f"fold {number}", {}, metrics, {}) for number, metrics in enumerate(self.metrics, 1)]
+        folders = [member["folder"].replace("-", " ") for member in self.report[SEVERAL]["members"]]
+        rows = [RunRow(folder, {}, metrics, {}) for folder, metrics in zip(folders, self.metrics, strict=True)]
         lines = format_runs_table(rows, self.metric, None, has_mean=True)
         return "\n".join([f"{type(self).__name__} with {len(self)} folds", *(f"  {line}" for line in lines)])
 
@@ -101,18 +114,25 @@ class CrossValidation:
         return table.to_html(float_format="{:.4f}".format, border=0, na_rep="")
 
 
-def read_cross_validation(
-    folder: str, report: JsonObject, problem_type: str | None, output_dir: str | None
-) -> CrossValidation:
+def read_cross_validation(folder: str, report: JsonObject, output_dir: str | None) -> CrossValidation:
     """Return the result of a command's cross-validation.
 
     Args:
         folder: the directory that the command wrote.
         report: the content of its run_report.json.
-        problem_type: single_label, multi_label or regression; None for tags.
         output_dir: the caller's directory, None if `folder` is temporary.
     """
+    import pandas as pd
+
     summary: dict[str, Any] = report[SEVERAL]  # type: ignore[assignment]
+    if summary["kind"] == GRID:
+        grid = pd.read_csv(os.path.join(folder, GRID_TABLE), sep="\t")
+        cell = os.path.join(folder, summary["best"])
+        inner_dir = None if output_dir is None else os.path.join(output_dir, summary["best"])
+        result = read_cross_validation(cell, read_json_object(os.path.join(cell, REPORT)), inner_dir)
+        return dataclasses.replace(result, grid=grid)
+    manifest = read_json_object(os.path.join(folder, summary["members"][0]["folder"], MANIFEST))
+    problem_type: str | None = manifest.get("problem_type")  # None for tags
     out_of_fold, suspects = (_read_table(os.path.join(folder, name)) for name in (OUT_OF_FOLD, SUSPECTS))
     for name in ("given", "predicted"):
         if problem_type == REGRESSION.name:
@@ -130,7 +150,7 @@ def _read_table(path: str) -> "pd.DataFrame":
     # Read everything as text, because a label or a text may look like a number or like NaN.
     table = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
     for name in table.columns:
-        if name in _WHOLE_NUMBERS:
+        if name in _WHOLE_NUMBERS or name.startswith(_FOLD_OF_REPEAT):
             table[name] = table[name].astype(int)
         elif name in _NUMBERS or name.startswith("prob_"):
             table[name] = table[name].astype(float)

@@ -28,44 +28,54 @@ from bert_cli.outputs import sweep as tables
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import FILES
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
-from bert_cli.runs.sweep.trials import Trial, plan_trials, short_number, trial_changes
-from bert_cli.runs.tasks.dataset import DivisibleDataset
+from bert_cli.runs.sweep.trials import Trial, plan_trials, repeat_seeds, short_number, trial_changes
+from bert_cli.runs.tasks.dataset import DivisibleDataset, with_selection
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.runs.tasks.opening import SharedNetwork
-from bert_cli.settings.training import TrainingSettings, has_several_runs
+from bert_cli.settings.training import HeldOut, TrainingSettings, has_several_runs
 from bert_cli.weights.path import model_folder
 
 
 class Folds:
     """Training data, divided into folds for a cross-validation (see examples.splitting)."""
 
-    def __init__(self, make_task: MakeTask, settings: TrainingSettings, count: int, shared: SharedNetwork):
+    def __init__(self, make_task: MakeTask, settings: TrainingSettings, shared: SharedNetwork):
         """Read and tokenize the training data.
 
         Args:
             make_task: see driver.run.
             settings: flags for the cross-validation.
-            count: number of folds.
             shared: the trials' data and network.
         """
-        single_run = replace_values(settings, {"do_eval": False, "do_predict": False})
+        values = flag_values(settings)
+        single_run = replace_values(settings, {"do_eval": False, "do_predict": False, "dev_split": HeldOut()})
         reader = make_task(single_run)
         model = reader.load(to_start_from(single_run.model, single_run.hub))
         with contextlib.ExitStack() as stack:
             self._dataset: DivisibleDataset = shared.read(reader, model, stack)
-        self._folds = self._dataset.assign_folds(count, settings.seed.random_seed)
+        seeds = repeat_seeds(settings)
+        if len(seeds) > 1:
+            LOG.info("the folds of the repeats are drawn with the seeds %s", ", ".join(map(str, seeds)))
+        self._count = settings.sweep.cross_validation
+        self._assignments = self._dataset.assign_folds(self._count, seeds)
+        self._selection, seed = values["dev_split"], values["dev_split_seed"]
+        self._selection_seed = settings.seed.random_seed if seed is None else seed
         shared.num_words = len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
 
     def subset(self, number: int) -> DivisibleDataset:
-        """Return the data for a fold; `number` counts from 1."""
-        return self._dataset.subset(self._folds == number - 1)
+        """Return the data for a fold; `number` counts from 1, over all repeats."""
+        repeat, fold = divmod(number - 1, self._count)
+        data = self._dataset.subset(self._assignments[repeat] == fold)
+        return with_selection(data, self._selection, self._selection_seed) if self._selection else data
 
     def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation[Any]]) -> None:
         """Write out_of_fold.tsv and suspects.tsv into a directory, from one evaluation per fold."""
         table, suspects = directory.file(OUT_OF_FOLD), directory.file(SUSPECTS)
         details = [evaluation.details for evaluation in evaluations]
-        count = self._dataset.write_folds((table, suspects), self._folds, details)
-        LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, len(self._folds), suspects, count)
+        repeats = [details[first : first + self._count] for first in range(0, len(details), self._count)]
+        count = self._dataset.write_folds((table, suspects), self._assignments, repeats)
+        num_rows = len(self._assignments[0])
+        LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, num_rows, suspects, count)
 
 
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
@@ -81,7 +91,7 @@ def make_trackers(settings: TrainingSettings, parents: SweepTrackers | None = No
 
     Args:
         settings: the sweep's flags.
-        parents: trackers of the grid that contains this sweep, or None.
+        parents: trackers for a grid that contains this sweep, or None.
     """
     directory = RunDirectory(settings.phases.output_dir)
     is_new = settings.phases.overwrite_output_dir and not directory.is_interrupted_overwriting
@@ -132,7 +142,7 @@ def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: Run
 def _run_trials(
     make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, shared: SharedNetwork, trackers: SweepTrackers
 ) -> JsonObject:
-    """Run all trials, write their table and best.json, and return a part of the sweep's report.
+    """Run all trials, write their table and best.json, and return a part for the sweep's report.
 
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
 
@@ -150,7 +160,7 @@ def _run_trials(
     files.check_can_write(parent.path, "output_dir")
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
-    folds = Folds(make_task, settings, len(trials), shared) if sweep_type == FOLDS else None
+    folds = Folds(make_task, settings, shared) if sweep_type == FOLDS else None
     reports: list[JsonObject] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation[Any]] = []
@@ -175,12 +185,15 @@ def _run_trials(
         raise DivergedError(f"{parent}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
     rows = [_table_row(trial, report) for trial, report in zip(trials, reports, strict=True)]
     metric = tables.defined_metric(rows, next(str(report["metric"]) for report in reports if report))
-    best = None if sweep_type == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
+    best = None if sweep_type == FOLDS else tables.best_row(rows, metric)
     has_mean = sweep_type != GRID
     tables.write_runs_table(parent.file(_TABLES[sweep_type]), rows, has_mean, metric)
     for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
-    if best:
+    if best and settings.sweep.cross_validation:
+        values = " ".join(f"--{name}={short_number(value)}" for name, value in best.settings.items())
+        LOG.log(RESULT, "best mean %s: %s; train on all rows with %s", metric, best.folder, values)
+    elif best:
         parent.best.write_choice({"metric": metric, "value": best.metrics[metric]}, best.folder)
         LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, parent)
     if folds:

@@ -1,4 +1,4 @@
-"""Trials of a sweep: the directory and the flag values of each run."""
+"""Trials of a sweep: a directory and flag values for each run."""
 
 import itertools
 from typing import Any, NamedTuple
@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 from bert_cli.base.names import FOLDS, GRID, RUNS
 from bert_cli.flags.option import flag_values, grid_values
 from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.settings.training import HeldOut
 
 # Flags with the same value in all trials.
-_COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
+_COMMON_FLAGS = ("num_runs", "cross_validation", "cross_validation_repeats", "do_eval", "dev_split", "dev_split_seed")
 
 
 class Trial(NamedTuple):
@@ -41,11 +42,26 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
             Trial("-".join(["grid", *(f"{n}-{short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
         ]
     if count:
-        changes = {"cross_validation": 0, "do_eval": True}
-        return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
+        # The file of a fold's training also has the rows of other folds, so --dev_split is not for later runs.
+        changes = {"cross_validation": 0, "do_eval": True, "dev_split": HeldOut(), "dev_split_seed": None}
+        seeds = repeat_seeds(settings)
+        if len(seeds) == 1:
+            return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
+        changes["cross_validation_repeats"] = 1
+        return FOLDS, [
+            Trial(f"repeat-{repeat}-fold-{number}", changes | {"random_seed": seed})
+            for repeat, seed in enumerate(seeds, 1)
+            for number in range(1, count + 1)
+        ]
     first = settings.seed.random_seed
     count = settings.sweep.num_runs
     return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
+
+
+def repeat_seeds(settings: Any) -> list[int]:
+    """Return the seed for the folds and the training of each repeat of a cross-validation."""
+    first = settings.seed.random_seed
+    return list(range(first, first + settings.sweep.cross_validation_repeats))
 
 
 def short_number(number: float) -> str:
@@ -62,9 +78,8 @@ def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[
         trial: the trial.
     """
     values = flag_values(settings)
-    changes = trial.values | {"output_dir": directory.file(trial.folder)}
-    changes |= {"do_predict": False} if "do_predict" in values else {}
+    changes = {"output_dir": directory.file(trial.folder)} | {"do_predict": False}
     if values.get("dev_split") and values["dev_split_seed"] is None:
         # Evaluate all trials on the same rows.
         changes["dev_split_seed"] = values["random_seed"]
-    return changes
+    return {name: value for name, value in (changes | trial.values).items() if name in values}

@@ -3,10 +3,11 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import DATA_FACTS
@@ -14,6 +15,9 @@ from bert_cli.examples.splitting import assign_folds
 from bert_cli.features.ragged import Features, RaggedFeatures
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.settings.training import HeldOut
+
+SELECTION = "selection"  # split of training rows that choose a fold's best checkpoint
 
 
 class Dataset:
@@ -83,6 +87,11 @@ class InMemorySplit:
 
     features: Any
 
+    @property
+    def num_rows(self) -> int:
+        """Return the number of rows."""
+        raise NotImplementedError
+
     def statistics(self) -> SplitStatistics:
         """Return statistics about the rows for --dry_run."""
         raise NotImplementedError
@@ -124,13 +133,18 @@ class InMemoryDataset(Dataset):
 class DivisibleDataset(InMemoryDataset):
     """Dataset that --cross_validation can divide into folds."""
 
-    def strata(self) -> Sequence[str | float]:
+    def _strata(self) -> Sequence[str | float]:
         """Return the stratum of each training row; all folds get equal shares of each stratum."""
         raise NotImplementedError
 
-    def assign_folds(self, count: int, seed: int) -> np.ndarray:
-        """Return a fold number per training row, int64 [n]; `seed` shuffles the rows."""
-        return assign_folds(self.strata(), count, seed)
+    def assign_folds(self, count: int, seeds: Sequence[int]) -> list[np.ndarray]:
+        """Return a fold number per training row, int64 [n], for each seed, which shuffles the rows."""
+        strata = self._strata()
+        return [assign_folds(strata, count, seed) for seed in seeds]
+
+    def select_dev_rows(self, held_out: HeldOut, seed: int) -> set[int]:
+        """Return training rows to hold out, stratified like folds; `seed` shuffles the rows."""
+        raise NotImplementedError
 
     def subset(self, held_out: np.ndarray) -> Self:
         """Return a dataset for one fold: held-out training rows become the dev split.
@@ -140,30 +154,68 @@ class DivisibleDataset(InMemoryDataset):
         """
         raise NotImplementedError
 
-    def _divide(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
-        """Return the splits for `subset`, and log their sizes.
-
-        Args:
-            held_out: bool [n], True for the rows to hold out.
-            unit: plural noun for rows in the log, such as "sentences".
-        """
-        train = self.splits["train"]
-        splits = dict(self.splits)
-        for name, is_in in (("train", ~held_out), ("dev", held_out)):
-            rows = np.flatnonzero(is_in)
-            splits[name] = train.take(rows)
-            LOG.info("%s: %d of %d %s", name, len(rows), len(held_out), unit)
-        return splits
-
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
+    def write_folds(
+        self, paths: tuple[str, str], assignments: Sequence[np.ndarray], details: Sequence[Sequence[Any]]
+    ) -> int:
         """Write out_of_fold.tsv and suspects.tsv; return the number of suspected label errors.
 
         Args:
             paths: paths for the two files.
-            folds: index of the fold that held out each row, int64 [n].
-            details: Evaluation.details per fold.
+            assignments: index of the fold that held out each row, int64 [n], per repeat.
+            details: Evaluation.details per repeat and fold.
         """
         raise NotImplementedError
+
+
+def divide(splits: Mapping[str, Any], held_out: np.ndarray, unit: str, held_out_name: str = "dev") -> dict[str, Any]:
+    """Return splits with training rows in another split, and log the sizes.
+
+    Args:
+        splits: splits by name.
+        held_out: bool [n], True for the rows to hold out.
+        unit: plural noun for rows in the log, such as "sentences".
+        held_out_name: name for their split.
+    """
+    train, divided = splits["train"], dict(splits)
+    for name, is_in in (("train", ~held_out), (held_out_name, held_out)):
+        rows = np.flatnonzero(is_in)
+        divided[name] = train.take(rows)
+        LOG.info("%s: %d of %d %s", name, len(rows), len(held_out), unit)
+    return divided
+
+
+AnyData = TypeVar("AnyData", bound=Dataset)
+Divisible = TypeVar("Divisible", bound=DivisibleDataset)
+
+
+def with_selection(data: Divisible, held_out: HeldOut, seed: int) -> Divisible:
+    """Return a fold's dataset with other training rows held out, which choose its checkpoint.
+
+    Args:
+        data: the dataset.
+        held_out: share or number of rows to hold out.
+        seed: seed used to shuffle the rows.
+
+    Raises:
+        InputError: no row is left to train or evaluate on.
+    """
+    num_rows = data.splits["train"].num_rows
+    dev_rows = data.select_dev_rows(held_out, seed)
+    if not 0 < len(dev_rows) < num_rows:
+        raise InputError(
+            f"--dev_split={held_out}: holds out {len(dev_rows)} of the {num_rows} rows that a fold trains on; give "
+            "another value"
+        )
+    splits = divide(data.splits, np.isin(np.arange(num_rows), list(dev_rows)), "rows", SELECTION)
+    return dataclasses.replace(cast(Any, data), splits=splits)
+
+
+def selection_data(data: AnyData) -> AnyData:
+    """Return the dataset with the dev split that chooses the best checkpoint."""
+    if not isinstance(data, InMemoryDataset) or SELECTION not in data.splits:
+        return data
+    splits = {name: split for name, split in data.splits.items() if name != SELECTION}
+    return dataclasses.replace(cast(Any, data), splits=splits | {"dev": data.splits[SELECTION]})
 
 
 def data_for_trial(data: Dataset, settings: Any) -> Any:

@@ -13,6 +13,7 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.labels.label_names import warn_about_few_rows
+from bert_cli.examples.splitting import select_by_stratum
 from bert_cli.examples.tag_schemes import find_entities, find_entity_types, make_label_list
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
@@ -25,10 +26,11 @@ from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
 from bert_cli.reading.columns.facts import DataFacts, log_facts
-from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
+from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, divide
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.training import HeldOut
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -39,6 +41,10 @@ class Split(InMemorySplit):
     file: TaggingFile
     has_tags: bool
     features: TaggingFeatures
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.file.examples)
 
     def statistics(self) -> SplitStatistics:
         examples = self.file.examples
@@ -95,17 +101,23 @@ class TaggingDataset(DivisibleDataset):
     def facts(self) -> JsonObject:
         return {"labels": list(self.labels), **self.notation.facts}
 
-    def strata(self) -> list[str]:
+    def _strata(self) -> list[str]:
         """Return the entity types in each training sentence, as one string."""
         tags_of = self.splits["train"].file.tags
         return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        return dataclasses.replace(self, splits=self._divide(held_out, "sentences"))
+        return dataclasses.replace(self, splits=divide(self.splits, held_out, "sentences"))
 
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
+    def select_dev_rows(self, held_out: HeldOut, seed: int) -> set[int]:
+        return set(range(held_out.count)) if held_out.is_first else select_by_stratum(self._strata(), held_out, seed)
+
+    def write_folds(
+        self, paths: tuple[str, str], assignments: Sequence[np.ndarray], details: Sequence[Sequence[Any]]
+    ) -> int:
         file = self.splits["train"].file
-        prediction_iterators = [iter(predictions) for predictions in details]
+        [folds], [fold_details] = assignments, details  # bert-tag has no repeats
+        prediction_iterators = [iter(predictions) for predictions in fold_details]
         predictions = [next(prediction_iterators[fold]) for fold in folds.tolist()]
         write_tagging_folds(paths[0], file, folds, predictions, self.notation)
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)

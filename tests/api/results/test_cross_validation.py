@@ -1,5 +1,7 @@
 """Results of cross-validations: tables as a command writes them, and their form in a notebook."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -22,7 +24,11 @@ def read(tmp_path):
     def read_tables(problem_type: str | None, out_of_fold: str, suspects: str) -> CrossValidation:
         (tmp_path / "out_of_fold.tsv").write_text(out_of_fold)
         (tmp_path / "suspects.tsv").write_text(suspects)
-        return read_cross_validation(str(tmp_path), REPORT, problem_type, None)
+        (tmp_path / "fold-1").mkdir(exist_ok=True)
+        (tmp_path / "fold-1" / "run.json").write_text(
+            json.dumps({"problem_type": problem_type} if problem_type else {})
+        )
+        return read_cross_validation(str(tmp_path), REPORT, None)
 
     return read_tables
 

@@ -1,6 +1,7 @@
 """Dataset of bert-classify: splits with features, and the decoder of predictions."""
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -13,7 +14,12 @@ from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
 from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
-from bert_cli.examples.splitting import assign_group_folds, iterate_labels, warn_about_absent_labels
+from bert_cli.examples.splitting import (
+    assign_group_folds,
+    iterate_labels,
+    select_dev_rows,
+    warn_about_absent_labels,
+)
 from bert_cli.features.classification import (
     ClassificationFeatures,
     classification_features,
@@ -28,8 +34,9 @@ from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDec
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import Split
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
-from bert_cli.runs.tasks.dataset import DivisibleDataset
+from bert_cli.runs.tasks.dataset import DivisibleDataset, divide
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.training import HeldOut
 from bert_cli.text.tokenization import FullTokenizer
 
 _TRAINING_SPLITS = ("train", "unlabeled")
@@ -109,7 +116,7 @@ class ClassificationDataset(DivisibleDataset):
         cut_examples = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
         return {"labels": list(labels.names), "problem_type": problem_type.name, **facts, "cut_examples": cut_examples}
 
-    def strata(self) -> Sequence[str | float]:
+    def _strata(self) -> Sequence[str | float]:
         examples = self.splits["train"].examples
         num_folds = self.settings.sweep.cross_validation
         problem_type, labels = self.decoder.problem_type, self.decoder.labels.names
@@ -118,28 +125,39 @@ class ClassificationDataset(DivisibleDataset):
         warn_about_absent_labels(f"--cross_validation={num_folds}", "at least one fold", rare, len(labels))
         return [problem_type.reader.stratum(example.label) for example in examples]
 
-    def assign_folds(self, count: int, seed: int) -> np.ndarray:
+    def assign_folds(self, count: int, seeds: Sequence[int]) -> list[np.ndarray]:
         train, rows = self.splits["train"], self.settings.rows
         if rows.group_column is None:
-            folds = super().assign_folds(count, seed)
+            assignments = super().assign_folds(count, seeds)
         else:
-            folds = assign_group_folds(train.examples, self.decoder.problem_type, count, seed)
-        for fold in range(count):
+            problem_type = self.decoder.problem_type
+            assignments = [assign_group_folds(train.examples, problem_type, count, seed) for seed in seeds]
+        for folds, fold in itertools.product(assignments, range(count)):
             check_weights(train.features.weights, folds == fold, rows.weighted_metrics)
-        return folds
+        return assignments
+
+    def select_dev_rows(self, held_out: HeldOut, seed: int) -> set[int]:
+        train, rows = self.splits["train"], self.settings.rows
+        dev_rows = select_dev_rows(train.examples, held_out, seed, self.decoder.problem_type)
+        is_held_out = np.isin(np.arange(len(train.examples)), list(dev_rows))
+        check_weights(train.features.weights, is_held_out, rows.weighted_metrics)
+        return dev_rows
 
     def subset(self, held_out: np.ndarray) -> Self:
         problem_type, names = self.decoder.problem_type, self.decoder.labels.names
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
         decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [])
         decoder = decoder.with_positive_label(self.settings.label_kind.positive_label)
-        return dataclasses.replace(self, splits=self._divide(held_out, "rows"), decoder=decoder)
+        return dataclasses.replace(self, splits=divide(self.splits, held_out, "rows"), decoder=decoder)
 
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[FittedPredictions]) -> int:
+    def write_folds(
+        self, paths: tuple[str, str], assignments: Sequence[np.ndarray], details: Sequence[Sequence[FittedPredictions]]
+    ) -> int:
         train = self.splits["train"]
         texts = [(example.text_a, example.text_b) for example in train.texts]
         label_ids = train.features.label_ids
-        return write_folds(paths, self.decoder, self.settings.calibration, label_ids, folds, details, train.ids, texts)
+        flags = self.settings.calibration
+        return write_folds(paths, self.decoder, flags, label_ids, assignments, details, train.ids, texts)
 
 
 def make_empty_dataset(

@@ -36,6 +36,10 @@ class Split(InMemorySplit, abc.ABC):
     examples: Sequence[Any]
     features: Any
 
+    @property
+    def num_rows(self) -> int:
+        return len(self.examples)
+
     @functools.cached_property
     def ids(self) -> list[str]:
         """Return row ids for outputs: the file's ids, or else guids as in the original (test-1)."""

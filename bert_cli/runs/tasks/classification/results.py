@@ -135,33 +135,39 @@ def write_folds(
     decoder: FittingDecoder,
     flags: CalibrationFlags,
     label_ids: np.ndarray,
-    folds: np.ndarray,
-    details: Sequence[FittedPredictions],
+    assignments: Sequence[np.ndarray],
+    details: Sequence[Sequence[FittedPredictions]],
     ids: Sequence[str],
     texts: TextPairs,
 ) -> int:
     """Write out-of-fold predictions, suspects, and with --calibrate calibration.json next to them.
 
-    Return the number of suspected label errors.
+    Several repeats are averaged. Return the number of suspected label errors.
 
     Args:
         paths: out_of_fold.tsv and suspects.tsv.
         decoder: problem type and labels.
         flags: flags with --calibrate.
         label_ids: labels in the data, see LabelReader.label_array.
-        folds: index of the fold per row, int64 [n].
-        details: decoder and predictions from the evaluation per fold.
+        assignments: index of the fold per row, int64 [n], per repeat.
+        details: decoder and predictions from the evaluation per repeat and fold.
         ids: row ids.
         texts: text or pair per row.
     """
     problem_type = decoder.problem_type
     labels = decoder.labels
-    thresholds = [fold.decoder.labels.thresholds for fold in details if fold.decoder.labels.thresholds is not None]
+    label_sets = [fold.decoder.labels for repeat in details for fold in repeat]
+    thresholds = [fold_labels.thresholds for fold_labels in label_sets if fold_labels.thresholds is not None]
     if problem_type.decoder.has_thresholds:
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
     out_of_fold = {
-        name: _join_folds([predictions[name] for _, predictions in details], folds)
+        name: average(
+            [
+                _join_folds([predictions[name] for _, predictions in repeat], folds)
+                for repeat, folds in zip(details, assignments, strict=True)
+            ]
+        )
         for name in (problem_type.decoder.output_name, "logits")
     }
     if flags.calibrate:
@@ -176,8 +182,13 @@ def write_folds(
     columns = problem_type.columns.out_of_fold(label_ids, out_of_fold, labels)
     suspects = problem_type.columns.suspects(label_ids, out_of_fold, labels)
     fold_files.write_suspects(paths[1], ids, suspects, texts)
-    fold_files.write_folds(paths[0], ids, folds, columns, texts)
+    fold_files.write_folds(paths[0], ids, assignments, columns, texts)
     return len(suspects.rows)
+
+
+def average(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of several models' predictions, float32, computed in float64."""
+    return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
 
 
 def _join_folds(predictions_by_fold: Sequence[np.ndarray], folds: np.ndarray) -> np.ndarray:
