@@ -40,7 +40,19 @@ setup(
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
     # Of every folder that is a package, the built-in model, and the templates of the report; a test finds what has no pattern.
     package_data={
-        "": ["py.typed", "*.pyi", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
+        "": [
+            "py.typed",
+            "*.pyi",
+            "*.txt",
+            "*.tsv",
+            "*.json",
+            "*.md",
+            "*.safetensors",
+            "*.html",
+            "*.css",
+            "*.js",
+            "*.svg",
+        ],
         "bert_cli.builtin": ["pretrained/*"],
         "bert_cli.report": ["templates/*"],
         "bert_cli.serving.http": ["templates/*"],

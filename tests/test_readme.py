@@ -8,7 +8,7 @@ import shlex
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.errors import mentioned_flags
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.foreign import ADVICE
+from bert_cli.flags.foreign import advice_by_flag
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import advice
@@ -46,14 +46,14 @@ def foreign_flags() -> dict[str, set[str]]:
 
 
 def test_advice_in_the_table_equals_advice_in_errors():
-    """flags/foreign.py gives the same advice as the table's second column."""
+    """flags/foreign.tsv gives the same advice as the table's second column."""
     table = foreign_flags()
     assert len(table) > 30
     our_flags = known_flags()
     for flag, ours in table.items():
         assert ours <= our_flags
         if flag not in our_flags:
-            advised = {name for advice in ADVICE[flag] for name in mentioned_flags(advice)}
+            advised = {name for row in advice_by_flag()[flag] for name in mentioned_flags(row.text)}
             assert bool(advised) == bool(advised & ours), flag
 
 

@@ -13,6 +13,7 @@ from bert_cli.flags.paths import expand_home
 from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables, without_overridden
 from bert_cli.flags.values import decode_text, number_parser, read_value, simplify
 
+_OFF = ("false", "no", "0", "f", "n")  # values that switch a foreign flag off, in lower case
 _UNDEFOK = "undefok"  # absl's flag with the names of flags to ignore if they are unknown
 
 
@@ -65,7 +66,10 @@ def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[d
         place = f"{command_line.unknown[0].place}: " if command_line.unknown[0].place else ""
         argument_names = [words_flag.name] if words_flag else []
         flag_names = [name for name in flags if name not in argument_names]
-        raise InputError(place + unknown_flags_message(names, flag_names, argument_names=argument_names))
+        off_names = {_bare(argument.text) for argument in command_line.unknown if _value(argument.text) in _OFF}
+        raise InputError(
+            place + unknown_flags_message(names, flag_names, "; --helpfull lists all flags", argument_names, off_names)
+        )
     values = _define_flags(flags)
     try:
         values(["command", *command_line.flags])
@@ -102,7 +106,9 @@ def _split(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> _Command
         name, (_, equals, value) = _bare(text), text.partition("=")
         flag = flag_named(text, flags) if name else None
         is_negated = flag is not None and flag.name != name
-        if not text.startswith("-") or not name:
+        if is_after_unknown and text.lower() in _OFF:
+            command_line.unknown[-1] = argument._replace(text=f"{command_line.unknown[-1].text}={text}")
+        elif not text.startswith("-") or not name:
             command_line.words.append(text)
         elif name == _UNDEFOK:
             names = value if equals else next(rest, argument).text
@@ -125,6 +131,11 @@ def _split(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> _Command
 def _bare(argument: str) -> str:
     """Return the flag name in an argument such as -name, --name or --name=value."""
     return argument.removeprefix("-").removeprefix("-").partition("=")[0]
+
+
+def _value(argument: str) -> str:
+    """Return the value in --name=value in lower case, or ""."""
+    return argument.partition("=")[2].lower()
 
 
 def _with_values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> list[Argument]:

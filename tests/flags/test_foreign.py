@@ -4,21 +4,27 @@ import pytest
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.errors import InputError, mentioned_flags
-from bert_cli.flags.foreign import ADVICE, unknown_flags_message
+from bert_cli.flags.foreign import advice_by_flag, unknown_flags_message
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from tests.docs_pages import settings_of
+from tests.foreign_flags import FOREIGN_FLAGS
 from tests.snapshots import check_message, raises
 
 FLAGS = {command: [flag.name for flag in every_flag(settings_of(command))] for command in COMMANDS}
 
 
-def test_every_piece_of_advice_fits_a_command():
+def test_every_row_is_used_by_a_command():
     unused = [
-        (name, advice)
-        for name, pieces in ADVICE.items()
-        for advice in pieces
-        if not any(name not in flags and set(mentioned_flags(advice)) <= set(flags) for flags in FLAGS.values())
+        (name, advice.text)
+        for name, rows in advice_by_flag().items()
+        for index, advice in enumerate(rows)
+        if not any(
+            (name not in flags or advice.values)
+            and advice.fits(flags)
+            and not any(better.fits(flags) for better in rows[:index])
+            for flags in FLAGS.values()
+        )
     ]
     assert unused == []
 
@@ -26,7 +32,7 @@ def test_every_piece_of_advice_fits_a_command():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_advice_names_only_flags_of_the_command(command):
     flags = FLAGS[command]
-    for name in ADVICE:
+    for name in advice_by_flag():
         if name not in flags:
             text = unknown_flags_message([name], flags)
             assert set(mentioned_flags(text)) - {name} <= set(flags), text
@@ -49,8 +55,8 @@ def test_advice_names_only_flags_of_the_command(command):
         ("bert-tag", "text_column_name", ": the flag is --word_column"),
         ("bert-classify", "text_column_name", ": the flag is --text_column"),
         ("bert-classify", "deepspeed", ": a model is not divided among devices here; leave it out"),
-        ("bert-tag", "use_lora", ": there are no adapters; --freeze_encoder trains the head alone"),
-        ("bert-tokenize", "lora_r", ": there are no adapters; leave it out"),
+        ("bert-tag", "use_lora", ": the flag is --lora_rank"),
+        ("bert-tokenize", "lora_r", ": there are no adapters here; leave it out"),
         ("bert-export", "model", ": the flag is --init_checkpoint"),
         ("bert-tag", "crf", ": there is no CRF; --decoding=viterbi forbids impossible sequences"),
         ("bert-classify", "crf", ": there is no CRF; leave it out"),
@@ -126,3 +132,22 @@ def test_bert_serve_answers_each_flag_of_other_servers(name):
         text = unknown_flags_message([name], flags)
         assert text.startswith(f"unknown flag --{name}: "), text
         assert "--helpfull" not in text
+
+
+@pytest.mark.parametrize("command", FOREIGN_FLAGS)
+def test_flags_of_a_replaced_command_line_are_answered_with_a_reason(command):
+    names = {name for names in FOREIGN_FLAGS[command] for name in names.split()}
+    texts = {name: unknown_flags_message([name], FLAGS[command]) for name in names.difference(FLAGS[command])}
+    unanswered = [
+        text
+        for name, text in texts.items()
+        if not text.startswith(f"unknown flag --{name}: ") or "no flag for it" in text or "--helpfull" in text
+    ]
+    assert len(texts) > 8
+    assert unanswered == []
+
+
+@pytest.mark.parametrize("arguments", [["--fp16", "False"], ["--fp16=no"], ["--bf16=False"]])
+def test_a_foreign_switch_that_is_off_is_left_out(arguments):
+    with raises(InputError, "it is off here"):
+        parse(settings_of("bert-classify"), arguments)
