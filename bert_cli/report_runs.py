@@ -62,6 +62,8 @@ def _page(folders: tuple[str, ...], page_folder: str) -> str:
     compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None, page_folder)
     if compared.warning:
         LOG.warning("warning: %s", compared.warning)
+    if compared.untested:
+        LOG.warning("warning: whether the runs differ was not tested: %s", compared.untested)
     for line in compared.significance.lines() if compared.significance else ():
         LOG.log(RESULT, line)
     return comparison_page(compared)

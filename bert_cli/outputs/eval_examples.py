@@ -10,7 +10,8 @@ single_label        label: its index; probabilities per label
 multi_label         labels: 0 or 1 per label; probabilities
 regression          value, predicted
 multiple_choice     label: index of the correct choice, from 0; probabilities per choice; endings if it has a text
-tagging             words; gold and predicted: BIO tags
+tagging             gold_entities, predicted_entities, correct_entities: counts;
+                    words, and gold and predicted BIO tags, for some sentences
 squad               exact and f1 (0…1); best_exact, best_f1: for the best nonempty answer; null_odds or null;
                     is_answerable; is_answered; is_right
 pretraining         tokens; blanks: [index in tokens, most probable token, its probability] per masked token
@@ -39,6 +40,7 @@ MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels m
 MISTAKES, OTHERS = 25, 8  # rows with their text: mistakes, and first rows
 MOST_CHARACTERS = 2_000  # characters per text
 SEQUENCES = 6  # sequences with blanks
+ENTITY_COUNTS = ("gold_entities", "predicted_entities", "correct_entities")  # members of a row of bert-tag
 _ADVICE = "remove the file, and evaluate again"
 
 

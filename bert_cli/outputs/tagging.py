@@ -1,6 +1,7 @@
 """Scores of tags, files with predicted tags, and examples for a report."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.writing import atomic_write
@@ -9,7 +10,7 @@ from bert_cli.examples.tagging import TABLE, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
-from bert_cli.outputs.eval_examples import EvalExamples
+from bert_cli.outputs.eval_examples import ENTITY_COUNTS, EvalExamples, kept_rows
 
 # Name of the prediction column in a file with a header, and CoNLL-U's sign for no value.
 PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
@@ -80,7 +81,9 @@ def tagging_examples(
     gold: Sequence[Sequence[str]],
     predicted: Sequence[Sequence[str]],
 ) -> EvalExamples:
-    """Return examples for bert-tag; skip sentences with more than MOST_WORDS words.
+    """Return examples for bert-tag: counts of entities, and the words of some sentences.
+
+    Words are only from sentences with at most MOST_WORDS words.
 
     Args:
         words: words per sentence.
@@ -88,15 +91,17 @@ def tagging_examples(
         predicted: predicted BIO tags.
     """
     remaining = list(SENTENCES)
-    rows = []
-    for number, (sentence, gold_tags, predicted_tags) in enumerate(zip(words, gold, predicted, strict=True)):
-        row = {"row": number, "words": list(sentence), "gold": list(gold_tags), "predicted": list(predicted_tags)}
-        is_right = row["gold"] == row["predicted"]
-        if (
-            remaining[is_right]
-            and 0 < len(sentence) <= MOST_WORDS
-            and (find_entities(gold_tags) or find_entities(predicted_tags))
-        ):
+    rows: list[dict[str, Any]] = []
+    sentences = list(zip(words, gold, predicted, strict=True))
+    for number in kept_rows(len(sentences)).tolist():
+        sentence, *both_tags = sentences[number]
+        tags = [list(sentence_tags) for sentence_tags in both_tags]
+        entities = [set(find_entities(sentence_tags)) for sentence_tags in tags]
+        counts = (*map(len, entities), len(entities[0] & entities[1]))
+        row: dict[str, Any] = {"row": number, **dict(zip(ENTITY_COUNTS, counts, strict=True))}
+        is_right = tags[0] == tags[1]
+        if remaining[is_right] and 0 < len(sentence) <= MOST_WORDS and any(entities):
             remaining[is_right] -= 1
-            rows.append(row)
+            row |= {"words": list(sentence), "gold": tags[0], "predicted": tags[1]}
+        rows.append(row)
     return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)

@@ -23,7 +23,7 @@ from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.main_metric import baseline_tiles, best_step, display_name, main_metric, score_with_deviation
 from bert_cli.report.overview import sweep_commands
 from bert_cli.report.run_files import Run
-from bert_cli.report.significance import compare_pair
+from bert_cli.report.significance import compare_pair, untested_card
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import metric_card
 
@@ -58,6 +58,7 @@ class RunComparison:
         values: the metric's value per cell that has it.
         differences: data and settings that differ between cells.
         significance: whether two runs differ, None for other numbers of runs, or without common rows.
+        untested: why two runs have no common rows, "" if they have or need none.
     """
 
     def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = ""):
@@ -86,7 +87,7 @@ class RunComparison:
         positive_labels = self._positive_labels()
         self.metric_name = display_name(self.metric, positive_labels[0] if len(positive_labels) == 1 else "")
         is_pair = len(runs) == 2 and sweep is None and not self.warning
-        self.significance = compare_pair(runs, self.names) if is_pair else None
+        self.significance, self.untested = compare_pair(runs, self.names) if is_pair else (None, "")
 
     @property
     def warning(self) -> str:
@@ -153,12 +154,17 @@ class RunComparison:
         """Return the sections results, suspected label errors, curves, differences and commands."""
         return [
             Section("results", "Results", self._results()),
-            Section("significance", "Significance", self.significance.cards() if self.significance else ()),
+            Section("significance", "Significance", self._significance_cards()),
             Section(_SUSPECTS, "Suspected label errors", [suspects_card(self._suspects())]),
             Section("training", "Training", self._curves()),
             Section("differences", "Differences", [self._settings()]),
             Section("commands", "Commands", [self._commands()]),
         ]
+
+    def _significance_cards(self) -> list[Card]:
+        if self.significance:
+            return self.significance.cards()
+        return [untested_card(self.untested)] if self.untested else []
 
     def _results(self) -> list[Card]:
         note = f"Mean ± standard deviation of {text}." if (text := repeats(self.cells)) else ""

@@ -37,8 +37,8 @@ def tagging_cards(run: Run) -> list[Card]:
         head = ("type", "precision %", "recall %", "F1 %", "entities")
         note = "An entity is right where its first word, its last word and its type are, as conlleval counts them."
         cards.append(Card("card-types", "Each type", "table", ReportTable(head, rows), note, is_wide=True))
-    if run.examples and run.examples.rows:
-        cards.append(_sentences(run.examples.rows, types))
+    if sentences := [row for row in run.examples.rows if "words" in row] if run.examples else []:
+        cards.append(_sentences(sentences, types))
     return cards
 
 

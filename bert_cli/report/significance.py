@@ -5,11 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.base.names import EVAL_EXAMPLES
 from bert_cli.metrics.bootstrap import CONFIDENCE
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.selection import Metric
 from bert_cli.metrics.significance import SAMPLES, Difference, McNemar, Measure, mcnemar, paired_bootstrap
-from bert_cli.problem_types.kinds import CLASSIFICATION, QUESTIONS
+from bert_cli.metrics.tagging import EntityCounts
+from bert_cli.outputs.eval_examples import ENTITY_COUNTS
+from bert_cli.problem_types.kinds import CLASSIFICATION, QUESTIONS, TAGGING
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, in_one_format, number
@@ -17,9 +20,9 @@ from bert_cli.report.main_metric import display_name
 from bert_cli.report.run_files import Run
 
 _SHOWN_ROWS = 50
-_SAME, _DIFFERENT = "not different", "different"
+_SAME, _DIFFERENT, UNTESTED = "not different", "different", "not tested"
 # Members of a row that hold the data, not a prediction.
-_GOLD = ("row", "label", "labels", "value", "is_answerable")
+_GOLD = ("row", "label", "labels", "value", "is_answerable", "gold_entities")
 
 
 class Scored(NamedTuple):
@@ -70,7 +73,21 @@ def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[s
     return Scored(scores["exact"] == 1, measure, list(scores))
 
 
-_SCORES = {CLASSIFICATION.command: _score_classification, QUESTIONS.command: _score_questions}
+def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+    counts = np.array([[row[name] for name in ENTITY_COUNTS] for row in rows], np.int64)
+
+    def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
+        return {"eval_f1": EntityCounts(*counts[numbers].sum(axis=0).tolist()).f1}
+
+    # All entities are right if none is missing and none is wrong.
+    return Scored((counts == counts[:, :1]).all(axis=1), measure, ["eval_f1"])
+
+
+_SCORES = {
+    CLASSIFICATION.command: _score_classification,
+    QUESTIONS.command: _score_questions,
+    TAGGING.command: _score_tags,
+}
 
 
 class Significance(NamedTuple):
@@ -118,7 +135,7 @@ class Significance(NamedTuple):
         )
         table = ReportTable(("measure", "verdict", "difference"), self._table())
         shown = [
-            (number(first["row"]), first.get("text") or second.get("text") or "", _outcome(first), _outcome(second))
+            (number(first["row"]), _text(first) or _text(second), _outcome(first), _outcome(second))
             for first, second in self.rows[:_SHOWN_ROWS]
         ]
         rows = ReportTable(("row", "text", *self.names), shown)
@@ -129,26 +146,58 @@ class Significance(NamedTuple):
         ]
 
 
+def _text(row: Mapping[str, Any]) -> str:
+    return row.get("question") or row.get("text") or " ".join(row.get("words", ()))
+
+
 def _outcome(row: Mapping[str, Any]) -> str:
+    if ENTITY_COUNTS[0] in row:
+        gold, predicted, correct = (row[name] for name in ENTITY_COUNTS)
+        return f"{correct} of {gold} entities, {predicted} predicted"
     if "probabilities" not in row:
         return f"F1 {number(row['f1'])}" if "f1" in row else ""
     return ", ".join(f"{probability:.3f}" for probability in row["probabilities"][:5])
 
 
-def compare_pair(runs: Sequence[Run], names: Sequence[str]) -> Significance | None:
-    """Return the comparison of two runs, None if their evaluations did not keep the same rows."""
-    first, second = runs
-    score = _SCORES.get(first.command)
-    if not (score and first.examples and second.examples):
-        return None
-    rows = first.examples.rows, second.examples.rows
-    gold = [[{name: row[name] for name in _GOLD if name in row} for row in run_rows] for run_rows in rows]
-    if not rows[0] or gold[0] != gold[1] or first.positive_label != second.positive_label:
-        return None
+def _find_obstacle(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return why the rows of two runs cannot be compared, "" if they can."""
+    for run, name in zip(runs, names, strict=True):
+        if not run.examples or not run.examples.rows:
+            return f"{name} has no rows in {EVAL_EXAMPLES}; evaluate it again with --report"
+        if run.command == TAGGING.command and ENTITY_COUNTS[0] not in run.examples.rows[0]:
+            return f"{name} counts no entities in {EVAL_EXAMPLES}, as older versions; evaluate it again"
+    a, b = (run.examples for run in runs if run.examples)
+    both = f"{EVAL_EXAMPLES} of {names[0]} and {names[1]}"
+    for member in ("kind", "labels", "rows"):
+        if a.head.get(member) != b.head.get(member):
+            return f"{both} differ in {member}; evaluate both on the same rows, with the same --labels"
+    gold = [[{name: row[name] for name in _GOLD if name in row} for row in examples.rows] for examples in (a, b)]
+    differing = next((first["row"] for first, second in zip(*gold, strict=False) if first != second), None)
+    if differing is not None or len(gold[0]) != len(gold[1]):
+        place = f"row {differing}" if differing is not None else "the number of rows"
+        return f"{both} differ in {place}; evaluate both on the same rows"
+    labels = [run.positive_label for run in runs]
+    return "" if labels[0] == labels[1] else f"F1 is of {' and '.join(labels)}; evaluate both with one --positive_label"
+
+
+def compare_pair(runs: Sequence[Run], names: Sequence[str]) -> tuple[Significance | None, str]:
+    """Return the comparison of two runs, or None and the reason; "" if the command has no test."""
+    score = _SCORES.get(runs[0].command)
+    if not score:
+        return None, ""
+    if obstacle := _find_obstacle(runs, names):
+        return None, obstacle
     a, b = (score(run, run.examples.head, run.examples.rows) for run in runs if run.examples)
+    rows, others = (run.examples.rows for run in runs if run.examples)
     test, differing = None, np.array([], np.intp)
     if a.is_right is not None and b.is_right is not None:
         test, differing = mcnemar(a.is_right, b.is_right), np.flatnonzero(a.is_right != b.is_right)
-    differences = paired_bootstrap(a.measure, b.measure, a.names, len(rows[0])) if a.names else []
-    pairs = [(rows[0][row], rows[1][row]) for row in differing.tolist()]
-    return Significance((names[0], names[1]), test, differences, pairs, len(rows[0]), first.positive_label)
+    differences = paired_bootstrap(a.measure, b.measure, a.names, len(rows)) if a.names else []
+    pairs = [(rows[row], others[row]) for row in differing.tolist()]
+    return Significance((names[0], names[1]), test, differences, pairs, len(rows), runs[0].positive_label), ""
+
+
+def untested_card(reason: str) -> Card:
+    """Return the table for runs that cannot be compared."""
+    table = ReportTable(("verdict", "reason"), [(UNTESTED, reason)])
+    return Card("card-significance", "Is the difference significant?", "table", table, is_wide=True)

@@ -7,6 +7,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
+from bert_cli.outputs.eval_examples import ENTITY_COUNTS
 from bert_cli.outputs.tagging import tagging_examples, write_columns, write_json_lines
 from bert_cli.reading.source import Source
 from tests.examples.token_files.files import write
@@ -73,7 +74,11 @@ def test_examples_have_sentences_with_entities():
     gold = [["B-PER", "O"], ["O", "O"], ["B-PER"], ["B-PER"] * 200]
     kept = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
     assert kept.head == {"kind": "tagging", "rows": 4}
-    assert kept.rows == [
+    counts = [tuple(row[name] for name in ENTITY_COUNTS) for row in kept.rows]
+    assert counts == [(1, 0, 0), (0, 0, 0), (1, 1, 1), (200, 0, 0)]
+    assert [{name: value for name, value in row.items() if name not in ENTITY_COUNTS} for row in kept.rows] == [
         {"row": 0, "words": ["Anna", "runs"], "gold": ["B-PER", "O"], "predicted": ["O", "O"]},
+        {"row": 1},
         {"row": 2, "words": ["Bo"], "gold": ["B-PER"], "predicted": ["B-PER"]},
+        {"row": 3},
     ]

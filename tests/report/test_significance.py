@@ -10,9 +10,13 @@ from tests.report import folders
 from tests.report.reader import Reader
 
 
+def folder_run(folder):
+    return read_run(str(folder))
+
+
 def write_rows(folder, kind, rows, **head):
     folders.write(folder, "eval_examples.jsonl", [{"kind": kind, "rows": len(rows), **head}, *rows])
-    return read_run(str(folder))
+    return folder_run(folder)
 
 
 def classified(folder, num_right, num_rows=20, gold=1):
@@ -51,7 +55,7 @@ def test_equal_runs_are_not_different(tmp_path):
     assert "card-differing" not in Reader(comparison_page(compared)).ids
 
 
-def test_numbers_and_questions(tmp_path):
+def test_numbers(tmp_path):
     numbers = [
         write_rows(
             folders.regression(tmp_path / name),
@@ -66,9 +70,89 @@ def test_numbers_and_questions(tmp_path):
     assert not any("McNemar" in line for line in lines)
 
 
+def answered(folder, exact):
+    """Return a run that has these exact matches."""
+    rows = [
+        {
+            "row": row, "exact": score, "f1": max(score, 0.5), "best_exact": score, "best_f1": score, "null_odds": None,
+            "is_answerable": True, "is_answered": True, "is_right": score == 1, "question": f"question {row}?",
+        }
+        for row, score in enumerate(exact)
+    ]  # fmt: skip
+    return write_rows(folders.squad(folder), "squad", rows)
+
+
+def test_questions(tmp_path):
+    right, wrong = [1.0] * 30, [1.0] * 10 + [0.0] * 20
+    compared = compare([answered(tmp_path / "a", right), answered(tmp_path / "b", wrong)])
+    rows, exact, f1 = compared.significance.lines()
+    assert rows.startswith("right rows · different (McNemar, p = 1.91e-06) · 20 only a, 0 only b")
+    assert exact.startswith("exact match · different (100.0 and 33.3333) · b minus a: -66.6667, 95% from -8")
+    assert f1.startswith("F1 · different (100.0 and 66.6667) · b minus a: -33.3333, 95% from -4")
+    text = Reader(comparison_page(compared)).text
+    assert "question 10?" in text
+    assert "F1 0.5" in text
+    same = compare([answered(tmp_path / "c", wrong), answered(tmp_path / "d", wrong)])
+    assert [line.split(" (")[0] for line in same.significance.lines()] == [
+        f"{name} · not different" for name in ("right rows", "exact match", "F1")
+    ]
+
+
+def tagged(folder, correct):
+    """Return a tagging run that has two entities per sentence, and these counts of correct ones."""
+    tags = {"words": ["Anna", "sees", "Bob"], "gold": ["B-PER", "O", "B-PER"], "predicted": ["O"] * 3}
+    rows = [
+        {
+            "row": row,
+            "gold_entities": 2,
+            "predicted_entities": 2,
+            "correct_entities": count,
+            **(tags if row < 3 else {}),
+        }
+        for row, count in enumerate(correct)
+    ]
+    return write_rows(folders.tagging(folder), "tagging", rows)
+
+
+def test_entities(tmp_path):
+    compared = compare([tagged(tmp_path / "a", [2] * 20), tagged(tmp_path / "b", [0, 1] * 10)])
+    rows, f1 = compared.significance.lines()
+    assert rows.startswith("right rows · different (McNemar, p = 1.91e-06) · 20 only a, 0 only b")
+    assert f1.startswith("F1 · different (100.0 and 25.0000) · b minus a: -75.0000, 95% from -8")
+    text = Reader(comparison_page(compared)).text
+    assert "Anna sees Bob" in text
+    assert "1 of 2 entities, 2 predicted" in text
+    outdated = compare([folder_run(folders.tagging(tmp_path / name)) for name in ("c", "d")])
+    assert (outdated.significance, "evaluate it again" in outdated.untested) == (None, True)
+
+
 @pytest.mark.parametrize("change", [{"num_rows": 21}, {"gold": 0}])
-def test_other_rows_are_not_compared(change, tmp_path):
-    assert compare([classified(tmp_path / "a", 19), classified(tmp_path / "b", 6, **change)]).significance is None
+def test_other_rows_are_named(change, tmp_path):
+    """The rows differ, and no digest does."""
+    compared = compare([classified(tmp_path / "a", 19), classified(tmp_path / "b", 6, **change)])
+    assert (compared.significance, compared.warning) == (None, "")
+    place = "rows" if "num_rows" in change else "row 0"
+    assert f"eval_examples.jsonl of a and b differ in {place}; evaluate both on the same rows" in compared.untested
+    assert compared.untested in Reader(comparison_page(compared)).text
+
+
+def test_missing_rows_and_other_labels_are_named(tmp_path):
+    first = classified(tmp_path / "a", 19)
+    classified(tmp_path / "b", 19)
+    rows = [json.loads(line) for line in (tmp_path / "b" / "eval_examples.jsonl").read_text("utf-8").splitlines()]
+    folders.write(tmp_path / "b", "eval_examples.jsonl", [rows[0] | {"labels": ["yes", "no"]}, *rows[1:]])
+    assert "differ in labels" in compare([first, folder_run(tmp_path / "b")]).untested
+    (tmp_path / "b" / "eval_examples.jsonl").unlink()
+    assert compare([first, folder_run(tmp_path / "b")]).untested == (
+        "b has no rows in eval_examples.jsonl; evaluate it again with --report"
+    )
+    report = json.loads((tmp_path / "a" / "run_report.json").read_text("utf-8"))
+    runs = []
+    for folder, label in ((tmp_path / "a", "no"), (tmp_path / "b", "yes")):
+        folders.write(folder, "run_report.json", report | {"positive_label": label})
+        folders.write(folder, "eval_examples.jsonl", rows)
+        runs.append(folder_run(folder))
+    assert compare(runs).untested == "F1 is of no and yes; evaluate both with one --positive_label"
 
 
 def test_other_data_is_named_instead(tmp_path):
