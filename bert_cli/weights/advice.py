@@ -8,7 +8,7 @@ import shlex
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import list_directory
+from bert_cli.base.files import is_directory, list_directory
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SAFETENSORS
 
@@ -29,13 +29,13 @@ _RELEASES = {
 SMALL_DAY = "2020_02_20"
 SMALL_LAYERS = (2, 4, 6, 8, 10, 12)
 SMALL_WIDTHS = (128, 256, 512, 768)
-_NAME = re.compile(r"([A-Za-z0-9][\w-]*/)?[A-Za-z0-9][A-Za-z0-9.-]*")
-# Owners of models that need not have "bert" in their name.
-_OWNERS = ("sentence-transformers", "cross-encoder", "microsoft", "intfloat", "BAAI", "thenlper", "google")
+_NAME = re.compile(r"([A-Za-z0-9][\w-]*/)?[A-Za-z0-9][\w.-]*")
+_BERTS = re.compile(r"bert|minilm|electra|\b(?:e5|bge|gte)-")  # in names of models, owner or not
 _CHINESE_OWNERS = ("hfl", "uer", "clue")
 _OTHER_NETWORKS = re.compile(
     r"m?deberta\w*|(?:distil|xlm)?roberta|xlm|albert|camembert|modernbert|phobert|bertweet|convbert|mobilebert|squeezebert|"
-    r"rembert|mpnet|xlnet|longformer|bigbird|bart|mt5|t5|gpt2?"
+    r"rembert|mpnet|xlnet|longformer|bigbird|bart|mt5|t5|gpt2?|nomic|jina|qwen[\d]*|llama|mistral|gemma\d*|ernie|luke|"
+    r"funnel|fnet|layoutlm\w*|reformer"
 )
 _FILE_ENDINGS = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors")
 
@@ -76,11 +76,12 @@ def download_advice(path: str, flag: str) -> str | None:
     """
     release = _releases().get(path)
     other_network = _other_network(path)
+    owner = os.path.dirname(path)
     # Require a hyphen: all model names have one, and other paths are probably mistyped directories.
     looks_like_model = (
         _NAME.fullmatch(path)
         and "-" in os.path.basename(path)
-        and ("bert" in path.lower() or os.path.dirname(path) in _OWNERS or other_network)
+        and (_BERTS.search(path.lower()) or other_network or (owner and not is_directory(owner)))
         and not path.endswith(_FILE_ENDINGS)
     )
     if not release and not looks_like_model:
@@ -110,11 +111,11 @@ def download_advice(path: str, flag: str) -> str | None:
 
 def _other_network(path: str) -> str | None:
     """Return the word in a model's name that means another network than BERT, or None."""
-    words = re.split(r"[/_.-]", path.lower())
+    owner, _, name = path.lower().rpartition("/")
     # Chinese models called RoBERTa are BERTs, trained like RoBERTa.
-    if "chinese" in path.lower() or words[0] in _CHINESE_OWNERS:
+    if "chinese" in name or owner in _CHINESE_OWNERS:
         return None
-    return next((word for word in words if _OTHER_NETWORKS.fullmatch(word)), None)
+    return next((word for word in re.split(r"[_.-]", name) if _OTHER_NETWORKS.fullmatch(word)), None)
 
 
 # transformers 5 cannot read these formats.

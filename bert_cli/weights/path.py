@@ -25,6 +25,7 @@ from bert_cli.base.names import (
     VOCABULARY,
 )
 from bert_cli.base.remote import refuse_web_address
+from bert_cli.model.networks import check_network
 from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
 from bert_cli.weights.formats.adapter_files import find_base
 from bert_cli.weights.formats.folder_layouts import (
@@ -303,6 +304,10 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
             name = os.path.basename(weights)
             raise InputError(f"{folder}: has {name} but no config.json; both are needed for --{flag}")
         return CheckpointPath(HUGGING_FACE, folder)
+    # Name another network first: its weights in another format would not help.
+    config = os.path.join(folder, HUGGING_FACE_CONFIG)
+    if files.exists(config):
+        check_network(config, read_json_object(config))
     raise foreign_weights(folder) or InputError(
         f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"
     )

@@ -44,6 +44,9 @@ def test_model_names_have_advice(path, expected_texts):
         ("xlm-roberta-base", "xlm"),
         ("sentence-transformers/all-mpnet-base-v2", "mpnet"),
         ("albert-base-v2", "albert"),
+        ("google-t5/t5-small", "t5"),
+        ("nomic-ai/nomic-embed-text-v1", "nomic"),
+        ("Qwen/Qwen3-Embedding-0.6B", "qwen3"),
     ],
 )
 def test_a_name_of_another_network_is_not_to_be_downloaded(path, word):
@@ -59,10 +62,19 @@ def test_a_name_of_another_network_is_not_to_be_downloaded(path, word):
         "BAAI/bge-small-en-v1.5",
         "hfl/chinese-roberta-wwm-ext",
         "dslim/bert-base-NER",
+        "nobody/small-model",
+        "my_team/Text_Classifier-v1",
     ],
 )
 def test_a_bert_by_another_name(path):
     assert f"https://huggingface.co/{path} into a folder" in download_advice(path, "from")
+
+
+def test_a_name_in_a_directory_is_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    assert download_advice("models/small-model", "from") is None
+    assert "its page on huggingface.co" in download_advice("all-MiniLM-L6-v2", "from")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Finding a checkpoint from a path."""
 
+import json
 import os
 import pathlib
 
@@ -210,7 +211,7 @@ def test_companions(folder):
         (["tf_model.h5"], "/tf_model.h5", "{folder}: has tf_model.h5 but no config.json; both are needed for --f"),
         (["flax_model.msgpack"], "", "{folder}: flax_model.msgpack has weights of Flax; make model.safetensors once"),
         (["x.safetensors"], "/x.safetensors", "{folder}: x.safetensors has another name than transformers gives to"),
-        (["pytorch_model.bin", "config.json"], "", "{folder}: pytorch_model.bin is a pickle, which could run code"),
+        (["pytorch_model.bin"], "", "{folder}: pytorch_model.bin is a pickle, which could run code"),
         (["pytorch_model.bin"], "/pytorch_model.bin", "{folder}: pytorch_model.bin is a pickle, which could run code"),
         ([], "", "{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --f"),
         (["vocab.txt"], "", "{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors)"),
@@ -242,6 +243,15 @@ def test_refusals(folder, names, suffix, message):
     assert str(caught.value).startswith(message.format(folder=path))
     assert any(part in str(caught.value) for part in ("--f", "pickle", "model.safetensors"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("weights", [[], ["pytorch_model.bin"], ["flax_model.msgpack"], ["model.onnx"]])
+@pytest.mark.parametrize("model_type", ["roberta", "deberta-v2", "t5"])
+def test_another_network_is_named_before_its_weights(folder, weights, model_type):
+    path = folder(*weights)
+    pathlib.Path(path, "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    with pytest.raises(InputError, match=f"model_type is '{model_type}', which is another network than BERT"):
+        find_checkpoint(path)
 
 
 def test_only_complete_names_are_numbered_checkpoints(folder):

@@ -7,6 +7,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
+from bert_cli.base.log import LOG
 from bert_cli.flags.refusals import first_excluded
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
@@ -42,7 +43,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig) -> None
 
 
 def _check_updates(settings: TrainingSettings) -> None:
-    """Raise InputError if the batch cannot be divided into micro-batches."""
+    """Log the size of micro-batches; raise InputError if the batch cannot be divided into them."""
     flags, batch_size = settings.optimization, settings.training.train_batch_size
     steps = flags.gradient_accumulation_steps
     refuse_if(
@@ -52,6 +53,12 @@ def _check_updates(settings: TrainingSettings) -> None:
     )
     has_workers = flags.auto_batch and is_multi_worker(settings.devices.distribution_strategy)
     refuse_if(has_workers, "--auto_batch works in one process only; give --gradient_accumulation_steps")
+    if steps > 1:
+        LOG.info(
+            "--gradient_accumulation_steps=%d: each update has the %d examples of --train_batch_size, in %d parts of %d "
+            "(in transformers, an update would have %d)",
+            steps, batch_size, steps, batch_size // steps, batch_size * steps,
+        )  # fmt: skip
 
 
 def _check_module(settings: TrainingSettings) -> None:

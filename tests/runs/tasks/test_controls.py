@@ -73,6 +73,18 @@ def test_a_module_refuses_controls_of_layers(flags):
     controls.check(build(ClassifySettings, {"freeze_encoder": True}), MODULE_CONFIG)
 
 
+def test_the_log_tells_the_size_of_an_update_here_and_in_transformers(caplog):
+    caplog.set_level("INFO")
+    controls.check(build(ClassifySettings, {"gradient_accumulation_steps": 4, "train_batch_size": 8}), CONFIG)
+    assert caplog.messages == [
+        "--gradient_accumulation_steps=4: each update has the 8 examples of --train_batch_size, in 4 parts of 2 "
+        "(in transformers, an update would have 32)"
+    ]
+    caplog.clear()
+    controls.check(build(ClassifySettings, {"train_batch_size": 8}), CONFIG)
+    assert caplog.messages == []
+
+
 def test_compatible_flags_pass():
     flags = {"freeze_layers": 2, "layerwise_lr_decay": 0.5, "gradient_accumulation_steps": 4, "loss": "focal"}
     controls.check(build(ClassifySettings, flags | {"focal_gamma": 1.0, "train_batch_size": 4}), CONFIG)
