@@ -1,10 +1,12 @@
 """Export a model for TensorFlow Serving, tensorflow-hub or ONNX, for use without this package.
 
---format=saved_model exports a classifier as a SavedModel that takes raw text and returns label names and probabilities;
-the vocabulary is one of its assets. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the
-interfaces of the published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow
-Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a
-tagger, a question-answering model, or an encoder. With --names=hugging_face, its inputs, outputs and files are those
+--format=saved_model exports a SavedModel that takes raw text; the vocabulary is one of its assets. A classifier returns
+label names and probabilities. An encoder, or any model with --pooling, returns one vector per text. --format=hub writes
+EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules. Import tensorflow_text
+before you load a model that takes text; TensorFlow Serving has its operations built in.
+
+--format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a question-answering model, or
+an encoder, with vectors of texts if it has pooling. With --names=hugging_face, its inputs, outputs and files are those
 that Optimum and transformers.js expect.
 
 Examples:
@@ -47,9 +49,9 @@ def run(settings: ExportSettings) -> list[str]:
         return [folder]
 
     setup_tensorflow()
-    from bert_cli.exports.saved_models import export_saved_models
+    from bert_cli.exports.signatures.saved_models import export_saved_models
 
-    return export_saved_models(folder, exported, is_encoder=export.format == "hub")
+    return export_saved_models(folder, exported, is_hub=export.format == "hub")
 
 
 main = Command("bert-export", __doc__, ExportSettings, run, interrupted="nothing was exported")

@@ -208,6 +208,12 @@ REFUSALS = {
         "--export_dir=a --names=hugging_face",
         "--export_dir=a --quantize=int8",
         "--export_dir=a --format=onnx --data_dir=b",
+        "--export_dir=a --format=hub --pooling=mean",
+        "--export_dir=a --format=hub --normalize",
+        "--export_dir=a --format=hub --prompt_name=b",
+        "--export_dir=a --pooling=mean --labels=0,1",
+        "--export_dir=a --normalize --labels=0,1",
+        "--export_dir=a --prompt_name=b --labels=0,1",
     ],
     "doctor": [
         "a --init_checkpoint=b",

@@ -10,6 +10,7 @@ MODES = (CLS, MAX, MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, LAST)
 POOLINGS = (NONE, *MODES, POOLER)
 # Poolings that are sums over tokens with weights, divided by a total per text.
 WEIGHTED_SUMS = (MEAN, MEAN_SQRT_LEN, WEIGHTED_MEAN, LAST)
+SMALLEST_TOTAL = 1e-9  # of these weights; as in sentence-transformers, a sum without tokens is 0
 
 
 def modes_of(pooling: str) -> list[str]:

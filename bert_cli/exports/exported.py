@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterator
 
-from bert_cli.base import files
+from bert_cli.base import files, pooling
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import is_of_choices, is_of_tokens
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, TAGGER, head_of, is_of_choices, is_of_tokens
 from bert_cli.base.log import LOG
 from bert_cli.base.names import (
     CONFIG,
@@ -36,12 +36,16 @@ from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
 from bert_cli.opening.paths import lacks_file
 from bert_cli.opening.trained import default_length, has_text_pairs
+from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, VectorRecipe, choose_recipe
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.columns.facts import log_facts
+from bert_cli.sentence.modules import SentenceModules, modules_file
+from bert_cli.sentence.vectors import SentenceVectors
 from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import Encoding
 from bert_cli.settings.tools import ExportSettings
+from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
 
 # Number of tokens for a model without a training run, which is the default for training.
@@ -73,18 +77,45 @@ class Exported:
         model: the model.
         labels: names of the outputs; None if they are unknown, or the outputs have no names.
         max_seq_length: maximum number of tokens.
-        takes_pairs: whether a classifier takes a second text.
+        takes_pairs: whether a model of texts takes a second text.
+        head_type: the exported head, a key of base.head_types.HEAD_TYPES.
+        recipe: the steps from texts to their vectors, which the export includes; None without vectors.
     """
 
     model: ModelBundle[BertConfig]
     labels: tuple[str, ...] | None
     max_seq_length: int
     takes_pairs: bool
+    head_type: str = CLASSIFIER
+    recipe: VectorRecipe | None = None
 
     @property
     def problem_type(self) -> ProblemType:
         """Return the problem type of a text classifier, by default single-label."""
         return self.model.head.problem_type or SINGLE_LABEL
+
+    @property
+    def vectors(self) -> SentenceVectors | None:
+        """Return the steps after the encoder for vectors of texts, or None."""
+        if self.recipe is None:
+            return None
+        num_skipped = self.recipe.num_skipped(self.model.tokenizer)
+        return SentenceVectors(self.recipe.pooling, self.recipe.steps, num_skipped)
+
+    @property
+    def reads_pooler(self) -> bool:
+        """Return whether the vectors of texts are the pooler's output."""
+        return self.recipe is not None and self.recipe.pooling == pooling.POOLER
+
+    @property
+    def modules(self) -> SentenceModules | None:
+        """Return the modules of sentence-transformers for the vectors, if there are any."""
+        recipe = self.recipe
+        if recipe is None:
+            return None
+        modules = recipe.modules
+        is_same = modules and recipe.steps is modules.steps and recipe.prompt_name == modules.default_prompt_name
+        return modules if is_same else recipe.to_modules(self.model.config.hidden_size)
 
     @property
     def temperatures(self) -> tuple[float, ...]:
@@ -106,18 +137,59 @@ def find_exported(settings: ExportSettings) -> Exported:
     if not model.optional_vocabulary:
         raise lacks_file(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
+    is_hub = export.format == "hub"
+    head_type = ENCODER if is_hub else _find_head_type(settings, model)
+    # An ONNX file has the encoder's outputs, and vectors only on request or if the model is made for them.
+    has_vectors = export.format == "saved_model" or _wants_vectors(settings) or bool(modules_file(model.folder))
+    recipe = _choose_recipe(settings, model) if head_type == ENCODER and not is_hub and has_vectors else None
     # Use the length from training for a classifier. A module may be trained further on any length.
-    length = settings.data.max_seq_length
-    if not length and export.format == "hub":
+    length = recipe.max_seq_length if recipe else settings.data.max_seq_length
+    if not length and is_hub:
         length = min(_DEFAULT_LENGTH, model.config.max_position_embeddings)
     length = length or default_length(int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH)), model)
     # Reserve three special tokens for a module: its preprocessor also packs pairs.
-    check_max_seq_length(length, takes_pairs or export.format == "hub")
+    check_max_seq_length(length, takes_pairs or is_hub)
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
-    if export.format != "hub":
-        _check_text_classifier(model)
-    label_names = () if export.format == "hub" else _find_labels(settings, model)
-    return Exported(model, label_names or None, length, takes_pairs)
+    if head_type == ENCODER:
+        return Exported(model, None, length, takes_pairs, ENCODER, recipe)
+    _check_text_classifier(model)
+    return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
+
+
+def _wants_vectors(settings: ExportSettings) -> bool:
+    return any(value is not None for value in dataclasses.astuple(settings.vectors))
+
+
+def _find_head_type(settings: ExportSettings, model: ModelBundle) -> str:
+    """Return the head to export; raise InputError if --labels names the outputs of a missing head."""
+    if _wants_vectors(settings):
+        return ENCODER
+    heads = {head_of(name) for name in open_checkpoint(model.required_checkpoint).shapes}
+    head_type = next((head for head in FINE_TUNED if head in heads), ENCODER)
+    if head_type == ENCODER and settings.data.labels:
+        raise InputError(
+            f"{model.required_checkpoint.name}: has no classifier (no output_weights), so --labels names no outputs; "
+            "give the output_dir of bert-classify, or leave --labels out to export the encoder"
+        )
+    return TAGGER if head_type == CLASSIFIER and is_of_tokens(model.head.classifier_type) else head_type
+
+
+def _choose_recipe(settings: ExportSettings, model: ModelBundle[BertConfig]) -> VectorRecipe:
+    """Return the steps from texts to vectors, which are bert-extract-features' with --pooling.
+
+    Raise InputError for steps that the export cannot include.
+    """
+    flags, length = settings.vectors, settings.data.max_seq_length or 0
+    chosen = VectorFlags(flags.pooling, None, flags.normalize, length, flags.prompt_name, strict=settings.model.strict)
+    recipe = choose_recipe(
+        chosen, model.folder, model.config, default_length=default_length(0, model) or DEFAULT_LENGTH
+    )
+    if recipe.lower_cases and settings.export.format == "saved_model":
+        raise InputError(
+            f"{model.folder}: lower-cases texts before its tokenizer (do_lower_case in {SENTENCE_BERT}), which no "
+            "TensorFlow graph computes; export with --format=onnx"
+        )
+    return recipe
 
 
 def _check_text_classifier(model: ModelBundle) -> None:

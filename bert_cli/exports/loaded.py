@@ -12,6 +12,7 @@ from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
+from bert_cli.heads.vectors import embed_texts
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
@@ -19,6 +20,7 @@ from bert_cli.onnx.exported import ENCODER_OUTPUTS
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
 from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.variables import Reader
@@ -187,6 +189,7 @@ def expected_outputs(
     problem_type: ProblemType,
     inputs: dict[str, np.ndarray],
     is_hugging_face: bool = False,
+    vectors: SentenceVectors | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the outputs that the model's ONNX file should have.
 
@@ -196,13 +199,17 @@ def expected_outputs(
         problem_type: problem type of a text classifier.
         inputs: batch with the columns spec.INPUTS.
         is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build).
+        vectors: how an encoder's outputs become one vector per text, or None.
     """
     results = model({name: tf.constant(values) for name, values in inputs.items()})
     if head_type in FINE_TUNED and head_type != CLASSIFIER:
         return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
     if head_type == ENCODER:
         names = zip(ENCODER_OUTPUTS[False], ENCODER_OUTPUTS[is_hugging_face], strict=True)
-        return {name: results[google_name].numpy() for google_name, name in names}
+        outputs = {name: results[google_name].numpy() for google_name, name in names}
+        if vectors:
+            outputs[SENTENCE_EMBEDDING] = embed_texts(results, tf.constant(inputs["input_mask"]), vectors).numpy()
+        return outputs
     if is_hugging_face:
         scaled = results / model.temperatures if head_type == CLASSIFIER and model.temperatures else results
         return {"logits": scaled.numpy()}

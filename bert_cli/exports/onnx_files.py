@@ -24,7 +24,7 @@ from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.runners import Runner, make_runner
-from bert_cli.sentence.conversion import find_modules, write_modules
+from bert_cli.sentence.conversion import write_modules
 from bert_cli.weights.checkpoint import open_checkpoint
 
 # Tolerance for fused operators in onnxruntime, which sum in another order.
@@ -53,15 +53,13 @@ def write(
     config = exported.model.config
     problem_type = exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
-    spec = find_head(reader, source, problem_type)
+    spec = HeadSpec(ENCODER) if exported.recipe else find_head(reader, source, problem_type)
     if spec.is_text_classifier and exported.temperatures:
         spec = dataclasses.replace(spec, temperatures=exported.temperatures)
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
-    # Read them now, because a module that cannot be computed should be reported immediately.
     strict = source.required_checkpoint.is_strict
-    modules = find_modules(source.folder, "auto", strict) if spec.head_type == ENCODER else None
-    # Require the pooler only for a text classifier: Hugging Face's other models do not have it.
-    optional = () if spec.is_text_classifier else POOLER
+    # Require the pooler only if it is read: Hugging Face's other models do not have it.
+    optional = () if spec.is_text_classifier or exported.reads_pooler else POOLER
     original = load_head_model(reader, config, spec, problem_type, optional, strict)
     labels = _check_labels(exported, spec, reader.description)
     metadata = _metadata(exported, spec, labels)
@@ -69,11 +67,12 @@ def write(
     # one: its second texts then have no token type.
     num_types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
     inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
-    expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face)
+    vectors = exported.vectors
+    expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face, vectors)
 
     def write_model(path: str, form: Form) -> float:
         """Write a model, and return the largest difference from the original's outputs."""
-        onnx.save(build(original.tensors, config, spec, metadata, form, is_hugging_face), path)
+        onnx.save(build(original.tensors, config, spec, metadata, form, is_hugging_face, vectors), path)
         outputs = _run(path)(inputs)
         return max(float(np.abs(values - expected[name]).max()) for name, values in outputs.items())
 
@@ -98,7 +97,7 @@ def write(
             before, after = (accuracy(model_path, dev) for model_path in (path, quantized_path))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
     _write_companions(folder, exported, spec, labels, is_hugging_face)
-    write_modules(folder, modules, config.max_position_embeddings)
+    write_modules(folder, exported.modules, config.max_position_embeddings)
     return files.list_directory(folder)
 
 
@@ -145,6 +144,7 @@ def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None
     """Return the entries for metadata_props, which must be strings."""
     metadata = {"kind": spec.head_type, "do_lower_case": str(exported.model.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
+    metadata |= {name: str(value) for name, value in exported.recipe.facts().items()} if exported.recipe else {}
     metadata |= {"problem_type": exported.problem_type.name} if spec.is_text_classifier else {}
     return metadata | ({"labels": json.dumps(labels, ensure_ascii=False)} if labels else {})
 

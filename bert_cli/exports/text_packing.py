@@ -1,6 +1,31 @@
 """Graph version of features.packing, for exported models."""
 
+from collections.abc import Mapping
+
 import tensorflow as tf
+
+from bert_cli.exports.text_graph import GraphTokenizer
+from bert_cli.text.vocabulary import CLS, SEP, padding_id
+
+
+def pack_texts(
+    tokenizer: GraphTokenizer,
+    text: tf.Tensor,
+    text_b: tf.Tensor | None,
+    max_seq_length: int,
+    ids: Mapping[str, int],
+) -> dict:
+    """Return the encoder's inputs, int32 [B, S], for texts or pairs of texts.
+
+    Args:
+        tokenizer: the tokenizer.
+        text: string [B].
+        text_b: second texts, string [B], or None.
+        max_seq_length: maximum row length.
+        ids: the vocabulary's ids by token.
+    """
+    ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
+    return pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, ids[CLS], ids[SEP], padding_id(ids))
 
 
 def pack(

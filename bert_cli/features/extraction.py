@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.base.pooling import LAST, MEAN_SQRT_LEN, WEIGHTED_MEAN
+from bert_cli.base.pooling import LAST, MEAN_SQRT_LEN, SMALLEST_TOTAL, WEIGHTED_MEAN
 from bert_cli.examples.text_lines import LineWord, TextLine, split_line_words
 from bert_cli.features.packing import Cuts, DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
@@ -93,8 +93,7 @@ class ExtractionFeatures:
         positions = np.arange(len(self.token_ids)) - self.offsets[lines]
         weights = self._weigh(mode, positions, lines)
         totals = np.add.reduceat(weights, self.offsets[:-1])
-        # As in sentence-transformers: without tokens, the sum is 0, too.
-        totals = np.maximum(totals, np.float32(1e-9))
+        totals = np.maximum(totals, np.float32(SMALLEST_TOTAL))
         return np.sqrt(totals) if mode == MEAN_SQRT_LEN else totals
 
     def _weigh(self, mode: str, positions: np.ndarray, lines: np.ndarray) -> np.ndarray:

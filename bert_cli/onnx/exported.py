@@ -15,6 +15,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx import heads
 from bert_cli.onnx.bert import PADDED, Bert, Form
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
+from bert_cli.onnx.vectors import embed_texts
+from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
 
 # In the order of spec.INPUTS.
 HUGGING_FACE_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -29,6 +31,7 @@ def build(
     metadata: dict[str, str],
     form: Form = PADDED,
     is_hugging_face: bool = False,
+    vectors: SentenceVectors | None = None,
 ) -> onnx.ModelProto:
     """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
 
@@ -43,6 +46,7 @@ def build(
     | spans      | `start_logits`, `end_logits` [batch, length] | the same            |
     | encoder    | `sequence_output` [batch, length, H]        | `last_hidden_state`  |
     | its pooler | `pooled_output` [batch, H]                  | `pooler_output`      |
+    | `vectors`  | `sentence_embedding` [batch, W]             | the same             |
 
     If a classifier is calibrated, its logits are divided by its temperatures, so that softmax or
     sigmoid return the calibrated probabilities.
@@ -54,6 +58,7 @@ def build(
         metadata: entries for metadata_props.
         form: bert.PADDED for float32, or int8.PADDED_INT8.
         is_hugging_face: whether inputs and outputs have Hugging Face's names.
+        vectors: how an encoder's outputs become one vector per text; None for no such output.
     """
     graph = Graph()
     if is_hugging_face:
@@ -63,7 +68,7 @@ def build(
     else:
         for name in INPUTS:
             graph.input(name, TEXTS, TensorProto.INT32)
-    _add_outputs(Bert(graph, tensors, config, form), head, is_hugging_face)
+    _add_outputs(Bert(graph, tensors, config, form), head, is_hugging_face, vectors)
     model = onnx.ModelProto.FromString(assemble(graph))
     helper.set_model_props(model, metadata)
     # Check the model here, not when a program loads it: this finds wrong shapes and names.
@@ -76,7 +81,7 @@ def hugging_face_inputs(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     return {name: batch[own].astype(np.int64) for name, own in zip(HUGGING_FACE_INPUTS, INPUTS, strict=True)}
 
 
-def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
+def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool, vectors: SentenceVectors | None) -> None:
     """Add the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size
@@ -86,6 +91,9 @@ def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
         graph.output(states, (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
             graph.output(pooled, ("batch", hidden), "Identity", heads.pool(bert, last))
+        if vectors:
+            embedding = embed_texts(bert, last, vectors)
+            graph.output(SENTENCE_EMBEDDING, ("batch", vectors.width(hidden)), "Identity", embedding)
         return
     logits = heads.logits(bert, head)
     if not head.has_labels:

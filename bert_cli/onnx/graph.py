@@ -17,7 +17,7 @@ from bert_cli.base.binary_formats import FIXED32, bytes_field, field_key, intege
 
 OPSET, IR_VERSION = 20, 9  # the newest versions that onnxruntime 1.17 can read
 TEXTS = ("batch", "length")  # shape of token ids
-FLOAT, INT8, INT32, INT64 = 1, 3, 6, 7  # numbers for element types
+FLOAT, INT8, INT32, INT64, BOOL = 1, 3, 6, 7, 9  # numbers for element types
 _ELEMENT_TYPES = {"float32": FLOAT, "uint8": 2, "int8": INT8, "int32": INT32, "int64": INT64}
 _EXTERNAL = 1  # data_location for values outside the model
 # Attribute types: their numbers, and the fields that hold their values.

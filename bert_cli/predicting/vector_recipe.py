@@ -97,12 +97,17 @@ class VectorRecipe:
         """
         lines = map(self._prepare_line, lines) if self.prompt or self.lower_cases else lines
         chunks = extraction_chunks(lines, tokenizer, self.max_seq_length, self.long_text, self.words, **limits)
-        if not (self.prompt and self.skips_prompt):
+        if not (num_skipped := self.num_skipped(tokenizer)):
             yield from chunks
             return
-        num_skipped = len(tokenizer.encode(self._lower(self.prompt))) + 1  # with [CLS]
         for features in chunks:
             yield dataclasses.replace(features, num_skipped=np.full(len(features), num_skipped))
+
+    def num_skipped(self, tokenizer: FullTokenizer) -> int:
+        """Return the number of tokens at the start of each text that pooling leaves out."""
+        if not (self.prompt and self.skips_prompt):
+            return 0
+        return len(tokenizer.encode(self._lower(self.prompt))) + 1  # with [CLS]
 
     def prepare(self, text: str) -> str:
         """Return a text as the tokenizer reads it, after the prompt."""

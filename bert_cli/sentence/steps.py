@@ -17,8 +17,8 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "GELU": lambda values: values * (1 + _erf(values / np.float32(math.sqrt(2)))) / 2,
     "SiLU": lambda values: values / (1 + np.exp(-values)),
 }
-_LAYER_NORM_EPS = 1e-5  # torch.nn.LayerNorm's default, which this module does not change
-_SMALLEST_LENGTH = 1e-12  # as in torch.nn.functional.normalize
+LAYER_NORM_EPS = 1e-5  # torch.nn.LayerNorm's default, which this module does not change
+SMALLEST_LENGTH = 1e-12  # as in torch.nn.functional.normalize
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class LayerNorm:
     def __call__(self, vectors: np.ndarray) -> np.ndarray:
         centered = vectors - vectors.mean(axis=-1, keepdims=True)
         variance = np.square(centered).mean(axis=-1, keepdims=True)
-        return (centered / np.sqrt(variance + np.float32(_LAYER_NORM_EPS)) * self.gamma + self.beta).astype(np.float32)
+        return (centered / np.sqrt(variance + np.float32(LAYER_NORM_EPS)) * self.gamma + self.beta).astype(np.float32)
 
     def __str__(self) -> str:
         return "layer normalization"
@@ -96,7 +96,7 @@ class Normalize:
 
     def __call__(self, vectors: np.ndarray) -> np.ndarray:
         lengths = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))
-        return vectors / np.maximum(lengths, np.float32(_SMALLEST_LENGTH))
+        return vectors / np.maximum(lengths, np.float32(SMALLEST_LENGTH))
 
     def __str__(self) -> str:
         return "length 1"

@@ -2,7 +2,10 @@
 
 import dataclasses
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import HEAD_TYPES
+from bert_cli.base.names import MODULES
+from bert_cli.base.pooling import NONE, POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import name_list_properties
 from bert_cli.settings.groups import Files, Log, ModelFiles
@@ -81,12 +84,18 @@ class ConvertSettings:
     log: Log = group(Log)
 
 
+_NOT_IN_MODULES = {
+    "format=saved_model|onnx": "the modules for tensorflow-hub return vectors of tokens",
+    "labels": "vectors have no labels",
+}
+
+
 class Export(FlagGroup, heading="Input and output"):
     """Format and directory for an export."""
 
     format: str = option(
         "saved_model",
-        "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an "
+        "export format; saved_model: a classifier or an encoder of raw text, for TensorFlow Serving; hub: an "
         "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
         excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs"},
@@ -114,6 +123,42 @@ class Export(FlagGroup, heading="Input and output"):
         choices=("auto", "yes", "no"),
     )
     overwrite: bool = option(False, "replace an earlier export in export_dir")
+
+
+def _read_text_pooling(text: str) -> str:
+    """Return a value of --pooling for vectors of texts; raise InputError for other values."""
+    pooling = read_pooling(text)
+    refuse_if(pooling == NONE, f"--pooling={NONE}: an export has one vector per text; name another pooling")
+    return pooling
+
+
+class ExportVectors(FlagGroup, heading="Vectors"):
+    """Vectors of texts; each flag exports them instead of a trained head."""
+
+    pooling: str | None = option(
+        None,
+        "one vector per text: cls, mean, max, mean_sqrt_len, weighted_mean, last (token), several such as cls,mean, "
+        f"or pooler; default: as in the model's {MODULES}, or mean",
+        read=_read_text_pooling,
+        suggestions=tuple(pooling for pooling in POOLINGS if pooling != NONE),
+        needs="format=saved_model|onnx",
+        excludes="labels",
+        because=_NOT_IN_MODULES,
+    )
+    normalize: bool | None = option(
+        None,
+        f"scale vectors to length 1; default: see {MODULES}, or false",
+        needs="format=saved_model|onnx",
+        excludes="labels",
+        because=_NOT_IN_MODULES,
+    )
+    prompt_name: str | None = option(
+        None,
+        "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
+        needs="format=saved_model|onnx",
+        excludes="labels",
+        because=_NOT_IN_MODULES,
+    )
 
 
 class ExportData(FlagGroup, heading="Data"):
@@ -155,6 +200,7 @@ class ExportSettings:
         init_checkpoint="bert_output",
     )
     data: ExportData = group(ExportData)
+    vectors: ExportVectors = group(ExportVectors)
     log: Log = group(Log)
 
 

@@ -82,7 +82,7 @@ def test_checkpoint_without_classifier(trained, tmp_path, refused):
         (folder / name).write_bytes((trained / name).read_bytes())
     write_tf1(str(folder / "bert_model.ckpt"), tensors)
     flags = [f"--init_checkpoint={folder}", f"--export_dir={tmp_path / 'out'}"]
-    refused([*flags, "--labels=0,1"], "has no classifier", "--format=hub")
+    refused([*flags, "--labels=0,1"], "has no classifier", "--labels")
     del tensors["bert/pooler/dense/kernel"]
     write_tf1(str(folder / "bert_model.ckpt"), tensors)
     refused([*flags, "--format=hub"])

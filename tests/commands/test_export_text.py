@@ -146,7 +146,7 @@ def test_golden_through_the_exported_preprocessor(shared, tmp_path):
     setup_tensorflow()
     import tensorflow as tf
 
-    from bert_cli.exports.saved_models import save_preprocessor
+    from bert_cli.exports.preprocessor import save_preprocessor
     from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
     from bert_cli.features.packing import pack
 

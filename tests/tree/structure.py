@@ -39,7 +39,9 @@ metrics:
 problem_types: metrics
 flags:
 model: tf_internals
-onnx: model
+weights.formats:
+sentence: weights.formats
+onnx: model sentence
 settings: problem_types flags model
 text:
 reading.exports:
@@ -53,10 +55,8 @@ examples.token_files: settings reading reading.columns examples.labels examples
 features: problem_types text examples examples.squad
 records:
 corpus: settings text reading examples features records
-weights.formats:
-sentence: weights.formats
 weights: tf_internals model weights.formats
-heads: tf_internals problem_types model weights
+heads: tf_internals problem_types model sentence weights
 training.optimizers: tf_internals model
 training: tf_internals model weights.formats weights training.optimizers
 outputs.answers: settings text examples examples.squad features
@@ -90,7 +90,8 @@ runs.sweep: flags settings weights outputs run_directory opening runs.tasks runs
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: problem_types flags model onnx settings text reading.columns examples features weights.formats sentence
-    weights heads opening
+    weights heads opening predicting
+exports.signatures: model sentence weights heads exports
 api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
     examples.token_files corpus opening runs.preparation runs.tasks
 api.results: problem_types flags text outputs outputs.vectors report api.inputs
@@ -107,7 +108,7 @@ builtin:
 bert_cli:
 commands: flags model settings text reading reading.columns examples features corpus sentence weights training
     outputs outputs.vectors report run_directory opening predicting runs.preparation
-    runs.tasks runs.tasks.classification runs.extraction runs exports serving serving.http
+    runs.tasks runs.tasks.classification runs.extraction runs exports exports.signatures serving serving.http
 package:
 """
 ARROWS = {
@@ -135,7 +136,7 @@ MAX_REACH = {
     "bert-tokenize": 63,
     "bert-serve": 203,
     "bert-classify": 294,
-    "api.Classifier": 325,
+    "api.Classifier": 328,
 }
 
 # (line, message) per problem
