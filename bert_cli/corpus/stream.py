@@ -14,14 +14,23 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from bert_cli.corpus.instance_rows import RowFormat
-from bert_cli.corpus.instances import Instance, Sampling, document_instances, document_sequences
+from bert_cli.corpus.instances import (
+    Instance,
+    Sampling,
+    document_instances,
+    document_sequences,
+    line_sequences,
+    packed_sequences,
+)
 from bert_cli.corpus.random_draws import permute_range
 from bert_cli.corpus.store import Corpus, CorpusSize
+from bert_cli.settings.pretraining import DOCUMENTS, LINES, PACKED, PAIRS
 
 # Tokens per shard: about a second of work and some megabytes, and enough for shuffling. In a small
 # corpus, a shard has several passes.
 _SHARD_TOKENS = 1_000_000
 _SHARD_PASSES = 8
+_SINGLE_TEXTS = {DOCUMENTS: document_sequences, PACKED: packed_sequences, LINES: line_sequences}
 
 
 def split_documents(num_documents: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +54,7 @@ class CorpusSource:
     """Instances from some documents of a corpus, as rows in `format`."""
 
     def __init__(
-        self, size: CorpusSize, corpus: Corpus, documents: np.ndarray, sampling: Sampling, pairs: bool, seed: int
+        self, size: CorpusSize, corpus: Corpus, documents: np.ndarray, sampling: Sampling, form: str, seed: int
     ):
         """Prepare to draw instances.
 
@@ -54,12 +63,12 @@ class CorpusSource:
             corpus: the stored corpus.
             documents: document numbers, used for instances and for random next texts.
             sampling: rules for making instances.
-            pairs: False for single sequences without next-sentence prediction.
+            form: form of the sequences: PAIRS, DOCUMENTS, PACKED or LINES.
             seed: seed used for all draws.
         """
         self._corpus = corpus
         self._sampling = sampling
-        self._pairs = pairs
+        self._form = form
         self._seed = seed
         self._documents = array("q", documents.astype(np.int64).tobytes())  # 8 bytes each, and faster than NumPy's
         self.format = RowFormat.of(sampling)
@@ -68,11 +77,12 @@ class CorpusSource:
 
     def _pass_over(self, numbers: Iterable[int], rng: random.Random) -> Iterator[Instance]:
         """Yield instances for documents at these indices in the list."""
-        for number in numbers:
-            if self._pairs:
+        if self._form == PAIRS:
+            for number in numbers:
                 yield from document_instances(self._corpus, self._documents, number, self._sampling, rng)
-            else:
-                yield from document_sequences(self._corpus, self._documents[number], self._sampling, rng)
+        else:
+            documents = (self._documents[number] for number in numbers)
+            yield from _SINGLE_TEXTS[self._form](self._corpus, documents, self._sampling, rng)
 
     def _rows(self, instances: Iterable[Instance], most: int | None = None) -> np.ndarray:
         """Return instances, `most` at most, as rows."""

@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 from typing import ClassVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import file_list_reader
@@ -25,7 +25,10 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
 from bert_cli.settings.training import EarlyStoppingFlags, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
+# Forms of sequences. PAIRS are for next-sentence prediction, the other ones for masked words alone.
+PAIRS, DOCUMENTS, PACKED, LINES = "pairs", "documents", "packed", "lines"
 PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
+SHORT_SEQ_PROB = 0.1
 CASING = "lower-case the text and strip accents; false for a cased model"  # help of --do_lower_case
 
 
@@ -45,7 +48,12 @@ class MaskedLM(FlagGroup, heading="Masked words"):
         needs={f"={SPACES}": "do_whole_word_mask"},
     )
     short_seq_prob: float = remembered_option(
-        0.1, "fraction of the documents that become shorter sequences", lower=0.0, upper=1.0
+        SHORT_SEQ_PROB,
+        "fraction of the documents that become shorter sequences",
+        lower=0.0,
+        upper=1.0,
+        excludes={"!=0.0": ("pack=true", "line_by_line")},
+        because="packed sequences are full, and a line is a sequence as it is",
     )
 
 
@@ -167,6 +175,44 @@ class Pretraining(FlagGroup, heading="Data"):
     no_nsp: bool = deciding_option(
         False, "train without next-sentence prediction; sequences made from text are then single texts", remembered=True
     )
+    pack: bool | None = deciding_option(
+        None,
+        "join documents, with [SEP] between them, so that sequences are full; false: a sequence ends with its document; "
+        "default: true with --no_nsp",
+        remembered=True,
+        needs="no_nsp=true",
+        because="pairs of texts cannot be packed",
+    )
+    line_by_line: bool = deciding_option(
+        False,
+        "make each line a sequence, cut to --max_seq_length, as the same flag of run_mlm.py",
+        remembered=True,
+        needs="no_nsp=true",
+        excludes="pack=true",
+        because={"no_nsp=true": "next sentences need documents of several lines"},
+    )
+
+    def form(self, short_seq_prob: float) -> str:
+        """Return the form of sequences that are made from text: PAIRS, DOCUMENTS, PACKED or LINES.
+
+        Args:
+            short_seq_prob: value of the flag.
+
+        Raises:
+            InputError: sequences should be both full and shorter.
+        """
+        if not self.no_nsp:
+            return PAIRS
+        if self.line_by_line:
+            return LINES
+        if self.pack is False:
+            return DOCUMENTS
+        refuse_if(
+            short_seq_prob not in (0.0, SHORT_SEQ_PROB),
+            f"--short_seq_prob={short_seq_prob:g}: with --no_nsp, sequences are packed, so they are full; add --pack=false, "
+            "or leave it out",
+        )
+        return PACKED
 
 
 class Steps(FlagGroup, heading="Training"):
@@ -185,7 +231,7 @@ class PretrainSettings(TrainingSettings):
     """
 
     essential: ClassVar[tuple[str, ...]] = (
-        "input_file", "eval_file", "no_nsp", "max_seq_length", "max_predictions_per_seq",
+        "input_file", "eval_file", "no_nsp", "pack", "line_by_line", "max_seq_length", "max_predictions_per_seq",
         "do_whole_word_mask", "init_checkpoint", "vocab_file", "bert_config_file", "do_lower_case",
         "do_train", "do_eval", "output_dir", "overwrite_output_dir", "dry_run", "train_batch_size",
         "learning_rate", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",

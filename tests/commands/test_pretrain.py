@@ -411,3 +411,28 @@ def test_tables_are_read_as_their_texts(read_input, pretrain, records, text, tmp
     refused.assert_refused("--text_column=article: ", "is a TFRecord file")
     refused = pretrain("--do_train", "--do_eval", input_file=table, eval_file=text, text_column="article")
     refused.assert_refused("--text_column=article: ")
+
+
+def test_sequences_without_next_sentences(from_text, read_input, pretrain, records, run_folder, tmp_path):
+    """The forms hold different rows, and an evaluation makes them as the training did."""
+    path = from_text[1]["input_file"]
+    flags = {"input_file": path, "init_checkpoint": from_text[0], "max_eval_steps": 0, "eval_share": 0}
+    rows = {}
+    for name, words in {
+        "packed": [],
+        "also packed": ["--pack"],
+        "documents": ["--pack=false", "--short_seq_prob=0"],
+        "lines": ["--line_by_line"],
+    }.items():
+        outcome = pretrain("--do_eval", "--no_nsp", *words, **flags)
+        assert outcome.code == 0, outcome.err
+        rows[name] = run_folder(tmp_path / "out").eval_results()["eval_examples"]
+    # 12 documents of 33 tokens, with 11 [SEP] between them, in sequences of 22 tokens besides [CLS] and the last [SEP].
+    assert rows == {"packed": 19, "also packed": 19, "documents": 24, "lines": 48}
+    assert "48 lines, " in read_input("--no_nsp", "--line_by_line", input_file=path).err
+    read_input("--no_nsp", "--short_seq_prob=0", input_file=path)
+    refused = pretrain("--do_train", "--no_nsp", "--short_seq_prob=0.3", input_file=path)
+    refused.assert_refused("--short_seq_prob=0.3: ", "--pack=false")
+    for word in ("--line_by_line", "--pack=false"):
+        refused = pretrain("--do_train", "--no_nsp", word, input_file=records)
+        refused.assert_refused("is a TFRecord file")

@@ -44,6 +44,12 @@ def test_random_ids_are_unique_in_order_of_first_lines():
     assert list(rules.is_inside) == [0, 0, 0, 0, 0, 0, 1]
 
 
+def mask(token_ids, separator, rules, rng):
+    """Mask a sequence of two texts, with the first [SEP] at `separator`."""
+    candidates = [position for position in range(1, len(token_ids) - 1) if position != separator]
+    return mask_tokens(token_ids, candidates, rules, rng)
+
+
 def test_pieces_are_grouped_with_the_word_before_them():
     tokens = ids("[CLS] sun ##light ##s falls [SEP] rain ##bow [SEP]")
     assert group_words(tokens, [1, 2, 3, 4, 6, 7], masking().is_inside) == [[1, 2, 3], [4], [6, 7]]
@@ -60,7 +66,7 @@ def test_labels_restore_the_text(whole_word):
     rng = random.Random(4)
     for _ in range(200):
         tokens = list(text)
-        positions, labels = mask_tokens(tokens, 8, masking(5, 0.4, whole_word), rng)
+        positions, labels = mask(tokens, 8, masking(5, 0.4, whole_word), rng)
         assert positions == sorted(set(positions))
         assert len(positions) <= 5
         assert not {0, 8, 13} & set(positions)
@@ -72,7 +78,7 @@ def test_labels_restore_the_text(whole_word):
 def test_all_predictions_are_used_without_whole_words():
     rng = random.Random(1)
     for _ in range(50):
-        positions, _ = mask_tokens(ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]"), 4, masking(3, 0.4), rng)
+        positions, _ = mask(ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]"), 4, masking(3, 0.4), rng)
         assert len(positions) == 3
 
 
@@ -82,7 +88,7 @@ def test_whole_words_are_masked_completely():
     seen = collections.Counter()
     for _ in range(200):
         tokens = ids("[CLS] sun ##light ##s falls [SEP] rain ##bow [SEP]")
-        positions, _ = mask_tokens(tokens, 5, masking(4, 0.45, whole_word=True), rng)  # round(9 × 0.45) = 4
+        positions, _ = mask(tokens, 5, masking(4, 0.45, whole_word=True), rng)  # round(9 × 0.45) = 4
         seen[tuple(positions)] += 1
         assert all(word <= set(positions) or not word & set(positions) for word in words)
     assert set(seen) == {(1, 2, 3, 4), (4, 6, 7)}  # all combinations that fit
@@ -90,7 +96,7 @@ def test_whole_words_are_masked_completely():
 
 def test_word_longer_than_max_predictions_is_never_masked():
     tokens = ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]")
-    assert mask_tokens(list(tokens), 4, masking(1, 0.15, whole_word=True), random.Random(0)) == ([], [])
+    assert mask(list(tokens), 4, masking(1, 0.15, whole_word=True), random.Random(0)) == ([], [])
 
 
 def test_80_percent_become_mask_10_stay_10_become_random():
@@ -101,7 +107,7 @@ def test_80_percent_become_mask_10_stay_10_become_random():
     results = set()
     for _ in range(200):
         tokens = [IDS["[CLS]"], *[IDS["rain"]] * 50, IDS["[SEP]"], *[IDS["rain"]] * 50, IDS["[SEP]"]]
-        positions, _ = mask_tokens(tokens, 51, rules, rng)
+        positions, _ = mask(tokens, 51, rules, rng)
         assert len(positions) == 100
         for position in positions:
             token = tokens[position]

@@ -54,7 +54,7 @@ def mask(text, whole_words_from, seed):
     tokenizer = MARKING_TOKENIZER if whole_words_from == SPACES else TOKENIZER
     masking_rules = Sampling.of(IDS, 32, flags).masking
     token_ids = [IDS["[CLS]"], *tokenizer.encode(text), IDS["[SEP]"]]
-    positions, labels = mask_tokens(token_ids, len(token_ids) - 1, masking_rules, random.Random(seed))
+    positions, labels = mask_tokens(token_ids, list(range(1, len(token_ids) - 1)), masking_rules, random.Random(seed))
     assert max(token_ids) < MARK
     return positions, "".join(TOKENS[label] for label in labels)
 

@@ -1,18 +1,18 @@
 """Instances drawn during training: held-out documents, passes and resuming."""
 
-import random
 from array import array
-from itertools import accumulate, islice
+from itertools import islice
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_cli.corpus.instances import Masking, Sampling, document_sequences
+from bert_cli.corpus.instances import Masking, Sampling
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import TokenizedBlock
+from bert_cli.settings.pretraining import DOCUMENTS, LINES, PACKED, PAIRS
 
 # Token ids encode their source, 100·document + sentence. 0 is padding; 1 to 3 are [CLS], [SEP], [MASK].
 MASKING = Masking(2, 0.15, False, 1, 2, 3, tuple(range(2000)), bytes(2000))
@@ -42,7 +42,7 @@ def test_every_document_is_used_once(num_documents, share, seed):
 def test_only_selected_documents_are_used(corpus):
     size, open_corpus = corpus
     documents = np.array([0, 3, 7])
-    source = CorpusSource(size, open_corpus, documents, SAMPLING, True, 5)
+    source = CorpusSource(size, open_corpus, documents, SAMPLING, PAIRS, 5)
     rows = [batch for batch, _ in islice(source.stream(8), 20)]
     ids = source.format.features(np.concatenate(rows))["input_ids"]
     labels = source.format.features(np.concatenate(rows))["masked_lm_ids"]
@@ -52,17 +52,17 @@ def test_only_selected_documents_are_used(corpus):
 
 def test_sample_comes_from_the_first_shard(corpus):
     size, open_corpus = corpus
-    source = CorpusSource(size, open_corpus, np.arange(11), SAMPLING, True, 5)
+    source = CorpusSource(size, open_corpus, np.arange(11), SAMPLING, PAIRS, 5)
     shard = source.shard(0).tolist()
     assert len(source.sample(10)) == 10
     assert sorted(source.sample(10_000).tolist()) == sorted(shard)
     assert source.shard(0).tolist() == shard
 
 
-@pytest.mark.parametrize("pairs", [True, False])
-def test_stream_resumes_from_any_position(corpus, pairs):
+@pytest.mark.parametrize("form", [PAIRS, DOCUMENTS, PACKED, LINES])
+def test_stream_resumes_from_any_position(corpus, form):
     size, open_corpus = corpus
-    source = CorpusSource(size, open_corpus, np.arange(11), SAMPLING, pairs, 5)
+    source = CorpusSource(size, open_corpus, np.arange(11), SAMPLING, form, 5)
     batches = list(islice(source.stream(32), 30))
     assert batches[-1][1][0] >= 2  # some shards were used up
     for stop in (1, 7, 20):
@@ -74,43 +74,14 @@ def test_stream_resumes_from_any_position(corpus, pairs):
 
 def test_masks_differ_between_passes(corpus):
     size, open_corpus = corpus
-    source = CorpusSource(size, open_corpus, np.arange(1), SAMPLING, False, 5)
+    source = CorpusSource(size, open_corpus, np.arange(1), SAMPLING, DOCUMENTS, 5)
     rows = source.format.features(next(source.stream(16))[0])
     assert len({tuple(row) for row in rows["masked_lm_positions"]}) > 4
 
 
 def test_one_pass_is_reproducible(corpus):
     size, open_corpus = corpus
-    source = CorpusSource(size, open_corpus, np.array([2, 5]), SAMPLING, True, 5)
+    source = CorpusSource(size, open_corpus, np.array([2, 5]), SAMPLING, PAIRS, 5)
     rows = source.one_pass()
     np.testing.assert_array_equal(source.one_pass(), rows)
     np.testing.assert_array_equal(source.one_pass(3), rows[:3])
-
-
-def test_single_sequences_keep_every_token(corpus):
-    _, open_corpus = corpus
-    masking = Masking(1, 1e-9, False, 1, 2, 3, (4,), bytes(2000))
-    for max_seq_length in (5, 9, 16, 60):
-        for number in range(11):
-            rng = random.Random(number)
-            instances = list(document_sequences(open_corpus, number, Sampling(max_seq_length, 0.5, masking), rng))
-            tokens = []
-            for instance in instances:
-                ids = list(instance.token_ids)
-                for position, label in zip(instance.positions, instance.labels, strict=True):
-                    ids[position] = label
-                assert (ids[0], ids[-1]) == (1, 2)
-                assert 3 <= len(ids) <= max_seq_length
-                tokens += ids[1:-1]
-            start, end = open_corpus.document(number)
-            bounds = open_corpus.sentence_offsets[start : end + 1]
-            assert tokens == list(open_corpus.token_ids[bounds[0] : bounds[-1]])
-
-
-def test_single_sequences_end_at_sentences_that_fit(corpus):
-    _, open_corpus = corpus
-    masking = Masking(1, 1e-9, False, 1, 2, 3, (4,), bytes(2000))
-    instances = document_sequences(open_corpus, 0, Sampling(12, 0.0, masking), random.Random(1))
-    lengths = [len(instance.token_ids) - 2 for instance in instances]
-    assert lengths == [7, 8, 4]  # sentences of 3, 4, 5, 3 and 4 tokens in sequences of at most 10
-    assert list(accumulate(lengths))[-1] == 19

@@ -183,6 +183,8 @@ class PretrainOptions(CommonOptions, total=False):
     header: Literal["auto", "yes", "no"] | None
     eval_share: float | None
     no_nsp: bool | None
+    pack: bool | None
+    line_by_line: bool | None
     max_predictions_per_seq: int | None
     masked_lm_prob: float | None
     do_whole_word_mask: bool | None

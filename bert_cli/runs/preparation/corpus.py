@@ -47,6 +47,10 @@ def _tokenize(tokenization: Any, block: text.Block) -> text.TokenizedBlock:
     return text.tokenize_block(block, tokenization.tokenizer, tokenization.typecode, tokenization.files_end_documents)
 
 
+def _end_documents_with_lines(block: text.TokenizedBlock) -> text.TokenizedBlock:
+    return block._replace(document_ends=list(range(1, len(block.sentence_lengths) + 1)))
+
+
 def choose_num_workers(paths: Sequence[text.TextInput]) -> int:
     """Return the number of processes: all cores for a large corpus, one for a small one."""
     size = text.total_size(paths)
@@ -59,6 +63,7 @@ def read_corpus(
     work_folder: str,
     form: CorpusForm = PLAIN_TEXT,
     flag: str = "input_file",
+    lines_are_documents: bool = False,
 ) -> CorpusSize:
     """Tokenize text files and store the corpus in a directory.
 
@@ -68,13 +73,17 @@ def read_corpus(
         work_folder: directory for the corpus.
         form: column and encoding for tables.
         flag: flag with the files, for messages.
+        lines_are_documents: whether each line is a document.
 
     Raises:
         InputError: if there is no sentence.
     """
     typecode = workers.context.typecode
     with show_reading(paths) as show:
-        corpus = store_corpus(workers.map(_tokenize, text.read_blocks(paths, form=form)), work_folder, typecode, show)
+        blocks = workers.map(_tokenize, text.read_blocks(paths, form=form))
+        if lines_are_documents:
+            blocks = map(_end_documents_with_lines, blocks)
+        corpus = store_corpus(blocks, work_folder, typecode, show)
     check_has_sentences(corpus.num_documents, flag)
     return corpus
 

@@ -134,6 +134,12 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
                 column is not None,
                 f"--text_column={column}: {paths[0]} is a TFRecord file, which has no columns; leave the flag out",
             )
+            task = settings.task
+            name = "line_by_line" if task.line_by_line else "pack"
+            refuse_if(
+                task.line_by_line or task.pack is not None,
+                f"--{name}: {paths[0]} is a TFRecord file, which has sequences already; leave the flag out",
+            )
             record_paths = [path for path in paths if isinstance(path, str)]
             source = RecordSource(record_paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
             for path in record_paths[:MAX_LOGGED_FILES]:
@@ -143,8 +149,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             LOG.info("%d instances in %d files%s", len(source), len(record_paths), ending)
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
-        has_pairs = not settings.task.no_nsp
-        form = CorpusForm.of(settings.columns, settings.data, settings.text_files)
+        corpus_form = CorpusForm.of(settings.columns, settings.data, settings.text_files)
         tokenizer = model.tokenizer
         if masking.whole_words_from == SPACES:
             tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
@@ -153,9 +158,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             tokenizer,
             sampling,
             eval_share,
-            has_pairs=has_pairs,
+            form=settings.task.form(masking.short_seq_prob),
             seed=seed,
-            form=form,
+            corpus_form=corpus_form,
             flag=flag,
         )
 

@@ -20,6 +20,7 @@ from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.settings.pretraining import LINES, PAIRS
 from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
@@ -63,9 +64,9 @@ class PretrainingText(contextlib.AbstractContextManager):
         tokenizer: FullTokenizer,
         sampling: Sampling,
         eval_share: float,
-        has_pairs: bool,
+        form: str,
         seed: int,
-        form: CorpusForm,
+        corpus_form: CorpusForm,
         flag: str,
     ):
         """Tokenize the text into temporary files.
@@ -75,40 +76,41 @@ class PretrainingText(contextlib.AbstractContextManager):
             tokenizer: the model's tokenizer.
             sampling: settings that define how instances are drawn.
             eval_share: share of documents held out for evaluation; with 0, both use all documents.
-            has_pairs: True for pairs of texts, False for single texts.
+            form: form of the sequences, see CorpusSource.
             seed: seed for all random draws.
-            form: column and encoding of the files.
+            corpus_form: column and encoding of the files.
             flag: flag that names the files, for messages.
         """
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(corpus_directory())
             tokenization = Tokenization(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), tokenization) as workers:
-                size = read_corpus(paths, workers, folder, form, flag)
+                size = read_corpus(paths, workers, folder, corpus_form, flag, form == LINES)
             self.digest = hash_corpus(size)
             corpus = stack.enter_context(Corpus(size))
             # Nothing failed, so keep the files open until __exit__.
             self._stack = stack.pop_all()
         training_documents, held_out_documents = split_documents(size.num_documents, eval_share, seed)
         self.num_tokens, self.num_unknown = size.num_tokens, size.num_unknown
-        self.has_pairs = has_pairs
-        self._log(size, len(held_out_documents), eval_share)
-        self._training = CorpusSource(size, corpus, training_documents, sampling, has_pairs, seed)
+        self.has_pairs = form == PAIRS
+        self._log(size, len(held_out_documents), eval_share, "lines" if form == LINES else "documents")
+        self._training = CorpusSource(size, corpus, training_documents, sampling, form, seed)
         evaluation_documents = held_out_documents if len(held_out_documents) else training_documents
-        self._evaluation = CorpusSource(size, corpus, evaluation_documents, sampling, has_pairs, seed)
+        self._evaluation = CorpusSource(size, corpus, evaluation_documents, sampling, form, seed)
         counts = size.counts | count_rows(self._training.sample(_NUM_SAMPLED), sampling.masking)
         flag_prefix = "" if flag == "input_file" else f"--{flag}: "
-        for line in text_warnings(counts | shares(counts), has_pairs):
+        for line in text_warnings(counts | shares(counts), self.has_pairs):
             LOG.warning("%swarning: %s", flag_prefix, line)
 
     @staticmethod
-    def _log(size: CorpusSize, num_held_out: int, eval_share: float) -> None:
+    def _log(size: CorpusSize, num_held_out: int, eval_share: float, unit: str) -> None:
+        sentences = f" {size.num_sentences} sentences," if unit == "documents" else ""
         LOG.info(
-            "%d documents, %d sentences, %d tokens, %.2f%% of them [UNK]",
-            size.num_documents, size.num_sentences, size.num_tokens, 100 * size.num_unknown / size.num_tokens,
+            "%d %s,%s %d tokens, %.2f%% of them [UNK]",
+            size.num_documents, unit, sentences, size.num_tokens, 100 * size.num_unknown / size.num_tokens,
         )  # fmt: skip
         if num_held_out:
-            LOG.info("%d of the documents are held out for evaluation; --eval_share=0 trains on all", num_held_out)
+            LOG.info("%d of the %s are held out for evaluation; --eval_share=0 trains on all", num_held_out, unit)
         elif eval_share:
             LOG.warning(
                 "warning: the text is one document, so none can be held out: an evaluation would "
