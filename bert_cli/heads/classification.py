@@ -246,3 +246,30 @@ def mean_of_windows(logits: tf.Tensor, is_window: tf.Tensor) -> tf.Tensor:
     """
     weights = tf.cast(is_window, logits.dtype)
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
+
+
+class BertContrastiveClassifier(BertClassifier):
+    """A BertClassifier that is trained to have similar vectors for texts with the same label.
+
+    The loss of a pair of rows is (cos(u, v) - s)², with the head's inputs u and v. s is 1 if both have
+    the same label, and 0 otherwise. This is CosineSimilarityLoss of sentence-transformers, as SetFit
+    uses it (Tunstall et al., 2022), for all pairs in a batch. If there are several replicas, each
+    has its own pairs. The head has no gradient.
+    """
+
+    def without_gradient(self, frozen: bool = False) -> set[str]:
+        return super().without_gradient(frozen) | set(self.head.checkpoint_names)
+
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return losses and weights for the mean over examples, see TaskModel; n = B."""
+        states = self.states(spec.encoder_inputs(batch), training=True, seed=seed, packed=packed)
+        vectors = tf.math.l2_normalize(states, axis=1)  # [B, H]
+        labels = batch["label_ids"]
+        is_same = tf.cast(labels[:, tf.newaxis] == labels[tf.newaxis], tf.float32)  # [B, B]
+        errors = tf.square(tf.matmul(vectors, vectors, transpose_b=True) - is_same)
+        errors = tf.linalg.set_diag(errors, tf.zeros_like(errors[:, 0]))
+        num_others = tf.maximum(tf.cast(tf.shape(errors)[0], tf.float32) - 1.0, 1.0)
+        losses = tf.reduce_sum(errors, axis=1) / num_others
+        return losses, mean_weights(losses, batch_size)

@@ -8,6 +8,9 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+_NEVER = -30.0  # logit of a label without training rows
+_MOST_ITERATIONS = 1000
+
 
 def logistic_probabilities(
     features: "csr_matrix", label_ids: np.ndarray, num_labels: int, test_features: "csr_matrix"
@@ -37,6 +40,53 @@ def logistic_probabilities(
         model = LogisticRegression().fit(features, label_ids)
     probabilities[:, present] = model.predict_proba(test_features)
     return probabilities
+
+
+def fit_logistic(
+    states: np.ndarray, label_ids: np.ndarray, num_labels: int, row_weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a logistic regression, and return it as a head's output_weights and output_bias.
+
+    The fit uses standardized states, and the result takes states without this step. If there are two
+    labels, each gets half of the regression's weights. If a label has no training row, its bias is
+    very low.
+
+    Args:
+        states: the head's inputs, float [n, W].
+        label_ids: int [n], or float [n, L] with 0 and 1 if rows have several labels.
+        num_labels: L.
+        row_weights: row weights, [n], or None.
+
+    Returns:
+        float32 [L, W] and float32 [L].
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(states)
+    scaled = scaler.transform(states)
+    weights, bias = np.zeros((num_labels, states.shape[1])), np.full(num_labels, _NEVER)
+    if label_ids.ndim == 2:
+        for label, column in enumerate(label_ids.T):
+            values = np.unique(column)
+            if len(values) == 1:
+                bias[label] = -_NEVER if values[0] else _NEVER
+                continue
+            model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaled, column, row_weights)
+            weights[label], bias[label] = model.coef_[0], model.intercept_[0]
+    else:
+        present = np.unique(label_ids)
+        if len(present) > 1:
+            model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaled, label_ids, row_weights)
+            is_binary = len(present) == 2
+            weights[present] = np.stack([-model.coef_[0], model.coef_[0]]) / 2 if is_binary else model.coef_
+            intercepts = model.intercept_
+            bias[present] = np.array([-intercepts[0], intercepts[0]]) / 2 if is_binary else intercepts
+        else:
+            bias[present] = 0.0
+    weights /= scaler.scale_
+    bias -= weights @ scaler.mean_
+    return weights.astype(np.float32), bias.astype(np.float32)
 
 
 def ridge_values(features: "csr_matrix", values: np.ndarray, test_features: "csr_matrix") -> np.ndarray:

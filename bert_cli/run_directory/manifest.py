@@ -224,4 +224,4 @@ def schedule_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
         steps: number of steps in the whole training.
         first_step: the schedule's first step.
     """
-    return warmup_steps * (steps - first_step) // steps
+    return warmup_steps * (steps - first_step) // max(1, steps)

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import gc
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,10 +87,10 @@ def open_and_train(
     best = BestCheckpoint(plan.best, engine, directory) if plan.best else None
     evaluation = None
     if plan.best and best:
-        listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
+        listeners = [*recorders, best, EarlyStopping(plan.best, plan.last_step)]
         dev = selection_data(data)
         evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, dev).results, predictor, listeners)
-    if evaluation and best and evaluation.is_missing(plan.done_steps, plan.updates.steps):
+    if evaluation and best and evaluation.is_missing(plan.done_steps, plan.last_step):
         _repeat_evaluation(dataclasses.replace(evaluation, listeners=[recorders[0], best]), plan, engine)
     if plan.finished_checkpoint is None:
         trained = _train(task, engine, model, data, plan, recorders, best, evaluation, stack, shared)
@@ -102,7 +103,7 @@ def open_and_train(
     else:
         last_step = step_number(plan.finished_checkpoint)
         figures = {"global_step": last_step}
-        stopped = ", stopped early" if last_step < plan.updates.steps else ""
+        stopped = ", stopped early" if last_step < plan.last_step else ""
         LOG.info(
             "%s: training is already finished (%d steps%s); --overwrite_output_dir trains again",
             directory, last_step, stopped,
@@ -112,8 +113,8 @@ def open_and_train(
         if best is None or not best.has_best:
             load_trained(engine, find_checkpoint(plan.finished_checkpoint))
     step = last_step
-    if engine.is_chief and last_step <= plan.updates.steps:
-        stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
+    if engine.is_chief and last_step <= plan.last_step:
+        stopped_at = {STOPPED: last_step} if last_step < plan.last_step else {}
         directory.update_manifest(plan.manifest | stopped_at, plan.files)
     if best:
         if engine.is_chief:
@@ -121,12 +122,12 @@ def open_and_train(
         if selection := best.load():
             step = selection.step
             figures |= {"global_step": step, "best": best.facts(selection)}
-        figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
+        figures |= {"last_step": last_step, "stopped_early": last_step < plan.last_step}
     if settings.rates.lora and engine.is_chief:
         # Import late: it imports safetensors.
         from bert_cli.runs.engine.adapter import write_adapter
 
-        write_adapter(settings, directory, model, task.head_type(data), step, has_best="best" in figures)
+        write_adapter(settings, directory, model, plan.task_plan.head_type, step, has_best="best" in figures)
     return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders, observers)
 
 
@@ -182,23 +183,58 @@ def _train(
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     stack.enter_context(advising_to_resume(directory, plan.rerun))
     factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
-    figures = train(
-        engine,
-        task.training_input(data, directory, plan.state is not None, is_chief),
-        plan.updates,
-        factors,
-        settings.saving,
-        directory,
-        plan.state,
-        [*recorders, *([evaluation] if evaluation else [])],
-        lambda: plan.history.paused,
-        plan.rerun,
-        plan.is_temporary,
-        keeps_best=best is not None,
-        packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
-        open_run=shared.open_run if shared else TrainingRun,
-    )
+    figures = TrainingFigures(plan.done_steps, 0.0, 0.0, 0.0, 0.0)
+    if plan.done_steps < plan.updates.steps:
+        figures = train(
+            engine,
+            task.training_input(data, directory, plan.state is not None, is_chief),
+            plan.updates,
+            factors,
+            settings.saving,
+            directory,
+            plan.state,
+            [*recorders, *([evaluation] if evaluation else [])],
+            lambda: plan.history.paused,
+            plan.rerun,
+            plan.is_temporary,
+            keeps_best=best is not None,
+            packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
+            open_run=shared.open_run if shared else TrainingRun,
+        )
+    elif plan.state:
+        load_trained(engine, find_checkpoint(plan.state))
+    if plan.task_plan.fits_head:
+        figures = _fit_head(task, engine, data, plan, figures)
     if is_chief and plan.state:
         # Update flags.txt, because a finished run may have been extended.
         write_flags(directory.file(FLAGS), plan.flags, plan.task_plan.guesses)
     return figures
+
+
+def _fit_head(
+    task: Task[Model, Data, Any], engine: "TensorFlowEngine", data: Data, plan: TrainingPlan, figures: TrainingFigures
+) -> TrainingFigures:
+    """Fit the head and save it as the last step; return the figures with it.
+
+    Args:
+        task, data: see plan_training.
+        engine: the model with the weights of the last update.
+        plan: the plan.
+        figures: figures of the updates.
+    """
+    # Import late: it imports TensorFlow.
+    from bert_cli.training.checkpoints import save_checkpoint
+
+    settings: TrainingSettings = task.settings
+    start = time.monotonic()
+    loss = task.fit_head(engine, data)
+    engine.freeze_for_inference()
+    if engine.is_chief:
+        weights = engine.weights(plan.last_step)
+        path = save_checkpoint(settings.phases.output_dir, plan.last_step, weights, settings.saving.keep_checkpoint_max)
+        LOG.info("saved %s", path)
+    seconds = round(figures.train_seconds + time.monotonic() - start, 3)
+    first_loss = figures.first_loss if plan.updates.steps else loss
+    return figures._replace(
+        global_step=plan.last_step, train_seconds=seconds, first_loss=first_loss, last_loss=float(f"{loss:.7g}")
+    )

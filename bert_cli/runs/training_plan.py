@@ -69,6 +69,11 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     given: dict[str, float] = {name: values[name] for name in Recipe._fields if values.get(name) is not None}
     missing = [name for name in Recipe._fields if name in values and name not in given]
     defaults = defaults_of(width)
+    rate_factor = settings.rate_factor
+    if rate_factor is None:
+        return defaults
+    # Round, because the product is logged.
+    defaults = defaults._replace(learning_rate=float(f"{rate_factor * defaults.learning_rate:.6g}"))
     if settings.rates.lora:
         defaults = defaults._replace(learning_rate=min(10 * defaults.learning_rate, _MOST_LORA_RATE))
     recipe = defaults._replace(**given)
@@ -120,10 +125,15 @@ class TrainingPlan:
         return step_number(self.state) if self.state else 0
 
     @property
+    def last_step(self) -> int:
+        """Return the number of updates, plus 1 if Plan.fits_head."""
+        return self.updates.steps + self.task_plan.fits_head
+
+    @property
     def finished_checkpoint(self) -> str | None:
         """Return the last checkpoint if training is finished, otherwise None."""
         is_stopped = self.best is not None and self.best.is_stopped
-        return self.state if self.state and (is_stopped or self.done_steps >= self.updates.steps) else None
+        return self.state if self.state and (is_stopped or self.done_steps >= self.last_step) else None
 
 
 def plan_training(

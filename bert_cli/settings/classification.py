@@ -44,6 +44,49 @@ from bert_cli.settings.training import (
     TrainingSettings,
 )
 
+FINE_TUNING, LINEAR_PROBE, CONTRASTIVE = "fine_tuning", "linear_probe", "contrastive"  # values of --method
+# Flags about losses, heads and outputs that only gradient descent on the labels has.
+_OF_FINE_TUNING = (
+    "distill_from", "soft_labels", "long_text=windows", "head_input", "loss=focal", "label_smoothing",
+    "classifier_dropout", "eval_every", "dry_run", "choice_columns", "freeze_encoder", "hub_trainable=false",
+)  # fmt: skip
+_OF_GRADIENTS = (
+    "learning_rate", "num_train_epochs", "warmup_proportion", "optimizer", "weight_decay", "lr_schedule",
+    "gradient_accumulation_steps", "auto_batch", "recompute=layers", "lora_rank", "freeze_layers", "layerwise_lr_decay",
+    "hidden_dropout_prob", "attention_dropout_prob", "bias_correction",
+)  # fmt: skip
+# For BERT-Base this is a learning rate of 2e-5, as in SetFit.
+_CONTRASTIVE_RATE = 0.4
+
+
+class Method(FlagGroup, heading="Training"):
+    """Flag for what is trained, for data with few rows."""
+
+    method: str = deciding_option(
+        FINE_TUNING,
+        f"{FINE_TUNING}: train encoder and head on the labels; for few rows, {LINEAR_PROBE}: fit the head alone, by a "
+        f"logistic regression on the mean of each text's last hidden states; {CONTRASTIVE}: first train the encoder so "
+        "that texts with the same label have similar means",
+        choices=(FINE_TUNING, LINEAR_PROBE, CONTRASTIVE),
+        needs={f"={LINEAR_PROBE}|{CONTRASTIVE}": "do_train"},
+        excludes={
+            f"={LINEAR_PROBE}|{CONTRASTIVE}": _OF_FINE_TUNING,
+            f"={LINEAR_PROBE}": _OF_GRADIENTS,
+            f"={CONTRASTIVE}": ("weight_column", "class_weights!=none", "gradient_accumulation_steps", "auto_batch"),
+        },
+        because="this method has a loss of its own, and a logistic regression fits its head",
+    )
+
+    @property
+    def rate_factor(self) -> float | None:
+        """Return the share of the usual learning rate, None for a method without updates."""
+        return {LINEAR_PROBE: None, CONTRASTIVE: _CONTRASTIVE_RATE}.get(self.method, 1.0)
+
+    @property
+    def fits_head(self) -> bool:
+        """Return whether a logistic regression fits the head after the last step."""
+        return self.method != FINE_TUNING
+
 
 class Distillation(FlagGroup, heading="Training"):
     """Flags for training a classifier on another one's probabilities (Hinton et al., 2015)."""
@@ -237,6 +280,7 @@ class ClassifySettings(TrainingSettings):
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    method: Method = group(Method)
     distillation: Distillation = group(Distillation)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: Page = group(Page)
@@ -250,6 +294,10 @@ class ClassifySettings(TrainingSettings):
     saving: Saving = group(Saving)
     devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)
+
+    @property
+    def rate_factor(self) -> float | None:
+        return self.method.rate_factor
 
     @property
     def text_form(self) -> TextForm:

@@ -290,6 +290,11 @@ class TrainingSettings:
     devices: Devices
     log: Log
 
+    @property
+    def rate_factor(self) -> float | None:
+        """Return the share of the usual learning rate, None for a training without updates."""
+        return 1.0
+
 
 def with_frozen_encoder(settings: Any) -> Any:
     """Return training settings with --freeze_encoder if a tensorflow-hub module is not trained.

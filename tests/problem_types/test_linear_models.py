@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
-from bert_cli.problem_types.linear_models import logistic_probabilities, ridge_values
+from bert_cli.problem_types.linear_models import fit_logistic, logistic_probabilities, ridge_values
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
@@ -80,3 +82,36 @@ def regression_collapse(*values):
     return REGRESSION.metrics.collapse(
         {"values": np.array(values, np.float32), "losses": np.array([2.25, 2.25])}, LabelSet()
     )
+
+
+@pytest.mark.parametrize("num_labels", [2, 3, 4])
+def test_a_fitted_head_is_the_logistic_regression(num_labels):
+    # Of four labels, one has no training row.
+    random = np.random.default_rng(0)
+    label_ids = random.integers(0, min(num_labels, 3), 60)
+    states = random.normal(5, 3, (60, 4)).astype(np.float32) + label_ids[:, np.newaxis]
+    row_weights = random.uniform(0.5, 2, 60)
+    weights, bias = fit_logistic(states, label_ids, num_labels, row_weights)
+    logits = states @ weights.T + bias
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    scaler = StandardScaler().fit(states)
+    model = LogisticRegression(max_iter=1000).fit(scaler.transform(states), label_ids, row_weights)
+    expected = model.predict_proba(scaler.transform(states))
+    np.testing.assert_allclose(probabilities[:, : expected.shape[1]], expected, atol=1e-5)
+    np.testing.assert_allclose(probabilities[:, expected.shape[1] :], 0.0, atol=1e-6)
+
+
+def test_a_fitted_head_for_several_labels_per_row():
+    random = np.random.default_rng(0)
+    states = random.normal(0, 1, (40, 3)).astype(np.float32)
+    label_ids = np.stack([states[:, 0] > 0, np.ones(40), np.zeros(40)], axis=1).astype(np.float32)
+    weights, bias = fit_logistic(states, label_ids, 3)
+    logits = states @ weights.T + bias
+    assert ((logits > 0) == (label_ids > 0)).all()
+    np.testing.assert_array_equal(bias[1:], [30.0, -30.0])
+
+
+def test_a_single_label_is_certain():
+    weights, bias = fit_logistic(np.ones((3, 2), np.float32), np.array([1, 1, 1]), 2)
+    np.testing.assert_array_equal(weights, np.zeros((2, 2)))
+    np.testing.assert_array_equal(bias, [-30.0, 0.0])

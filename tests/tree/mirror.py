@@ -31,6 +31,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/watching.py": "commands/test_callbacks.py",
     "runs/callbacks/observers.py": "commands/test_callbacks.py",
     "runs/engine/adapter.py": "commands/test_lora.py",
+    "runs/engine/head_fit.py": "commands/test_classify_method.py",
+    "runs/tasks/classification/method.py": "commands/test_classify_method.py",
     "predicting/classifier.py": "commands/test_api.py",
     "predicting/decoder.py": "runs/tasks/classification/test_decoder.py",
     "predicting/tagger.py": "commands/test_tag.py",

@@ -70,7 +70,7 @@ opening: problem_types flags model settings text examples.labels features weight
     run_directory
 predicting: metrics problem_types flags model settings text examples examples.squad features
     sentence weights heads outputs.answers outputs.vectors inference opening
-runs.engine: flags model settings features weights.formats weights heads training.optimizers
+runs.engine: problem_types flags model settings features weights.formats weights heads training.optimizers
     training outputs inference run_directory opening
 runs.preparation: problem_types settings text reading reading.columns examples.labels examples records corpus
     outputs opening
@@ -135,8 +135,8 @@ MAX_REACH = {
     "api.Tokenizer": 45,
     "bert-tokenize": 63,
     "bert-serve": 203,
-    "bert-classify": 294,
-    "api.Classifier": 328,
+    "bert-classify": 297,
+    "api.Classifier": 331,
 }
 
 # (line, message) per problem

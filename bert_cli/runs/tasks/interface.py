@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.flags.option import flag_values
@@ -18,13 +19,13 @@ from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.head_labels import RunLabels
 from bert_cli.opening.loader import load_model
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.problem_types.kinds import KINDS
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
+    from bert_cli.inference.tensorflow import TensorFlowEngine
     from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 
 
@@ -60,6 +61,8 @@ class Plan(NamedTuple):
         examples: rows per epoch, 0 if there are no epochs.
         class_weights: weights in the loss, see controls.class_weights.
         batch_size: batch size if there are fewer rows than --train_batch_size, None otherwise.
+        fits_head: whether Task.fit_head follows the updates, as one more step.
+        head_type: type of the trained head, a key of HEAD_TYPES.
         guesses: flag values guessed from the data; later runs guess again, from their own data.
     """
 
@@ -74,6 +77,8 @@ class Plan(NamedTuple):
     guesses: Mapping[str, str] = MappingProxyType({})
     has_flag_labels: bool = False
     label_aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+    fits_head: bool = False
+    head_type: str = CLASSIFIER
 
     def run_labels(self, command: str) -> RunLabels:
         """Return the labels that rows of a trained head follow."""
@@ -198,12 +203,6 @@ class Task(Generic[Model, Data, Details]):
         """
         raise NotImplementedError
 
-    def head_type(self, data: Data) -> str:
-        """Return the type of the head that the task trains, a key of HEAD_TYPES."""
-        head_type = KINDS[self.command].head_type
-        assert head_type, "a task with several heads has its own method"
-        return head_type
-
     def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
         """Return the encoder with the task's head, a keras.Model; heads/ defines its loss.
 
@@ -237,6 +236,10 @@ class Task(Generic[Model, Data, Details]):
         from bert_cli.runs.engine.training_inputs import RowInput
 
         return RowInput(data.training_features(), self.settings.inference.eval_batch_size)
+
+    def fit_head(self, engine: "TensorFlowEngine", data: Data) -> float:
+        """Fit the head after the last update, see Plan.fits_head, and return the training loss."""
+        raise NotImplementedError
 
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation[Details]:
         """Evaluate the model on the dev data."""

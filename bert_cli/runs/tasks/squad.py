@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base import files
+from bert_cli.base.head_types import SPANS
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
@@ -187,6 +188,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
             len(windows),
             deciding_values=deciding_values,
             resolved_flags={"do_lower_case": do_lower_case},
+            head_type=SPANS,
         )
 
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":

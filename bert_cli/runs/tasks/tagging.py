@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import TAGGER
 from bert_cli.base.json_files import JsonObject, member_object
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
@@ -101,7 +102,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
             "label_aliases": label_aliases(data.labels),
             "class_weights": weights,
         }
-        return fine_tuning_plan(self.settings, recipe, len(features), len(features), **values)
+        return fine_tuning_plan(self.settings, recipe, len(features), len(features), head_type=TAGGER, **values)
 
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
         return build_tagger(model.config, len(data.labels), data.layers, options)

@@ -48,13 +48,15 @@ from bert_cli.runs.tasks.classification.decoder import (
 from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
+from bert_cli.runs.tasks.classification.method import plan_method, with_method
 from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
-from bert_cli.settings.classification import ClassifySettings, check_filled_data
+from bert_cli.settings.classification import CONTRASTIVE, ClassifySettings, check_filled_data
 from bert_cli.settings.data import TrainedColumns
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
+    from bert_cli.inference.tensorflow import TensorFlowEngine
     from bert_cli.runs.engine.training_inputs import RowInput
 
 
@@ -72,16 +74,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile] = MappingProxyType({})):
         """Use these settings, and `tables` instead of files, see splits.Inputs."""
-        super().__init__(settings)
+        super().__init__(with_method(settings))
         self.tables = tables
         self._flag_problem_type = problem_type_from_flags(settings)
 
     @property
     def slow_packages(self) -> tuple[str, ...]:
         return SLOW_PACKAGES if self.settings.phases.do_eval else ()
-
-    def head_type(self, data: ClassificationDataset) -> str:
-        return data.decoder.problem_type.head_type
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Read the splits that the phases need; without training, take labels from the model."""
@@ -154,16 +153,22 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             "labels": labels,
             "class_weights": weights,
             "has_flag_labels": bool(self.settings.encoding.labels),
+            "head_type": problem_type.head_type,
         }
-        return fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
+        plan = fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
+        return plan_method(plan, self.settings, problem_type)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
         from bert_cli.heads.choice import BertChoice
+        from bert_cli.heads.classification import BertContrastiveClassifier
         from bert_cli.heads.losses import Distillation
 
         flags, text_input = self.settings.distillation, self.settings.head.text_input
         problem_type = data.decoder.problem_type
+        if self.settings.phases.do_train and self.settings.method.method == CONTRASTIVE:
+            num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
+            return BertContrastiveClassifier(model.config, num_outputs, problem_type.name, text_input, **options)
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
         if problem_type.has_choices:
             return BertChoice(
@@ -194,6 +199,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             num_labeled = len(data.splits["train"].examples)
             features = data.teacher.teach(features, texts, num_labeled, directory, resumes, is_chief)
         return RowInput(features, self.settings.inference.eval_batch_size)
+
+    def fit_head(self, engine: "TensorFlowEngine", data: ClassificationDataset) -> float:
+        from bert_cli.runs.engine.head_fit import fit_head
+
+        features = data.training_features()
+        row_weights = features.weights
+        class_weights = controls.class_weights(
+            self.settings.loss, data.decoder.problem_type, data.decoder.labels.names, features.label_ids
+        )
+        if class_weights:
+            of_labels = np.array(class_weights)[features.label_ids]
+            row_weights = of_labels if row_weights is None else row_weights * of_labels
+        batch_size = self.settings.inference.eval_batch_size
+        return fit_head(engine, features, features.label_ids, row_weights, batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation[FittedPredictions]:
         """Return metrics and scores per label.

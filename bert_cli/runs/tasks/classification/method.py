@@ -1,0 +1,52 @@
+"""Plans for --method: contrastive training, and a head that a logistic regression fits."""
+
+from bert_cli.base.errors import refuse_if
+from bert_cli.base.head_types import MEAN
+from bert_cli.base.log import LOG
+from bert_cli.flags.option import replace_values
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.runs.tasks.interface import Plan
+from bert_cli.runtime.cluster import is_multi_worker
+from bert_cli.settings.classification import CONTRASTIVE, LINEAR_PROBE, ClassifySettings
+
+# Few rows are few updates per epoch, and pairs of rows have much to learn from each.
+_LEAST_STEPS = 20
+
+
+def with_method(settings: ClassifySettings) -> ClassifySettings:
+    """Return the settings with the input of a head that a logistic regression fits."""
+    return replace_values(settings, {"head_input": MEAN.name}) if settings.method.fits_head else settings
+
+
+def plan_method(plan: Plan, settings: ClassifySettings, problem_type: ProblemType) -> Plan:
+    """Return the plan with the steps of --method.
+
+    Args:
+        plan: plan of a fine-tuning.
+        settings: flag values.
+        problem_type: the labels' problem type.
+
+    Raises:
+        InputError: if the method cannot have these labels, or several processes train.
+    """
+    method = settings.method
+    if not method.fits_head:
+        return plan
+    flag = f"--method={method.method}"
+    is_text = problem_type.reader.has_names and not problem_type.has_choices
+    refuse_if(not is_text, f"{flag}: a logistic regression needs labels of texts; leave it out")
+    is_exclusive = problem_type is SINGLE_LABEL
+    refuse_if(
+        method.method == CONTRASTIVE and not is_exclusive, f"{flag}: needs one label per row; take {LINEAR_PROBE}"
+    )
+    refuse_if(plan.class_weights and not is_exclusive, f"{flag}: --class_weights needs one label per row; leave it out")
+    refuse_if(is_multi_worker(settings.devices.distribution_strategy), f"{flag}: works in one process only")
+    if method.method == LINEAR_PROBE:
+        return plan._replace(steps=0, warmup_steps=0, fits_head=True)
+    steps = plan.steps
+    if settings.fine_tuning.num_train_epochs is None and steps < _LEAST_STEPS:
+        LOG.info("%s: %d steps, as %d are too few for pairs; --num_train_epochs chooses", flag, _LEAST_STEPS, steps)
+        steps = _LEAST_STEPS
+    warmup_steps = int(steps * settings.fine_tuning.warmup_proportion)
+    return plan._replace(steps=steps, warmup_steps=warmup_steps, fits_head=True)
