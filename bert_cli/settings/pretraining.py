@@ -231,7 +231,7 @@ class PretrainSettings(TrainingSettings):
     """
 
     essential: ClassVar[tuple[str, ...]] = (
-        "input_file", "eval_file", "no_nsp", "pack", "line_by_line", "max_seq_length", "max_predictions_per_seq",
+        "input_file", "eval_file", "no_nsp", "line_by_line", "max_seq_length", "max_predictions_per_seq",
         "do_whole_word_mask", "init_checkpoint", "vocab_file", "bert_config_file", "do_lower_case",
         "do_train", "do_eval", "output_dir", "overwrite_output_dir", "dry_run", "train_batch_size",
         "learning_rate", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",
