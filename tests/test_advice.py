@@ -15,7 +15,7 @@ from bert_cli.flags.option import every_flag
 from tests.docs_pages import settings_of
 from tests.snapshots import MESSAGES
 
-SWITCHES = {"flagfile", "help", "helpfull", "completion"}
+SWITCHES = {"flagfile", "help", "helpfull", "completion", "from_command"}
 FLAGS = {command: {flag.name for flag in every_flag(settings_of(command))} | SWITCHES for command in COMMANDS}
 ERROR = re.compile(r"(bert-[a-z-]+): error: (.*)")
 COMMAND_LINE = re.compile(r"\b(bert-[a-z-]+)((?: --\S+)+)")

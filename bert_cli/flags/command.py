@@ -28,6 +28,7 @@ from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.flags.refusals import check_needs, check_rules
 from bert_cli.flags.sources import name_variable, prefix_of, variables_as_flags
+from bert_cli.flags.translation import command_to_translate, translate
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raising_on_signals
 from bert_cli.runtime.streams import (
@@ -42,7 +43,7 @@ from bert_cli.runtime.streams import (
 TEMPORARY = 75  # EX_TEMPFAIL in sysexits.h; os.EX_TEMPFAIL is missing on some systems
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
 _REPEAT_ADVICE = "give the same command again"
-_SWITCHES = {"help", "helpfull", "completion", "version", "flagfile"}  # of every command
+_SWITCHES = {"help", "helpfull", "completion", "version", "flagfile", "from_command"}  # of every command
 _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 
@@ -168,6 +169,8 @@ class Command:
             print_text(f"{self.name} {__version__}")
         elif shell := requested_shell(arguments):
             print_text(completion(self.settings_class, self.name, shell))
+        elif (command_line := command_to_translate(arguments)) is not None:
+            print_text(translate(self.settings_class, self.name, command_line))
         else:
             values, given_names = self._parse(arguments)
             file_flags = (flag.name for flag in every_flag(self.settings_class) if flag.is_file)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.help import rule_texts, sections, word_flags
 from bert_cli.flags.option import Flag, every_flag
+from bert_cli.flags.translation import FROM_COMMAND, scripts_of
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
@@ -54,6 +55,8 @@ _ALWAYS = (
     _CompletedFlag("version", "the version", is_switch=True),
 )
 
+_FOR_SCRIPTS = _CompletedFlag(FROM_COMMAND, "print a command line of a transformers script with these flags")
+
 
 def requested_shell(arguments: Sequence[str]) -> str | None:
     """Return the shell in --completion=SHELL, or None without this flag.
@@ -93,7 +96,7 @@ def completion(settings_class: type, command: str, shell: str) -> str:
         for flag in itertools.chain(*sections_by_title.values())
         if not flag.option.words
     ]
-    completed_flags += _ALWAYS
+    completed_flags += (*_ALWAYS, _FOR_SCRIPTS) if scripts_of(command) else _ALWAYS
     words_are_files = any(flag.is_file for flag in word_flags(sections_by_title))
     if shell == "fish":
         return "\n".join(_fish_lines(command, completed_flags, words_are_files))

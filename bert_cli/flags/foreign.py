@@ -15,6 +15,7 @@ from bert_cli.base.errors import mentioned_flags
 _LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max_steps and max_texts: 0.78)
 _MAX_NAMES = 20  # unknown flags in a message
 _LEAST_PREFIX = 4  # letters of an abbreviated flag
+OFF = ("false", "no", "0", "f", "n")  # values that switch a foreign flag off, in lower case
 _SWITCHED_OFF = "it is off here; leave it out"
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "foreign.tsv")
 

@@ -7,6 +7,7 @@ from bert_cli import __version__
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.rules import describe_rules, join_or
 from bert_cli.flags.sources import prefix_of, variable_of
+from bert_cli.flags.translation import scripts_of
 from bert_cli.flags.values import format_flag_value
 
 WIDTH = 80  # terminal columns
@@ -52,7 +53,12 @@ def full_help_text(settings_class: type, command: str, description: str) -> str:
     for block in blocks(text):
         lines += [*(block.split("\n") if is_verbatim(block) else _wrap(block)), ""]
     lines += _flag_lines(sections(every_flag(settings_class)), _description, separator=("",))
-    lines += [*_CLOSING_LINES, *_wrap(modes_text(settings_class)), *_environment_lines(settings_class)]
+    lines += [
+        *_CLOSING_LINES,
+        *_script_lines(command),
+        *_wrap(modes_text(settings_class)),
+        *_environment_lines(settings_class),
+    ]
     lines += ["", *_example_lines(examples)] if examples else []
     return "\n".join(lines)
 
@@ -123,6 +129,16 @@ def modes_text(settings_class: type) -> str:
     flags = {flag.name: flag for flag in every_flag(settings_class)}
     modes = [[flags[name].label for name in mode.split(" or ")] for mode in getattr(settings_class, "modes", ())]
     return f"Needed: {'; or '.join(map(join_or, modes))}." if modes else ""
+
+
+def _script_lines(command: str) -> list[str]:
+    """Return the line about --from_command if the command replaces a script."""
+    names = scripts_of(command)
+    return (
+        _wrap(f"--from_command='{names[0]} --FLAG …' prints a transformers command line with our flags.")
+        if names
+        else []
+    )
 
 
 def _environment_lines(settings_class: type) -> list[str]:

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.foreign import unknown_flags_message
+from bert_cli.flags.foreign import OFF, unknown_flags_message
 from bert_cli.flags.option import Flag, every_flag, flag_named
 from bert_cli.flags.paths import expand_home
 from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables, without_overridden
 from bert_cli.flags.values import decode_text, number_parser, read_value, simplify
 
-_OFF = ("false", "no", "0", "f", "n")  # values that switch a foreign flag off, in lower case
 _UNDEFOK = "undefok"  # absl's flag with the names of flags to ignore if they are unknown
 
 
@@ -66,7 +65,7 @@ def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[d
         place = f"{command_line.unknown[0].place}: " if command_line.unknown[0].place else ""
         argument_names = [words_flag.name] if words_flag else []
         flag_names = [name for name in flags if name not in argument_names]
-        off_names = {_bare(argument.text) for argument in command_line.unknown if _value(argument.text) in _OFF}
+        off_names = {_bare(argument.text) for argument in command_line.unknown if _value(argument.text) in OFF}
         raise InputError(
             place + unknown_flags_message(names, flag_names, "; --helpfull lists all flags", argument_names, off_names)
         )
@@ -106,7 +105,7 @@ def _split(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> _Command
         name, (_, equals, value) = _bare(text), text.partition("=")
         flag = flag_named(text, flags) if name else None
         is_negated = flag is not None and flag.name != name
-        if is_after_unknown and text.lower() in _OFF:
+        if is_after_unknown and text.lower() in OFF:
             command_line.unknown[-1] = argument._replace(text=f"{command_line.unknown[-1].text}={text}")
         elif not text.startswith("-") or not name:
             command_line.words.append(text)

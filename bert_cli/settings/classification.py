@@ -10,6 +10,7 @@ from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
+    TEXT_COLUMNS,
     Choices,
     Columns,
     DataFiles,
@@ -236,7 +237,13 @@ class ClassifySettings(TrainingSettings):
         },
         data_dir="data",
     )
-    columns: Columns = group(Columns)
+    columns: Columns = group(
+        Columns,
+        {
+            name: {"excludes": ("text", "explain"), "because": "the text is on the command line, in no table"}
+            for name in TEXT_COLUMNS
+        },
+    )
     choices: Choices = group(Choices)
     label_kind: LabelKind = group(LabelKind)
     kept_columns: KeptColumns = group(KeptColumns)

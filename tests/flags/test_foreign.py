@@ -20,7 +20,7 @@ def test_every_row_is_used_by_a_command():
         for name, rows in advice_by_flag().items()
         for index, advice in enumerate(rows)
         if not any(
-            (name not in flags or advice.values)
+            (name not in flags or advice.flags.startswith(f"--{name}"))
             and advice.fits(flags)
             and not any(better.fits(flags) for better in rows[:index])
             for flags in FLAGS.values()

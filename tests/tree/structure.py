@@ -133,8 +133,8 @@ MAX_REACH = {
     "text.tokenization": 15,
     "vocab.txt": 18,
     "api.Tokenizer": 45,
-    "bert-tokenize": 63,
-    "bert-serve": 203,
+    "bert-tokenize": 64,
+    "bert-serve": 204,
     "bert-classify": 297,
     "api.Classifier": 331,
 }
