@@ -35,19 +35,25 @@ Examples:
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.json_files import JsonObject
+from bert_cli.base.names import AVERAGED_RUNS
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
+from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.runs.tasks.classification.ensemble import (
+    average_members,
+    check_members,
+    find_members,
+    settings_of_sweep,
+)
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards
 from bert_cli.runs.tasks.classification.splits import has_user_test_file
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import REPLACED_FLAGS, ClassifySettings
 from bert_cli.settings.texts import check_shards
-
-# Files of the training run that are not used if this flag names other data.
-_REPLACED = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_split": ("dev_file",)}
 
 
 def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySettings:
@@ -56,17 +62,17 @@ def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySe
     Raise InputError for flags that conflict with files, or without any data.
     """
     check_shards(settings, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
-    settings = complete(settings, given_names, _REPLACED)
+    ensemble = settings if settings.ensemble.ensemble else None
+    settings = check_members(settings, given_names) if ensemble else complete(settings, given_names, REPLACED_FLAGS)
     data, new = settings.data, settings.new
     # The training files' header does not determine whether another file has one.
     header = data.predict_header or (data.header if "header" in given_names else "auto")
     explained_text = new.text_to_explain
-    settings = replace_values(
-        settings,
+    _check_data(settings, given_names)
+    return replace_values(
+        ensemble or settings,
         {"predict_header": header, "explain": explained_text, "text": "" if explained_text else new.text},
     )
-    _check_data(settings, given_names)
-    return settings
 
 
 def _check_data(settings: ClassifySettings, given_names: frozenset[str]) -> None:
@@ -114,7 +120,17 @@ def run(settings: ClassifySettings) -> dict:
         return predict_shards(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    return driver.run(ClassificationTask, settings)
+    def predict_mean(settings: ClassifySettings) -> JsonObject:
+        report = driver.run_once(*average_members(settings), should_finish=False).report
+        averaged: JsonObject = {AVERAGED_RUNS: find_members(settings.ensemble.ensemble)}
+        RunDirectory(settings.phases.output_dir).write_report(averaged)
+        return report | averaged
+
+    if settings.ensemble.ensemble:
+        return predict_mean(settings)
+    if not settings.ensemble.average_predictions:
+        return driver.run(ClassificationTask, settings)
+    return driver.run(ClassificationTask, settings, average=lambda: predict_mean(settings_of_sweep(settings)))
 
 
 main = Command("bert-classify", __doc__, ClassifySettings, run, check)

@@ -12,6 +12,7 @@ from bert_cli.flags.values import convert_value
 NOT_ARGUMENTS = frozenset(
     ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
     + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
+    + ("ensemble", "average_predictions", "member_columns")
     + ("quiet", "verbose", "verbose_logging", "log_format", "log_level", "dry_run", "glue_submission", "output_format")
 )
 

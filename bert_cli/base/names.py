@@ -105,6 +105,7 @@ EVAL_DATA: Final = "eval_data_digest"
 POSITIVE_LABEL: Final = "positive_label"
 # Key of run_report.json and run.json: the runs in subdirectories, under RUNS, GRID or FOLDS.
 SEVERAL = "several"
+AVERAGED_RUNS = "averaged_runs"
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
 
 # Files next to a checkpoint.

@@ -202,7 +202,7 @@ class TextClassifier:
         """Return the texts with their prediction and each word's share in it.
 
         Args:
-            text, text_b: the text, or both texts of a pair.
+            text, text_b: the text, or both texts if it is a pair.
             tokens: the result of `tokenize_for_explanation`.
             budget: approximate number of masked copies to compute.
             label: index of the label to explain; None for the most probable one.
@@ -212,7 +212,7 @@ class TextClassifier:
         return text_record(text, text_b) | record
 
     def plan_explanation(self, tokens: WordTokens, budget: int = BUDGET) -> ExplanationPlan:
-        """Return the masked copies of a text, see `explain`."""
+        """Return a text's masked copies, see `explain`."""
         return plan_explanation(tokens, self.tokenizer, budget)
 
     def score_copies(self, copies: RaggedFeatures) -> Predictions:
@@ -225,7 +225,7 @@ class TextClassifier:
         """Return the same record as `explain`.
 
         Args:
-            text, text_b: the text, or both texts of a pair.
+            text, text_b: the text, or both texts if it is a pair.
             plan: the text's masked copies.
             predictions: the model's outputs for these copies.
         """

@@ -65,6 +65,12 @@ class ExclusiveDecoder(OutputDecoder):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return logits up to a constant per row, which a softmax ignores."""
+        # A probability of 0 has no logarithm. The smallest normal float32 is far below any value
+        # that matters.
+        return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
         """Return each row's most probable output as an index, the first one in a tie."""
         return predictions["probabilities"].argmax(axis=1).tolist()
@@ -170,12 +176,6 @@ class SingleLabelReader(LabelReader):
 
 class SingleLabelDecoder(ExclusiveDecoder):
     """Decoder of a softmax over label names."""
-
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return logits up to a constant per row, which a softmax ignores."""
-        # A probability of 0 has no logarithm. The smallest normal float32 is far below any value
-        # that matters.
-        return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[str]:
         """Return each row's most probable label, the first one in a tie."""

@@ -159,8 +159,8 @@ class OutputDecoder(abc.ABC):
         """Return `output_name` and `losses` for logits float32 [n, outputs], as heads compute them."""
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """Invert the activation: return logits float32 [n, L] for distillation."""
-        raise unsupported("distillation")
+        """Invert the activation: return logits [n, L], for distillation and ensembles."""
+        raise unsupported("inverse")
 
     @abc.abstractmethod
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:

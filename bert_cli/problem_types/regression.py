@@ -163,6 +163,10 @@ class NumberDecoder(OutputDecoder):
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
 
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return numbers [n] as logits [n, 1]."""
+        return probabilities[:, np.newaxis]
+
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()
 

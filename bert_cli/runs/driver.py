@@ -27,6 +27,7 @@ from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.resuming import Rerun, check_inputs
 from bert_cli.runs.sweep import sweep
+from bert_cli.runs.sweep.sweep import Average
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
@@ -39,7 +40,11 @@ from bert_cli.settings.training import TrainingSettings, has_several_runs
 
 
 def run(
-    make_task: MakeTask, settings: TrainingSettings, rerun: Rerun | None = None, observers: Sequence[Observer] = ()
+    make_task: MakeTask,
+    settings: TrainingSettings,
+    rerun: Rerun | None = None,
+    observers: Sequence[Observer] = (),
+    average: Average | None = None,
 ) -> JsonObject:
     """Run the phases and return the report, which is also written to run_report.json.
 
@@ -48,6 +53,7 @@ def run(
         settings: flag values.
         rerun: the call that resumes the run after a signal; None for the same command.
         observers: observers of each training.
+        average: see sweep.run.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
@@ -57,7 +63,7 @@ def run(
     directory = RunDirectory(settings.phases.output_dir)
     with sweep.make_trackers(settings) as trackers:
         run_one = functools.partial(run_once, rerun=rerun, observers=observers)
-        report = sweep.run(make_task, settings, run_one, trackers)
+        report = sweep.run(make_task, settings, run_one, trackers, average)
         report |= describe_origin()
         directory.write_report(report)
         finish(directory, settings.page)

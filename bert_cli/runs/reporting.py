@@ -15,7 +15,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, REPORT, SEVERAL
+from bert_cli.base.names import AVERAGED_RUNS, EVAL_EXAMPLES, EVAL_RESULTS, MANIFEST, PAGE, REPORT, SEVERAL
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
@@ -203,6 +203,8 @@ def _comparison_summary(directory: RunDirectory) -> str:
     command = (directory.manifest or {}).get(COMMAND, "")
     name = display_name(metric, read_run(member_folders(directory.path)[0]).positive_label)
     run_note = f"of the best run, {sweep['best']}" if sweep["best"] else f"mean of {len(sweep['members'])} runs"
+    if AVERAGED_RUNS in report and files.exists(directory.file(EVAL_RESULTS)):
+        run_note = f"of the mean prediction of {len(report[AVERAGED_RUNS])} runs"
     return f"{line}: {name} {score(command, metric, results[metric])}, {run_note}"
 
 

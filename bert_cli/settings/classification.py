@@ -6,7 +6,8 @@ from typing import ClassVar
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
+from bert_cli.flags.paths import expand_home
 from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
@@ -208,6 +209,50 @@ class Bootstrap(FlagGroup, heading="Mode"):
     )
 
 
+def read_folders(text: str) -> tuple[str, ...]:
+    """Return the directories in --ensemble; raise InputError without a name."""
+    folders = tuple(expand_home(folder, f"--ensemble={text}") for folder in text.split(",") if folder.strip())
+    refuse_if(not folders, f"--ensemble={text}: names no directory")
+    return folders
+
+
+class Ensemble(FlagGroup, heading="Mode"):
+    """Flags for the mean prediction of several runs."""
+
+    ensemble: tuple[str, ...] = transient_option(
+        (),
+        "directories of trained runs, separated by commas, whose mean probabilities predict or are evaluated; a directory "
+        "with several runs names all of them; the results go to output_dir",
+        read=read_folders,
+        write=",".join,
+        needs="do_predict or do_eval",
+        excludes=("do_train", "init_checkpoint", "hub_module", "calibrate"),
+        because={
+            "do_train": "its members are trained; --average_predictions averages the runs of one command",
+            "init_checkpoint": "both name models",
+            "hub_module": "both name models",
+            "calibrate": "each member has its own calibration",
+        },
+    )
+    average_predictions: bool = transient_option(
+        False,
+        "predict the test file, and with --num_runs the dev data, by the mean probabilities over the runs or folds "
+        "instead of the best run",
+        needs="num_runs or cross_validation",
+        excludes="cross_validation with no do_predict",
+        because={"cross_validation with no do_predict": "folds are averaged for the test file; add --do_predict"},
+    )
+    member_columns: bool = transient_option(
+        False,
+        "columns with the predictions of each run of an ensemble in predictions.tsv, such as prob_good_fold-1",
+        needs=("ensemble or average_predictions", "do_predict"),
+    )
+
+
+# Flags that a training run does not set if this flag names other data.
+REPLACED_FLAGS = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_split": ("dev_file",)}
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """Flags of bert-classify."""
@@ -267,6 +312,7 @@ class ClassifySettings(TrainingSettings):
     )
     calibration: CalibrationFlags = group(CalibrationFlags)
     bootstrap: Bootstrap = group(Bootstrap)
+    ensemble: Ensemble = group(Ensemble)
     to_label: ToLabel = group(ToLabel)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})

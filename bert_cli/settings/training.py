@@ -243,15 +243,15 @@ class Sweep(FlagGroup, heading="Sweeps"):
             "dry_run",
             "dev_split with no eval_every",
             "num_runs",
-            "do_predict",
+            "do_predict with no average_predictions",
             "eval_every with no dev_split",
         ),
         because={
             "dry_run": "a dry run looks at one run",
             "dev_split with no eval_every": "each fold is held out once; with --eval_every, --dev_split holds out rows of "
             "its training that choose the best checkpoint",
-            "do_predict": "no model remains that predicts the test file; leave --do_predict out, and train on all rows "
-            "for it without --cross_validation",
+            "do_predict with no average_predictions": "no single model predicts the test file; train on all rows without "
+            "--cross_validation, or in bert-classify add --average_predictions for the mean over the folds",
             "eval_every with no dev_split": "the best checkpoint would be chosen by the rows that it is measured on; "
             "--dev_split=0.1 holds out other rows for that",
         },

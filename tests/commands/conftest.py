@@ -222,13 +222,13 @@ def trained_two_layers_once(built_once, two_layer_flags) -> pathlib.Path:
 
 @pytest.fixture
 def trained_two_layers(trained_two_layers_once, tmp_path) -> pathlib.Path:
-    """A copy of the two-layer classifier for one test."""
+    """The two-layer classifier, copied for one test."""
     return pathlib.Path(shutil.copytree(trained_two_layers_once, tmp_path / "trained"))
 
 
 @pytest.fixture
 def trained(trained_once, tmp_path) -> pathlib.Path:
-    """A copy of the trained output_dir for one test."""
+    """The trained output_dir, copied for one test."""
     return pathlib.Path(shutil.copytree(trained_once[0], tmp_path / "trained"))
 
 

@@ -135,7 +135,7 @@ MAX_REACH = {
     "api.Tokenizer": 45,
     "bert-tokenize": 64,
     "bert-serve": 204,
-    "bert-classify": 297,
+    "bert-classify": 299,
     "api.Classifier": 331,
 }
 

@@ -82,6 +82,7 @@ _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TA
 _RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_FOLD, SUSPECTS, names.CALIBRATION)}
 # Files that only a single run's directory has.
 _SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
+Average = Callable[[], JsonObject]
 # driver.run_once, with the arguments (task, data=None, should_finish=True, shared=None).
 RunOnce = Callable[..., RunResult]
 
@@ -99,7 +100,13 @@ def make_trackers(settings: TrainingSettings, parents: SweepTrackers | None = No
     return SweepTrackers(settings.saving, directory, flags_to_save(settings, {}) | lists, parents, not is_new)
 
 
-def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, trackers: SweepTrackers) -> JsonObject:
+def run(
+    make_task: MakeTask,
+    settings: TrainingSettings,
+    run_one: RunOnce,
+    trackers: SweepTrackers,
+    average: Average | None = None,
+) -> JsonObject:
     """Run all trials, log a comparison, then evaluate and predict with the best one.
 
     Args:
@@ -107,6 +114,7 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, track
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
         trackers: the sweep's trackers.
+        average: function that evaluates and predicts by the mean over all runs; None for the best run.
 
     Returns:
         The report, for run_report.json.
@@ -115,8 +123,12 @@ def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, track
     start_time = time.monotonic()
     with _silence_retracing():
         report = _run_trials(make_task, settings, run_one, SharedNetwork(), trackers)
+        if average:
+            # The directory lists the runs that are averaged.
+            RunDirectory(folder).write_report(report | {"total_seconds": round(time.monotonic() - start_time, 3)})
+            report |= average()
         # Skip this for folds, which have no best model.
-        if model_folder(folder) != folder:
+        elif model_folder(folder) != folder:
             report |= _evaluate_best(make_task, settings, run_one)
     report["total_seconds"] = round(time.monotonic() - start_time, 3)
     return report

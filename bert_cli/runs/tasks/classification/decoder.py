@@ -14,7 +14,7 @@ from bert_cli.metrics import multi_label
 from bert_cli.metrics.bootstrap import Intervals, bootstrap
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
-from bert_cli.predicting.decoder import Decoder, make_decoder
+from bert_cli.predicting.decoder import Decoder, LabeledFeatures, make_decoder
 from bert_cli.problem_types.calibration import (
     CONFIDENCE,
     Calibration,
@@ -22,6 +22,7 @@ from bert_cli.problem_types.calibration import (
     find_calibration,
     write_calibration,
 )
+from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.exclusive import cross_entropy
 from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores
 from bert_cli.problem_types.problem_type import ProblemType
@@ -158,6 +159,10 @@ class FittingDecoder(Decoder):
 
     should_tune: bool = False
     calibration_flags: CalibrationFlags | None = None
+
+    def member_columns(self, features: LabeledFeatures) -> Mapping[str, Column]:
+        """Return columns with predictions of single models of an ensemble, {} for one model."""
+        return {}
 
     def with_stored_calibration(self, directory: RunDirectory) -> "FittingDecoder":
         """Return a decoder with the calibration.json in a directory, if the directory has one."""

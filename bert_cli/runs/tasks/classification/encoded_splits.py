@@ -63,7 +63,7 @@ class Split(InMemorySplit, abc.ABC):
 
     @abc.abstractmethod
     def num_outputs(self, labels: Sequence[str]) -> int:
-        """Return the number of outputs per row, of which a prediction is one."""
+        """Return the number of outputs per row."""
 
     @abc.abstractmethod
     def row_text(self, row: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from bert_cli.outputs.classification import (
     write_table,
     write_test_results,
 )
+from bert_cli.predicting.ensemble import mean
 from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
 from bert_cli.problem_types.parts import Predictions, Scores
 from bert_cli.reading.columns.roles import unique_names
@@ -85,7 +86,8 @@ class PredictionTables:
         decisions = problem_type.decoder.decisions(predictions, labels)
         write_test_results(paths[0], predictions[problem_type.decoder.output_name])
         id_column, texts = TextColumn(split.ids), split.text_columns(decisions)
-        columns = {"id": id_column, **problem_type.columns.prediction_columns(predictions, labels), **texts}
+        predicted = problem_type.columns.prediction_columns(predictions, labels)
+        columns = {"id": id_column, **predicted, **decoder.member_columns(split.features), **texts}
         write_table(paths[1], columns | _rename(split.kept_columns, columns), self.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.ids))
         submission_paths = paths[2:]
@@ -162,7 +164,7 @@ def write_folds(
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
     out_of_fold = {
-        name: average(
+        name: mean(
             [
                 _join_folds([predictions[name] for _, predictions in repeat], folds)
                 for repeat, folds in zip(details, assignments, strict=True)
@@ -184,11 +186,6 @@ def write_folds(
     fold_files.write_suspects(paths[1], ids, suspects, texts)
     fold_files.write_folds(paths[0], ids, assignments, columns, texts)
     return len(suspects.rows)
-
-
-def average(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of several models' predictions, float32, computed in float64."""
-    return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
 
 
 def _join_folds(predictions_by_fold: Sequence[np.ndarray], folds: np.ndarray) -> np.ndarray:

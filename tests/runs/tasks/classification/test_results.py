@@ -22,7 +22,10 @@ PREDICTIONS = {"probabilities": np.array([[0.75, 0.25], [0.375, 0.625]], np.floa
 
 
 SPLIT = types.SimpleNamespace(
-    ids=["0", "1"], text_columns=lambda decisions: text_columns([("one", None), ("two", None)]), kept_columns={}
+    ids=["0", "1"],
+    text_columns=lambda decisions: text_columns([("one", None), ("two", None)]),
+    kept_columns={},
+    features=None,
 )
 
 

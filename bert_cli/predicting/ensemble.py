@@ -1,0 +1,83 @@
+"""Ensembles: mean predictions by several models for the same rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
+from bert_cli.predicting.decoder import Decoder
+from bert_cli.problem_types.parts import OutputDecoder, Predictions
+
+
+def mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of arrays of the same shape, float32, computed in float64."""
+    return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
+
+
+def average(decoder: OutputDecoder, members: Sequence[Predictions], label_ids: np.ndarray) -> Predictions:
+    """Return the mean of the members' probabilities or numbers, with losses.
+
+    Args:
+        decoder: the decoder that all members have.
+        members: each model's predictions for the same rows.
+        label_ids: correct labels, see LabelReader.label_array.
+    """
+    output = mean([predictions[decoder.output_name] for predictions in members])
+    logits = decoder.logits(output)
+    return {**decoder.postprocess(logits, label_ids), decoder.output_name: output, "logits": logits}
+
+
+def label_order(names: Sequence[str], decoders: Sequence[Decoder]) -> list[list[int]]:
+    """Return for each model the columns with the first model's labels, in their order.
+
+    Args:
+        names: model names, for messages.
+        decoders: their decoders.
+
+    Raises:
+        InputError: if they have different problem types or labels.
+    """
+    first, orders = decoders[0], []
+    for name, decoder in zip(names, decoders, strict=True):
+        if decoder.problem_type.name != first.problem_type.name:
+            raise InputError(
+                f"{name}: is a model for {decoder.problem_type.name}, and {names[0]} for {first.problem_type.name}; an "
+                "ensemble needs models of one kind"
+            )
+        labels = decoder.labels.names
+        if set(labels) != set(first.labels.names):
+            raise InputError(
+                f"{name}: has the labels {list_names(labels)}, and {names[0]} has {list_names(first.labels.names)}; an "
+                "ensemble needs models with the same labels"
+            )
+        orders.append([labels.index(label) for label in first.labels.names])
+    return orders
+
+
+def reorder(decoder: OutputDecoder, predictions: Predictions, order: Sequence[int]) -> Predictions:
+    """Return predictions with columns in another order.
+
+    Args:
+        decoder: the model's decoder.
+        predictions: its predictions.
+        order: columns, see `label_order`; [] to change nothing.
+    """
+    if not order:
+        return predictions
+    return {**predictions, decoder.output_name: predictions[decoder.output_name][:, list(order)]}
+
+
+def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]) -> np.ndarray | None:
+    """Return mean thresholds in the first model's label order, float64 [L], or None.
+
+    Args:
+        decoders: the models' decoders.
+        orders: see `label_order`.
+    """
+    thresholds = [
+        decoder.labels.thresholds[list(order)]
+        for decoder, order in zip(decoders, orders, strict=True)
+        if decoder.labels.thresholds is not None
+    ]
+    return np.mean(thresholds, axis=0) if thresholds else None

@@ -1,0 +1,209 @@
+"""Ensembles of bert-classify: a dataset with mean predictions over several runs."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import LOG
+from bert_cli.base.names import GRID, REPORT, SEVERAL
+from bert_cli.features.ragged import Features
+from bert_cli.flags.option import flag_values, grid_values, replace_values
+from bert_cli.inference.rows import Predictor
+from bert_cli.opening.completion import complete
+from bert_cli.predicting.decoder import LabeledFeatures
+from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
+from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
+from bert_cli.problem_types.parts import Predictions
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, split_names
+from bert_cli.runs.tasks.classification.decoder import FittingDecoder
+from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.settings.classification import REPLACED_FLAGS, ClassifySettings
+
+
+class SplitMean(NamedTuple):
+    """The mean prediction for a split.
+
+    Attributes:
+        features: the rows that it is about.
+        predictions: the mean.
+        columns: columns with the predictions of single members, {} without --member_columns.
+        rate: rows per second.
+    """
+
+    features: Features
+    predictions: Predictions
+    columns: Mapping[str, Column]
+    rate: float
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanDecoder(FittingDecoder):
+    """Decoder with predictions that the members of an ensemble have computed before.
+
+    Attributes:
+        means: the predictions for each split.
+    """
+
+    means: tuple[SplitMean, ...] = ()
+
+    def infer_raw(
+        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
+    ) -> tuple[Predictions, float]:
+        split = self._find(features)
+        return split.predictions, split.rate
+
+    def member_columns(self, features: LabeledFeatures) -> Mapping[str, Column]:
+        return self._find(features).columns
+
+    def _find(self, features: Features) -> SplitMean:
+        return next(split for split in self.means if split.features is features)
+
+
+def find_members(folders: Sequence[str]) -> list[str]:
+    """Return the directories of single runs; a directory with several runs names all of them.
+
+    Use the best cell of a grid.
+    """
+    members: list[str] = []
+    for folder in folders:
+        path = os.path.join(folder, REPORT)
+        several: Any = read_json_object(path).get(SEVERAL) if files.exists(path) else None
+        inner = []
+        if isinstance(several, dict):
+            inner = [member["folder"] for member in several["members"] if several["kind"] != GRID] or [several["best"]]
+        members += find_members([os.path.join(folder, name) for name in inner]) if inner else [folder]
+    return members
+
+
+def member_settings(settings: ClassifySettings, folder: str, given_names: Any = None) -> ClassifySettings:
+    """Return the settings for a member, using values from its training run.
+
+    Args:
+        settings: the ensemble's flags, without values of training runs.
+        folder: the member's directory.
+        given_names: flags on the command line; None for those that differ from their default.
+    """
+    if given_names is None:
+        defaults = flag_values(type(settings)())
+        given_names = {name for name, value in flag_values(settings).items() if value != defaults[name]}
+    changes = {"output_dir": folder, "ensemble": (), "member_columns": False}
+    return complete(replace_values(settings, changes), given_names, REPLACED_FLAGS)
+
+
+def check_members(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySettings:
+    """Return the settings of the first member.
+
+    Raise InputError if a run of --ensemble is missing, or if a flag that has its default would be
+    replaced by a member's value.
+    """
+    members = find_members(settings.ensemble.ensemble)
+    refuse_if(len(members) < 2, f"--ensemble={','.join(members)}: is one run; give several directories")
+    for folder in members:
+        expected = flag_values(member_settings(settings, folder, given_names))
+        for name, value in flag_values(member_settings(settings, folder)).items():
+            refuse_if(
+                value != expected[name],
+                f"--{name}={expected[name]}: {folder} was trained with {value}, and its own value is used in an "
+                "ensemble; leave it out",
+            )
+    return member_settings(settings, members[0])
+
+
+def settings_of_sweep(settings: ClassifySettings) -> ClassifySettings:
+    """Return the settings that predict by the mean over the finished runs of a sweep."""
+    changes: dict[str, Any] = {name: values[0] for name, values in grid_values(settings).items()}
+    has_folds = settings.sweep.cross_validation > 0
+    changes |= {"do_train": False, "do_eval": settings.phases.do_eval and not has_folds, "eval_every": ""}
+    changes |= {"init_checkpoint": "", "overwrite_output_dir": False, "early_stopping_patience": 0}
+    changes |= {"num_runs": 1, "cross_validation": 0, "cross_validation_repeats": 1, "average_predictions": False}
+    return replace_values(settings, changes | {"ensemble": (settings.phases.output_dir,)})
+
+
+def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, ClassificationDataset]:
+    """Compute the predictions of all members, and return a task and a dataset with their mean.
+
+    Args:
+        settings: the ensemble's flags, without values of training runs.
+    """
+    folders = find_members(settings.ensemble.ensemble)
+    LOG.info("the mean of %d runs predicts: %s", len(folders), ", ".join(folders))
+    computed: list[dict[str, tuple[Predictions, float]]] = []
+    datasets: list[ClassificationDataset] = []
+    for folder in folders:
+        task = ClassificationTask(member_settings(settings, folder))
+        data, predictions = _predict(task)
+        datasets.append(data)
+        computed.append(predictions)
+        _check_rows(folders[0], datasets[0], folder, data)
+        label_order([folders[0], folder], [datasets[0].decoder, data.decoder])
+        # The mean needs only predictions and labels; the first member has the rows.
+        datasets[1:] = [dataclasses.replace(other, splits={}) for other in datasets[1:]]
+    first, decoders = datasets[0], [data.decoder for data in datasets]
+    orders = label_order(folders, decoders)
+    output = first.decoder.problem_type.decoder
+    means = []
+    for name in computed[0]:
+        features = first.splits[name].features
+        members = [reorder(output, splits[name][0], order) for splits, order in zip(computed, orders, strict=True)]
+        has_columns = settings.ensemble.member_columns
+        columns = _columns(first.decoder, members, folders) if has_columns else {}
+        rate = min(splits[name][1] for splits in computed)
+        means.append(SplitMean(features, average(output, members, features.label_ids), columns, rate))
+    decoder = first.decoder.with_calibration(None)
+    labels = decoder.labels._replace(thresholds=mean_thresholds(decoders, orders))
+    fields = {field.name: getattr(decoder, field.name) for field in dataclasses.fields(decoder)}
+    fields |= {"labels": labels, "means": tuple(means)}
+    changes = {"output_dir": settings.phases.output_dir, "init_checkpoint": folders[0], "report": False}
+    task = ClassificationTask(replace_values(member_settings(settings, folders[0]), changes))
+    return task, dataclasses.replace(first, settings=task.settings, decoder=MeanDecoder(**fields))
+
+
+def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str, tuple[Predictions, float]]]:
+    """Return a member's dataset, and its calibrated predictions and rate for each split."""
+    settings = task.settings
+    model = opening.load_task_model(task, settings)
+    with contextlib.ExitStack() as stack:
+        data = task.read(model, stack)
+    predictor, _ = opening.open_trained(task, model, data, settings)
+    sizes = {"dev": settings.inference.eval_batch_size, "test": settings.inference.predict_batch_size}
+    computed = {}
+    for kind, batch_size in sizes.items():
+        for name in split_names(data, kind):
+            features = data.splits[name].features
+            raw, rate = data.decoder.infer_raw(predictor, features, batch_size, "predicting")
+            computed[name] = data.decoder.calibrate(raw, features.label_ids), rate
+    return data, computed
+
+
+def _check_rows(first: str, first_data: ClassificationDataset, name: str, data: ClassificationDataset) -> None:
+    """Raise InputError if two members read different texts, for example other held-out rows."""
+    for split, content in first_data.splits.items():
+        other = data.splits.get(split)
+        if other is None or list(other.statistics().texts) != list(content.statistics().texts):
+            raise InputError(f"{name}: reads other {split} rows than {first}; name the file, such as --{split}_file")
+
+
+def _columns(decoder: FittingDecoder, members: Sequence[Predictions], folders: Sequence[str]) -> dict[str, Column]:
+    """Return columns with each member's probabilities or numbers."""
+    names = _short_names(folders)
+    output = decoder.problem_type.decoder.output_name
+    arrays = [predictions[output] for predictions in members]
+    if arrays[0].ndim == 1:
+        return {f"value_{name}": NumberColumn(values) for name, values in zip(names, arrays, strict=True)}
+    labels = decoder.labels.names or tuple(map(str, range(arrays[0].shape[1])))
+    columns = [f"{label}_{name}" for name in names for label in labels]
+    return {"members": Probabilities(columns, np.concatenate(arrays, axis=1))}
+
+
+def _short_names(folders: Sequence[str]) -> list[str]:
+    """Return the names of directories, or their paths if two names are equal."""
+    names = [os.path.basename(os.path.abspath(folder)) for folder in folders]
+    return names if len(set(names)) == len(names) else list(folders)
