@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bert_cli.base.errors import InputError
+from bert_cli.runs.tasks.classification.ensemble import find_members
 from tests.commands.conftest import SENTENCES
 from tests.rows import write_rows
 from tests.snapshots import check_message
@@ -200,3 +202,11 @@ def test_refused_folders(refused, trained_once, tmp_path):
         ["--do_predict", f"--ensemble={trained_once[0]},{tmp_path / 'empty'}", "--predict_file=a.tsv"],
         "holds no trained",
     )
+
+
+@pytest.mark.parametrize("name", ["../other", "/tmp", "..", 3])
+def test_a_report_cannot_name_runs_elsewhere(name, tmp_path):
+    several = {"kind": "runs", "members": [{"folder": "run-1"}, {"folder": name}], "best": "run-1"}
+    (tmp_path / "run_report.json").write_text(json.dumps({"several": several}))
+    with pytest.raises(InputError, match="which is no subdirectory"):
+        find_members([str(tmp_path)])

@@ -71,6 +71,9 @@ def find_members(folders: Sequence[str]) -> list[str]:
     """Return the directories of single runs; a directory with several runs names all of them.
 
     Use the best cell of a grid.
+
+    Raises:
+        InputError: if a report names a directory that is not inside its own.
     """
     members: list[str] = []
     for folder in folders:
@@ -79,6 +82,13 @@ def find_members(folders: Sequence[str]) -> list[str]:
         inner = []
         if isinstance(several, dict):
             inner = [member["folder"] for member in several["members"] if several["kind"] != GRID] or [several["best"]]
+        # A directory may be from somebody else, so its report must not lead to other models.
+        outside = [
+            name
+            for name in inner
+            if not isinstance(name, str) or name != os.path.basename(name) or name in ("", ".", "..")
+        ]
+        refuse_if(outside, f"{path}: names {outside[:1]}, which is no subdirectory; restore the file, or name its runs")
         members += find_members([os.path.join(folder, name) for name in inner]) if inner else [folder]
     return members
 
