@@ -8,7 +8,16 @@ from collections.abc import Iterator
 
 from bert_cli.base import files, pooling
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, TAGGER, head_of, is_of_choices, is_of_tokens
+from bert_cli.base.head_types import (
+    CLASSIFIER,
+    ENCODER,
+    FINE_TUNED,
+    TAGGER,
+    HeadSpec,
+    head_of,
+    is_of_choices,
+    is_of_tokens,
+)
 from bert_cli.base.log import LOG
 from bert_cli.base.names import (
     CONFIG,
@@ -123,6 +132,21 @@ class Exported:
         calibration = self.model.head.calibration(self.problem_type, self.labels)
         return calibration.temperatures if calibration else ()
 
+    def check_labels(self, spec: HeadSpec, source: str) -> tuple[str, ...] | None:
+        """Return the head's labels, or None; raise InputError if the number of outputs differs.
+
+        Args:
+            spec: the head.
+            source: the checkpoint, for the message.
+        """
+        labels = self.labels if spec.has_labels else None
+        # Check this late: the number of outputs comes from the checkpoint's shapes.
+        if labels and len(labels) != spec.num_outputs:
+            raise InputError(
+                f"{source}: has {spec.num_outputs} outputs, but there are {len(labels)} labels; check --labels"
+            )
+        return labels
+
 
 def find_exported(settings: ExportSettings) -> Exported:
     """Load the model for an export; raise InputError if it does not fit the flags."""
@@ -211,19 +235,17 @@ def _check_text_classifier(model: ModelBundle) -> None:
 def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...]:
     """Return the label names; () for a number, and for an ONNX file if they are unknown.
 
-    Raise InputError for a SavedModel of a classifier with unknown names, or of a tagger.
+    Raise InputError for a SavedModel of a classifier or a tagger with unknown names.
     """
     labels, problem_type = settings.data.labels or (), model.head.problem_type
     is_onnx = settings.export.format == "onnx"
-    if not is_onnx and is_of_tokens(model.head.classifier_type):
-        raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
     # Labels are optional for ONNX, because not all heads have labels.
     label_names = model.head.label_names(problem_type, labels, may_number=not is_onnx)
     is_numeric = problem_type is not None and problem_type.reader.is_numeric
     if not (label_names or is_onnx or is_numeric):
         raise InputError(
-            f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "
-            "--labels, or --format=hub for the encoder alone"
+            f"{model.folder}: has no labels.txt; give the output_dir of bert-classify or bert-tag, or --labels, or "
+            "--pooling for vectors of texts"
         )
     return label_names
 

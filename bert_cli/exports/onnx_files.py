@@ -61,7 +61,7 @@ def write(
     # Require the pooler only if it is read: Hugging Face's other models do not have it.
     optional = () if spec.is_text_classifier or exported.reads_pooler else POOLER
     original = load_head_model(reader, config, spec, problem_type, optional, strict)
-    labels = _check_labels(exported, spec, reader.description)
+    labels = exported.check_labels(spec, reader.description)
     metadata = _metadata(exported, spec, labels)
     # Compare on random ids: an encoder has no data. Use two token types even if the model has only
     # one: its second texts then have no token type.
@@ -127,17 +127,6 @@ def _write_companions(
         write_json(os.path.join(folder, TOKENIZER_CONFIG), source.tokenizer_values)
         if labels:
             write_lines(os.path.join(folder, LABELS), labels)
-
-
-def _check_labels(exported: Exported, spec: HeadSpec, source: str) -> tuple[str, ...] | None:
-    """Return the head's labels, or None; raise InputError if the number of outputs differs."""
-    labels = exported.labels if spec.has_labels else None
-    # Check this late: the number of outputs comes from the checkpoint's shapes.
-    if labels and len(labels) != spec.num_outputs:
-        raise InputError(
-            f"{source}: has {spec.num_outputs} outputs, but there are {len(labels)} labels; check --labels"
-        )
-    return labels
 
 
 def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None) -> dict[str, str]:

@@ -95,7 +95,7 @@ class Export(FlagGroup, heading="Input and output"):
 
     format: str = option(
         "saved_model",
-        "export format; saved_model: a classifier or an encoder of raw text, for TensorFlow Serving; hub: an "
+        "export format; saved_model: a classifier, a tagger or an encoder of raw text, for TensorFlow Serving; hub: an "
         "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
         excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs"},

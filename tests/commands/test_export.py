@@ -19,14 +19,15 @@ from tests.commands.helpers import as_problem
 SERVE = """
 import json, os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
-import tensorflow as tf
+import numpy as np, tensorflow as tf
 import tensorflow_text
 texts = json.load(sys.stdin)
 def serve(folder):
     serving = tf.saved_model.load(folder).signatures["serving_default"]
     outputs = serving(**{name: tf.constant(values) for name, values in texts.items()})
     arrays = {name: values.numpy() for name, values in outputs.items()}
-    return {name: (a.astype(str) if a.dtype == object else a).tolist() for name, a in arrays.items()}
+    decode = lambda a: np.char.decode(a.astype(bytes), "utf-8") if a.dtype == object else a
+    return {name: decode(a).tolist() for name, a in arrays.items()}
 assert "bert_cli" not in sys.modules
 print(json.dumps([serve(folder) for folder in sys.argv[1:]]))
 """

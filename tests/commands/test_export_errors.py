@@ -64,7 +64,7 @@ def test_refusals(trained, model, tmp_path, refused):
     (trained / "run.json").unlink()  # it has the classifier's labels
     (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")
     (trained / "flags.txt").unlink()
-    refused([*there, *to], "tagger")
+    refused([*there, *to, "--labels=O"], "--labels=O")
     (trained / "vocab.txt").unlink()
     refused([*there, *to, "--format=hub"], "has no vocab.txt and no tokenizer.json")
 

@@ -8,7 +8,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, show_names
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.loaded import load_head_model
-from bert_cli.exports.signatures.signature import Outputs, Signature, text_specs
+from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_texts
 from bert_cli.heads.classification import BertClassifier
@@ -53,8 +53,8 @@ def make_classifier(reader: Reader, exported: Exported, tokenizer: GraphTokenize
         return classify(pack_texts(tokenizer, text, text_b, exported.max_seq_length, exported.model.vocabulary.ids))
 
     label_names = show_names(labels or ()) or "none, a number"
-    summary = f"{exported.problem_type.name}; labels: {label_names}"
     specs = text_specs(exported.takes_pairs)
+    summary = f"{exported.problem_type.name}; labels: {label_names}; {describe_cut(specs, exported.max_seq_length)}"
     return Signature(model, classify_texts, specs, classify, summary, {"label_names": names})
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
@@ -13,6 +13,7 @@ from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
 from bert_cli.exports.signatures.classifier import make_classifier
 from bert_cli.exports.signatures.signature import TOKENS_SIGNATURE, Signature, save_signature
+from bert_cli.exports.signatures.tagger import make_tagger
 from bert_cli.exports.signatures.vectors import make_encoder
 from bert_cli.exports.text_graph import GraphTokenizer, check_settings, vocabulary_lines
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -22,6 +23,7 @@ from bert_cli.weights.variables import Reader
 _SIGNATURES: dict[str, Callable[[Reader, Exported, GraphTokenizer], Signature]] = {
     CLASSIFIER: make_classifier,
     ENCODER: make_encoder,
+    TAGGER: make_tagger,
 }
 
 
@@ -72,6 +74,6 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool) -> list[s
         LOG.info("wrote %s and %s", *folders)
         return folders
     texts = signature.text_names
-    LOG.info("%s; %s, cut to %d tokens", signature.summary, texts, exported.max_seq_length)
+    LOG.info(signature.summary)
     LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, TOKENS_SIGNATURE)
     return [folder]

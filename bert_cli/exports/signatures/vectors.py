@@ -5,7 +5,7 @@ import tensorflow as tf
 from bert_cli.base.head_types import ENCODER, POOLER, HeadSpec
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.loaded import load_head_model
-from bert_cli.exports.signatures.signature import Outputs, Signature, text_specs
+from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_texts
 from bert_cli.heads.vectors import embed_texts
@@ -49,5 +49,7 @@ def make_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) 
 
     steps = ", ".join([f"pooling {vectors.pooling}", *map(str, vectors.steps)])
     prompt = f", the prompt {recipe.prompt!r} before each text" if recipe.prompt else ""
-    summary = f"vectors of {vectors.width(model.config.hidden_size)} numbers: {steps}{prompt}"
-    return Signature(encoder, embed_raw_texts, text_specs(exported.takes_pairs), embed, summary)
+    specs = text_specs(exported.takes_pairs)
+    width = vectors.width(model.config.hidden_size)
+    summary = f"vectors of {width} numbers: {steps}{prompt}; {describe_cut(specs, exported.max_seq_length)}"
+    return Signature(encoder, embed_raw_texts, specs, embed, summary)
