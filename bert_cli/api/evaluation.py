@@ -176,7 +176,7 @@ def calibrate(
     problem_type = classifier.decoder.problem_type
     refusal = problem_type.decoder.calibration_refusal
     refuse_if(refusal, f"calibrate: {refusal}")
-    is_tuned = problem_type.decoder.has_thresholds and settings.inference.threshold == TUNED
+    is_tuned = settings.inference.threshold == TUNED
     refuse_if(
         is_tuned and abstain_error is not None,
         f'abstain_error and threshold="{TUNED}" cannot be combined: the thresholds would be chosen by the rows that the '
@@ -184,7 +184,7 @@ def calibrate(
     )
     outdated = [path for folder in folders if files.exists(path := os.path.join(folder, THRESHOLDS))]
     refuse_if(
-        problem_type.decoder.has_thresholds and not is_tuned and outdated,
+        not is_tuned and outdated,
         f'{outdated[0] if outdated else ""}: was tuned for other probabilities; load the model with threshold="{TUNED}"',
     )
     error = read_abstain_error(abstain_error) if abstain_error is not None else ""

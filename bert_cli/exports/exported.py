@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from bert_cli.base import files, pooling
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import (
@@ -43,8 +45,9 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
-from bert_cli.opening.paths import lacks_file
+from bert_cli.opening.paths import lacks_file, run_folders
 from bert_cli.opening.trained import default_length, has_text_pairs
+from bert_cli.predicting.decoder import make_decoder
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, VectorRecipe, choose_recipe
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
@@ -52,7 +55,7 @@ from bert_cli.reading.columns.facts import log_facts
 from bert_cli.sentence.modules import SentenceModules, modules_file
 from bert_cli.sentence.vectors import SentenceVectors
 from bert_cli.settings.data import LITERAL, TextForm
-from bert_cli.settings.groups import Encoding
+from bert_cli.settings.groups import Encoding, Inference
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
@@ -146,6 +149,15 @@ class Exported:
                 f"{source}: has {spec.num_outputs} outputs, but there are {len(labels)} labels; check --labels"
             )
         return labels
+
+    @property
+    def thresholds(self) -> np.ndarray | None:
+        """Return the thresholds of a text classifier, see LabelSet."""
+        flags = self.model.saved_flags
+        inference = Inference(threshold=flags.get("threshold", Inference.threshold))
+        folders = run_folders(self.model.required_checkpoint)
+        decoder = make_decoder(self.problem_type, self.labels or (), inference, folders, flags.get("positive_label"))
+        return decoder.labels.thresholds
 
 
 def find_exported(settings: ExportSettings) -> Exported:

@@ -53,6 +53,23 @@ def check_numbers(predictions: np.ndarray) -> None:
         raise InputError("the model gives NaN instead of predictions; its training diverged, use another checkpoint")
 
 
+def predict_labels(probabilities: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+    """Return the index of each row's predicted label, int [n].
+
+    It is the most probable label, the first one in a tie. If one of two labels has a threshold, this
+    label is predicted from its threshold on, and otherwise the other one.
+
+    Args:
+        probabilities: float [n, labels].
+        thresholds: float64 [2] with one number, NaN for the other label; None for any number of labels.
+    """
+    if thresholds is None:
+        return probabilities.argmax(axis=1)
+    [label] = np.flatnonzero(~np.isnan(thresholds))
+    # Compare in float64, as multi-label classification does.
+    return np.where(probabilities[:, label].astype(np.float64) >= thresholds[label], label, 1 - label)
+
+
 def losses_metrics(
     losses: np.ndarray, batch_size: int, weights: np.ndarray | None = None
 ) -> dict[str, np.float32 | int]:
@@ -108,7 +125,12 @@ def choice_metrics(
     return {"eval_accuracy": np.float32(accuracy), **losses_metrics(losses, batch_size, weights)}
 
 
-def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
+def classification_report(
+    label_ids: np.ndarray,
+    probabilities: np.ndarray,
+    label_names: Sequence[str],
+    thresholds: np.ndarray | None = None,
+) -> dict:
     """Return the scores of each class and the confusion matrix, ready for JSON.
 
     The dict is {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix":
@@ -119,12 +141,13 @@ def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, labe
         label_ids: int [n].
         probabilities: float [n, labels].
         label_names: label names, in the order of label ids.
+        thresholds: see predict_labels.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     # Include labels that no example has: the matrix has a row for each label.
     indices = list(range(len(label_names)))
-    predicted = np.asarray(probabilities).argmax(axis=1)
+    predicted = predict_labels(np.asarray(probabilities), thresholds)
     *ratios, _ = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
     matrix = confusion_matrix(label_ids, predicted, labels=indices)
     # Do not use scikit-learn's support, which is a float if no prediction is correct.

@@ -11,7 +11,7 @@ class Doubt(NamedTuple):
 
     Attributes:
         of_label: returns the measure [n] for probabilities [n, L] of one label per row.
-        of_labels: returns the measure [n] for independent probabilities [n, L] and thresholds [L].
+        of_labels: returns the measure [n] for probabilities [n, L] and thresholds [L], NaN for none.
         is_lowest_first: whether a low value means more doubt.
     """
 
@@ -47,8 +47,8 @@ def _mean_entropy(probabilities: np.ndarray, thresholds: np.ndarray) -> np.ndarr
 
 
 def _nearest_threshold(probabilities: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return the distance between the closest probability and its threshold."""
-    return np.abs(probabilities - thresholds).min(axis=1)
+    """Return the smallest distance between a probability and its threshold; skip NaN."""
+    return np.nanmin(np.abs(probabilities - thresholds), axis=1)
 
 
 # Keys are values of --to_label, and columns of to_label.tsv.

@@ -1,6 +1,7 @@
 """Metrics, thresholds and reports for multi-label tasks; scikit-learn is imported lazily."""
 
 import json
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -59,25 +60,32 @@ def _best_threshold(is_present: np.ndarray, probability: np.ndarray) -> float:
 def write_thresholds(path: str, label_names: Sequence[str], thresholds: np.ndarray) -> None:
     """Write `thresholds` by label name to `path` (thresholds.json), whole or not at all.
 
-    `label_names` and `thresholds` have the same order.
+    `label_names` and `thresholds` have the same order. A label with the threshold NaN is left out.
     """
-    write_json(path, dict(zip(label_names, np.asarray(thresholds, np.float64).tolist(), strict=True)))
+    by_name = zip(label_names, np.asarray(thresholds, np.float64).tolist(), strict=True)
+    write_json(path, {name: threshold for name, threshold in by_name if not math.isnan(threshold)})
 
 
-def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
+def read_thresholds(path: str, label_names: Sequence[str], is_exclusive: bool = False) -> np.ndarray:
     """Read the file from write_thresholds as float64 [labels].
+
+    Args:
+        path: the file.
+        label_names: the model's labels.
+        is_exclusive: whether exactly one label has a threshold; the others get NaN.
 
     Raises:
         InputError: the file does not have exactly these labels, or a value is not in 0…1.
     """
     values = read_json(path)
-    if not isinstance(values, dict) or values.keys() != set(label_names):
-        needed = f"a threshold for each of {list_names(label_names)}"
+    expected = [{name} for name in label_names] if is_exclusive else [set(label_names)]
+    if not isinstance(values, dict) or values.keys() not in expected:
+        needed = f"a threshold for {'one' if is_exclusive else 'each'} of {list_names(label_names)}"
         raise InputError(f"{path}: is not an object with {needed}; evaluate with --threshold=tuned")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{path}: the threshold of {name} is {json.dumps(value)}; give a number from 0 to 1")
-    return np.array([values[name] for name in label_names], np.float64)
+    return np.array([values.get(name, math.nan) for name in label_names], np.float64)
 
 
 def undefined_scores(label_ids: np.ndarray) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.metrics.classification import BINARY_F1, LOSSES, check_numbers, losses_metrics
+from bert_cli.metrics.classification import BINARY_F1, LOSSES, check_numbers, losses_metrics, predict_labels
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _TOP_K = (2, 3, 5)
@@ -25,6 +25,7 @@ class LabeledRows:
         label_names: label names, in label id order.
         positive: the class that F1, ROC-AUC and average precision use; None to use means over classes.
         weights: row weights, float [n], at least 0; None to count each row once.
+        thresholds: see predict_labels.
     """
 
     label_ids: np.ndarray
@@ -32,6 +33,7 @@ class LabeledRows:
     label_names: Sequence[str]
     positive: int | None = None
     weights: np.ndarray | None = None
+    thresholds: np.ndarray | None = None
 
     @cached_property
     def row_weights(self) -> np.ndarray:
@@ -39,8 +41,8 @@ class LabeledRows:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """Return each row's most probable class, int [n]; use the first one in a tie."""
-        return self.probabilities.argmax(axis=1)
+        """Return each row's predicted class, int [n]."""
+        return predict_labels(self.probabilities, self.thresholds)
 
     @cached_property
     def confusion(self) -> np.ndarray:
@@ -252,10 +254,11 @@ def classification_metrics(
     batch_size: int,
     positive: int | None = None,
     weights: np.ndarray | None = None,
+    thresholds: np.ndarray | None = None,
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of an evaluation: float32 scalars, and the number of examples.
 
-    eval_accuracy           fraction of examples with their label as the most probable class (the first in a tie)
+    eval_accuracy           fraction of examples with their label as the predicted class, see predict_labels
     eval_loss               mean over examples
     loss                    mean over batches of the batch means; differs from eval_loss if the last batch is short
     eval_mcc                Matthews' correlation, -1…1; 0 if all predictions are the same class
@@ -281,12 +284,13 @@ def classification_metrics(
         batch_size: the original's batch size in evaluation, which changes its `loss`.
         positive: the class that eval_f1 is of, None to average over classes.
         weights: weight per example, float [n], above 0; None for equal weights.
+        thresholds: see predict_labels.
 
     Raises:
         InputError: a probability is NaN.
     """
     check_numbers(probabilities)
-    rows = LabeledRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights)
+    rows = LabeledRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights, thresholds)
     undefined = undefined_scores(rows.label_ids, label_names, positive)
     defined = [metric for metric in METRICS if metric.name not in undefined and metric.applies(label_names)]
     values = {metric.name: np.float32(metric.compute(rows)) for metric in defined}

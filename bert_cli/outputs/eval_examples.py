@@ -21,6 +21,7 @@ that a reader wants to see: the most confident mistakes, the largest errors, and
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -126,7 +127,8 @@ def classification_examples(
         head["labels"] = list(labels.names)
     head["rows"] = count
     if thresholds:
-        head["thresholds"] = _round(thresholds)
+        # JSON has no NaN.
+        head["thresholds"] = [None if math.isnan(threshold) else significant(threshold) for threshold in thresholds]
     if temperature is not None:
         head["temperature"] = temperature
     rows = [

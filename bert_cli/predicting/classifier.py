@@ -251,7 +251,8 @@ def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: 
     label_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
     if not label_names and trained_type.reader.has_names:
         raise model.head.unknown_labels()
-    decoder = make_decoder(trained_type, label_names, settings.inference, run_folders(model.required_checkpoint))
+    folders, positive = run_folders(model.required_checkpoint), settings.label_kind.positive_label
+    decoder = make_decoder(trained_type, label_names, settings.inference, folders, positive)
     decoder = decoder.with_calibration(model.head.calibration(trained_type, label_names))
     encoding, text_input = settings.encoding, settings.head.text_input
 

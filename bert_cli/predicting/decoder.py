@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.features.ragged import Features
@@ -97,7 +97,11 @@ class Decoder:
 
 
 def make_decoder(
-    problem_type: ProblemType, label_names: tuple[str, ...], flags: Inference, folders: Sequence[str]
+    problem_type: ProblemType,
+    label_names: tuple[str, ...],
+    flags: Inference,
+    folders: Sequence[str],
+    positive: str | None = None,
 ) -> Decoder:
     """Return a decoder with the thresholds for --threshold, and without a calibration.
 
@@ -106,23 +110,40 @@ def make_decoder(
         label_names: the model's output names.
         flags: the group with --threshold.
         folders: directories to search for thresholds.json; the first one that has it wins.
+        positive: value of --positive_label.
 
     Raises:
-        InputError: no directory has thresholds.json, or the problem type has no thresholds.
+        InputError: no directory has thresholds.json, or the labels have no thresholds.
     """
-    if not problem_type.decoder.has_thresholds:
-        if not flags.is_default_threshold:
-            raise InputError(
-                f"--threshold={flags.threshold}: applies to multi-label classification "
-                f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}; leave it out"
-            )
-        return Decoder(problem_type, LabelSet(label_names))
+    labels = LabelSet(label_names, problem_type.decoder.default_thresholds(label_names))
+    decoder = Decoder(problem_type, labels).with_positive_label(positive)
+    if flags.is_default_threshold:
+        return decoder
+    check_threshold(problem_type, label_names, flags)
     if flags.threshold == TUNED:
-        return Decoder(problem_type, LabelSet(label_names, _read_tuned_thresholds(label_names, folders)))
-    return Decoder(problem_type, LabelSet(label_names, np.full(len(label_names), float(flags.threshold))))
+        thresholds = _read_tuned_thresholds(problem_type, label_names, folders)
+    else:
+        thresholds = problem_type.decoder.set_threshold(float(flags.threshold), decoder.labels)
+    return dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
 
 
-def _read_tuned_thresholds(label_names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
+def check_threshold(problem_type: ProblemType, label_names: tuple[str, ...], flags: Inference) -> None:
+    """Raise InputError if --threshold does not apply to these labels.
+
+    Args:
+        problem_type, label_names, flags: see make_decoder.
+    """
+    count = f" with {len(label_names)} labels" if label_names else ""
+    refuse_if(
+        not problem_type.decoder.takes_threshold(label_names),
+        f"--threshold={flags.threshold}: applies to two labels, and to multi-label classification "
+        f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}{count}; leave it out",
+    )
+
+
+def _read_tuned_thresholds(
+    problem_type: ProblemType, label_names: tuple[str, ...], folders: Sequence[str]
+) -> np.ndarray:
     paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
     path = next((path for path in paths if files.exists(path)), None)
     if path is None:
@@ -131,4 +152,4 @@ def _read_tuned_thresholds(label_names: tuple[str, ...], folders: Sequence[str])
             f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
             "thresholds"
         )
-    return multi_label.read_thresholds(path, label_names)
+    return multi_label.read_thresholds(path, label_names, problem_type.decoder.is_exclusive)

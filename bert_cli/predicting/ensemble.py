@@ -6,6 +6,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
+from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.parts import OutputDecoder, Predictions
 
@@ -69,7 +70,9 @@ def reorder(decoder: OutputDecoder, predictions: Predictions, order: Sequence[in
 
 
 def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]) -> np.ndarray | None:
-    """Return mean thresholds in the first model's label order, float64 [L], or None.
+    """Return mean thresholds in the first model's label order, see LabelSet.
+
+    A threshold of one of two labels is 1 - the threshold of the other one, and 0.5 by default.
 
     Args:
         decoders: the models' decoders.
@@ -80,4 +83,9 @@ def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]
         for decoder, order in zip(decoders, orders, strict=True)
         if decoder.labels.thresholds is not None
     ]
-    return np.mean(thresholds, axis=0) if thresholds else None
+    if not (thresholds and decoders[0].problem_type.decoder.is_exclusive):
+        return np.mean(thresholds, axis=0) if thresholds else None
+    [label] = np.flatnonzero(~np.isnan(thresholds[0]))
+    limits = [1 - values[1 - label] if np.isnan(values[label]) else values[label] for values in thresholds]
+    limits += [DEFAULT_THRESHOLD] * (len(decoders) - len(limits))
+    return np.where(np.isnan(thresholds[0]), np.nan, np.mean(limits))

@@ -11,6 +11,8 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 from bert_cli.base.head_types import CHOICE
+from bert_cli.metrics.classification import predict_labels
+from bert_cli.metrics.multi_label import tune_thresholds
 from bert_cli.problem_types.columns import (
     SKIP_ADVICE,
     Column,
@@ -72,8 +74,8 @@ class ExclusiveDecoder(OutputDecoder):
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
-        """Return each row's most probable output as an index, the first one in a tie."""
-        return predictions["probabilities"].argmax(axis=1).tolist()
+        """Return each row's predicted output as an index, see predict_labels."""
+        return predict_labels(predictions["probabilities"], labels.thresholds).tolist()
 
     def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         best = before.argmax(axis=1)
@@ -85,7 +87,8 @@ class ExclusiveDecoder(OutputDecoder):
         """Return the total probability of the outputs that are not predicted."""
         probabilities = np.array(predictions["probabilities"], np.float64)
         # Sum instead of subtracting from 1: next to 1, the largest probability has lost its digits.
-        np.put_along_axis(probabilities, probabilities.argmax(axis=1)[:, np.newaxis], 0.0, axis=1)
+        predicted = predict_labels(predictions["probabilities"], labels.thresholds)
+        np.put_along_axis(probabilities, predicted[:, np.newaxis], 0.0, axis=1)
         return probabilities.sum(axis=1)
 
 
@@ -175,18 +178,31 @@ class SingleLabelReader(LabelReader):
 
 
 class SingleLabelDecoder(ExclusiveDecoder):
-    """Decoder of a softmax over label names."""
+    """Decoder of a softmax over label names; with two labels, it may use a threshold."""
+
+    def takes_threshold(self, names: Sequence[str]) -> bool:
+        return len(names) == 2
+
+    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
+        thresholds = np.full(len(labels.names), np.nan)
+        thresholds[labels.positive_index] = threshold
+        return thresholds
+
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        column = [labels.positive_index]
+        [threshold] = tune_thresholds(label_ids[:, np.newaxis] == column, predictions["probabilities"][:, column])
+        return self.set_threshold(threshold, labels)
 
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[str]:
-        """Return each row's most probable label, the first one in a tie."""
-        return _label_names(predictions["probabilities"].argmax(axis=1), labels)
+        """Return each row's predicted label, see predict_labels."""
+        return _label_names(predict_labels(predictions["probabilities"], labels.thresholds), labels)
 
     def explained_score(
         self, predictions: Predictions, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
         # The score is the log-odds of the explained label against the others. With two labels this is
         # the difference between their logits.
-        best = int(predictions["probabilities"][0].argmax())
+        best = int(predict_labels(predictions["probabilities"][:1], labels.thresholds)[0])
         explained = {} if label is None else {"explained_label": labels.names[label]}
         label = best if label is None else label
         probabilities = np.asarray(predictions["probabilities"], np.float64)
@@ -207,7 +223,7 @@ class SingleLabelColumns(ExclusiveColumns):
         return TextColumn(_label_names(label_ids, labels))
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
-        """Return rows with a label that is not the most probable one, least probable label first.
+        """Return rows with a label that is not the predicted one, least probable label first.
 
         The columns are given, predicted and probability (of the given label). Ties keep the row
         order.
@@ -215,10 +231,10 @@ class SingleLabelColumns(ExclusiveColumns):
         Args:
             label_ids: the given labels, int32 [n].
             predictions: predictions of models that had not seen the rows.
-            labels: label names.
+            labels: label names and thresholds.
         """
         probabilities = predictions["probabilities"]
-        best = probabilities.argmax(axis=1)
+        best = predict_labels(probabilities, labels.thresholds)
         differing = np.flatnonzero(best != label_ids)
         gold_probability = probabilities[differing, label_ids[differing]]
         # Sort stably: equal probabilities stay in file order, and a second run writes the same

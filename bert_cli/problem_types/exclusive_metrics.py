@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.metrics import classification, single_label
+from bert_cli.metrics.classification import predict_labels
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.metrics import Metrics, format_undefined
@@ -16,9 +17,28 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+def predict_row(probabilities: Sequence[float], thresholds: Sequence[float | None]) -> int:
+    """Return the predicted output's index for a row of eval_examples.jsonl.
+
+    Use predict_labels to decide.
+
+    Args:
+        probabilities: probability per output.
+        thresholds: threshold per label, or () to use the most probable output.
+    """
+    limits = np.array(thresholds, np.float64) if thresholds else None
+    return int(predict_labels(np.array([probabilities], np.float64), limits)[0])
+
+
 def output_names(predictions: Predictions, labels: LabelSet) -> Sequence[str]:
     """Return the label names, or the numbers of the choices, which have no names."""
     return labels.names or [str(choice) for choice in range(predictions["probabilities"].shape[1])]
+
+
+def _named_limits(labels: LabelSet) -> list[tuple[str, float]]:
+    """Return labels that have a threshold, together with it."""
+    thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
+    return [pair for pair in zip(labels.names, thresholds, strict=False) if not math.isnan(pair[1])]
 
 
 class ExclusiveMetrics(Metrics):
@@ -35,7 +55,7 @@ class ExclusiveMetrics(Metrics):
         return Scores(results, {}, [])
 
     def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
-        best = np.unique(predictions["probabilities"].argmax(axis=1))
+        best = np.unique(predict_labels(predictions["probabilities"], labels.thresholds))
         name = output_names(predictions, labels)[best[0]]
         return f"every row gets the label {name}" if len(best) == 1 else ""
 
@@ -47,7 +67,7 @@ class ExclusiveMetrics(Metrics):
         return math.log(outputs)
 
     def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        return predictions["probabilities"].argmax(axis=1) != label_ids
+        return predict_labels(predictions["probabilities"], labels.thresholds) != label_ids
 
     def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
         """Return the expected calibration error of the predicted output's probability."""
@@ -57,8 +77,8 @@ class ExclusiveMetrics(Metrics):
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """Return the predicted output's probability if the prediction is wrong, 0 otherwise."""
         # The report sorts mistakes by confidence, so the worst mistake has the highest value.
-        most = max(row["probabilities"])
-        return most if row["probabilities"].index(most) != row["label"] else 0.0
+        predicted = predict_row(row["probabilities"], thresholds)
+        return row["probabilities"][predicted] if predicted != row["label"] else 0.0
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         return 1.0 - row["probabilities"][row["label"]]
@@ -74,24 +94,26 @@ class SingleLabelMetrics(ExclusiveMetrics):
         losses, probabilities, positive = predictions["losses"], predictions["probabilities"], self._positive(labels)
         weights = predictions.get("weights")
         metrics = single_label.classification_metrics(
-            label_ids, losses, probabilities, labels.names, batch_size, positive, weights
+            label_ids, losses, probabilities, labels.names, batch_size, positive, weights, labels.thresholds
         )
         return {**metrics}
 
     def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         results = self.measure(label_ids, predictions, labels, batch_size)
-        details = classification.classification_report(label_ids, predictions["probabilities"], labels.names)
-        lines = classification.format_report(details) + format_undefined(self.undefined(label_ids, labels))
+        details = classification.classification_report(
+            label_ids, predictions["probabilities"], labels.names, labels.thresholds
+        )
+        lines = [f"{name} is predicted from the probability {limit:.4g} on" for name, limit in _named_limits(labels)]
+        lines += classification.format_report(details) + format_undefined(self.undefined(label_ids, labels))
         return Scores(results, details, lines)
 
     def positive_label(self, labels: LabelSet) -> str:
         """Return --positive_label, or the last of two labels; "" if there are not two labels."""
-        return (labels.positive or labels.names[-1]) if len(labels.names) == 2 else ""
+        return labels.names[labels.positive_index] if len(labels.names) == 2 else ""
 
     def _positive(self, labels: LabelSet) -> int | None:
         """Return the index of the positive label, None if the F1 is a mean over labels."""
-        name = self.positive_label(labels)
-        return labels.names.index(name) if name else None
+        return labels.positive_index if len(labels.names) == 2 else None
 
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
         return single_label.undefined_scores(label_ids, labels.names, self._positive(labels))
@@ -101,7 +123,7 @@ class SingleLabelMetrics(ExclusiveMetrics):
         if not reason or len(labels.names) != 2:
             return reason
         # Name the other label: its rows are often the ones that people want to find.
-        missed = labels.names[1 - int(predictions["probabilities"][0].argmax())]
+        missed = labels.names[1 - int(predict_labels(predictions["probabilities"][:1], labels.thresholds)[0])]
         return f"{reason}, and no row is predicted as {missed}"
 
     def linear_prediction(

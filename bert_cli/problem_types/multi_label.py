@@ -9,7 +9,6 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.metrics.doubts import Doubt
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import (
     FLAGS,
@@ -114,6 +113,15 @@ class MultiLabelDecoder(OutputDecoder):
     activation = "sigmoid"
     has_thresholds = True
 
+    def default_thresholds(self, names: Sequence[str]) -> np.ndarray:
+        return np.full(len(names), multi_label.DEFAULT_THRESHOLD)
+
+    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
+        return np.full(len(labels.names), threshold)
+
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        return multi_label.tune_thresholds(label_ids, predictions["probabilities"])
+
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # Stable form of log(1 + e^x) − x · y, without a large power.
         losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
@@ -160,9 +168,6 @@ class MultiLabelDecoder(OutputDecoder):
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
         return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
-
-    def measure_doubt(self, doubt: Doubt, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        return doubt.of_labels(np.asarray(predictions["probabilities"], np.float64), _thresholds(labels))
 
 
 class MultiLabelMetrics(Metrics):

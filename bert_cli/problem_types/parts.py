@@ -27,7 +27,8 @@ class LabelSet(NamedTuple):
 
     Attributes:
         names: output names, () if outputs have no names.
-        thresholds: float64 [L] for multi-label classification, None otherwise.
+        thresholds: float64 [L] for multi-label classification; for two exclusive labels with --threshold, NaN
+            for the label without one, see predict_labels; None otherwise.
         abstain_from: uncertainty from which people have to label a text, or None.
         positive: the label in --positive_label, "" to use the default; see Metrics.positive_label.
     """
@@ -36,6 +37,11 @@ class LabelSet(NamedTuple):
     thresholds: np.ndarray | None = None
     abstain_from: float | None = None
     positive: str = ""
+
+    @property
+    def positive_index(self) -> int:
+        """Return the index of the positive label; there are two labels."""
+        return self.names.index(self.positive) if self.positive else 1
 
 
 Results = dict[str, Any]  # metrics for eval_results.txt
@@ -70,11 +76,22 @@ def rank_by_doubt(name: str, probabilities: np.ndarray, thresholds: np.ndarray |
     Args:
         name: a key in DOUBTS.
         probabilities: float [n, L].
-        thresholds: float [L] for multi-label models, None for others.
+        thresholds: see LabelSet.
     """
     refuse_if(name not in DOUBTS, f"by={name!r}: one of {', '.join(DOUBTS)} is needed")
-    doubt, exact = DOUBTS[name], np.asarray(probabilities, np.float64)
-    return doubt.order(doubt.of_label(exact) if thresholds is None else doubt.of_labels(exact, thresholds))
+    return DOUBTS[name].order(measure_doubt(DOUBTS[name], probabilities, thresholds))
+
+
+def measure_doubt(doubt: Doubt, probabilities: np.ndarray, thresholds: np.ndarray | None) -> np.ndarray:
+    """Return a measure, float64 [n].
+
+    Args:
+        doubt: the measure to use.
+        probabilities: float [n, L].
+        thresholds: see LabelSet.
+    """
+    exact = np.asarray(probabilities, np.float64)
+    return doubt.of_label(exact) if thresholds is None else doubt.of_labels(exact, thresholds)
 
 
 class LabelReader(abc.ABC):
@@ -141,7 +158,7 @@ class OutputDecoder(abc.ABC):
         activation: activation used on the logits: softmax, sigmoid or identity.
         output_name, exported_name: array of predictions, and output name of exported models.
         is_exclusive: whether an example has exactly one label.
-        has_thresholds: whether the type uses --threshold.
+        has_thresholds: whether each label always has a threshold.
         distillation_refusal: reason why --distill_from makes no sense, "" if it does.
         calibration_refusal: reason why --calibrate makes no sense, "" if it does.
     """
@@ -153,6 +170,22 @@ class OutputDecoder(abc.ABC):
     has_thresholds = False
     distillation_refusal = ""
     calibration_refusal = ""
+
+    def takes_threshold(self, names: Sequence[str]) -> bool:
+        """Return whether --threshold applies to a model with these labels."""
+        return self.has_thresholds
+
+    def default_thresholds(self, names: Sequence[str]) -> np.ndarray | None:
+        """Return LabelSet.thresholds without --threshold."""
+        return None
+
+    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
+        """Return LabelSet.thresholds with --threshold=`threshold`."""
+        raise unsupported("threshold")
+
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        """Return LabelSet.thresholds with the best F1 for `label_ids`, `predictions` and `labels`."""
+        raise unsupported("threshold")
 
     @abc.abstractmethod
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -209,10 +242,6 @@ class OutputDecoder(abc.ABC):
     def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
         raise unsupported("uncertainty")
-
-    def measure_doubt(self, doubt: Doubt, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        """Return the measure `doubt` of `predictions` with `labels`, float64 [n]."""
-        return doubt.of_label(np.asarray(predictions["probabilities"], np.float64))
 
 
 @dataclass(frozen=True)

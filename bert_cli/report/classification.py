@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.problem_types.calibration import reliability
+from bert_cli.problem_types.exclusive_metrics import predict_row
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, number, percent, prediction
@@ -159,7 +160,7 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
         names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv
         captions = [f"{name}: {ending}" for name, ending in zip(names, row["endings"], strict=True)]
     if "label" in row:
-        gold, predicted = {row["label"]}, {int(np.argmax(probabilities))}
+        gold, predicted = {row["label"]}, {predict_row(probabilities, head.get("thresholds", ()))}
     else:
         gold = {column for column, is_present in enumerate(row["labels"]) if is_present}
         predicted = {
@@ -175,7 +176,7 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
         ", ".join(names[column] for column in sorted(probability)) or "none" for probability in (gold, predicted)
     ]
     if "label" in row:
-        answers[1] = prediction(answers[1], max(probabilities))
+        answers[1] = prediction(answers[1], probabilities[next(iter(predicted))])
     return text | {"actual": answers[0], "predicted": answers[1], "is_long": has_choices}
 
 

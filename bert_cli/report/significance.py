@@ -51,7 +51,7 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
         predictions = {"probabilities": np.array([row["probabilities"] for row in rows]), "losses": np.zeros(len(rows))}
     names = tuple(head.get("labels", ()))
     positive = run.positive_label if run.positive_label in names else ""
-    labels = LabelSet(names, np.array(thresholds), positive=positive)
+    labels = LabelSet(names, np.array(thresholds, np.float64) if thresholds else None, positive=positive)
 
     def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
         sample = {name: column[numbers] for name, column in predictions.items()}

@@ -231,8 +231,8 @@ class Inference(FlagGroup, heading="Mode"):
     predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
     threshold: str = remembered_option(
         "0.5",
-        "multi-label: predict a label if its probability is at least this; tuned: pick the "
-        "threshold of each label by its F1 on the dev set, with --do_eval, which writes "
+        "multi-label, or two labels: predict a label, or the label of --positive_label, if its probability is at "
+        "least this; tuned: pick the threshold of each label by its F1 on the dev set, with --do_eval, which writes "
         "thresholds.json",
         read=read_threshold,
     )

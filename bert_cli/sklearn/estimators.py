@@ -183,7 +183,8 @@ class BertClassifier(ClassifierMixin, _BertEstimator):
             for row, labels in enumerate(predictions.best):
                 rows[row, [columns[label] for label in labels]] = 1
             return rows
-        return self.classes_[self._in_class_order(predictions).argmax(axis=1)]
+        columns = {name: number for number, name in enumerate(_label_names(self.classes_))}
+        return self.classes_[[columns[label] for label in predictions.best]]
 
     def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
         """Return probabilities, float64 [n, labels], with columns in the order of `classes_`."""

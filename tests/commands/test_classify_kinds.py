@@ -238,8 +238,14 @@ def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
     ("task_flags", "fragments"),
     [
         (
-            ["--do_train", "--train_file={marks}", "--label_column=people", "--threshold=0.3"],
-            ["--threshold=0.3", "single"],
+            [
+                "--do_train",
+                "--train_file={marks}",
+                "--label_column=people",
+                "--problem_type=regression",
+                "--threshold=0.3",
+            ],
+            ["--threshold=0.3", "regression", "leave it out"],
         ),
         (["--do_train", "--train_file={marks}", "--threshold=2"], ["--threshold=2: a number from 0 to 1", "tuned"]),
         (

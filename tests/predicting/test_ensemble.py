@@ -40,6 +40,18 @@ def test_labels_are_matched_by_name():
     assert mean_thresholds([Decoder(REGRESSION, LabelSet())], [[]]) is None
 
 
+def test_thresholds_of_two_labels_are_averaged():
+    """Models may order labels differently, or limit another label, or use argmax."""
+    nan, names = np.nan, [("a", "b"), ("b", "a"), ("a", "b"), ("a", "b")]
+    thresholds = [np.array([nan, 0.25]), np.array([0.5, nan]), np.array([0.25, nan]), None]
+    decoders = [
+        Decoder(SINGLE_LABEL, LabelSet(*labels_and_limits)) for labels_and_limits in zip(names, thresholds, strict=True)
+    ]
+    orders = label_order(["w", "x", "y", "z"], decoders)
+    np.testing.assert_array_equal(mean_thresholds(decoders, orders), [nan, 0.5])
+    assert mean_thresholds(decoders[3:], orders[3:]) is None
+
+
 def test_other_labels_are_refused():
     first = Decoder(SINGLE_LABEL, LabelSet(NAMES))
     with raises(InputError, "y: has the labels a, b, and x has a, b, c"):

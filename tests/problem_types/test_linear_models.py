@@ -63,12 +63,13 @@ def test_guess_loss_of_each_problem_type():
 
 
 def test_collapse_reports_the_common_prediction():
-    labels = LabelSet(("a", "b"), np.array([0.5, 0.5]))
+    exclusive = LabelSet(("a", "b"))
+    labels = exclusive._replace(thresholds=np.array([0.5, 0.5]))
     same, different = np.array([[0.4, 0.3], [0.4, 0.1]]), np.array([[0.4, 0.3], [0.1, 0.9]])
-    assert SINGLE_LABEL.metrics.collapse({"probabilities": same}, labels) == (
+    assert SINGLE_LABEL.metrics.collapse({"probabilities": same}, exclusive) == (
         "every row gets the label a, and no row is predicted as b"
     )
-    assert SINGLE_LABEL.metrics.collapse({"probabilities": different}, labels) == ""
+    assert SINGLE_LABEL.metrics.collapse({"probabilities": different}, exclusive) == ""
     assert MULTIPLE_CHOICE.metrics.collapse({"probabilities": same}, LabelSet()) == "every row gets the label 0"
     assert MULTI_LABEL.metrics.collapse({"probabilities": same}, labels) == "no row gets a label"
     assert MULTI_LABEL.metrics.collapse({"probabilities": different}, labels) == ""

@@ -24,7 +24,7 @@ class Prediction:
     Attributes:
         text: the text.
         text_b: the second text for a pair, otherwise None.
-        label: the most probable label; None for a multi-label model and for a regression.
+        label: the most probable label, or the one by the threshold; None for a multi-label model and for a regression.
         labels: the predicted labels: one, or any number for a multi-label model.
         probability: the label's probability, None without `label`.
         probabilities: label -> probability; {} for a regression.
@@ -68,9 +68,9 @@ class Predictions(Results[Prediction]):
     Attributes:
         texts: the texts or pairs.
         labels: L labels, in the order of `probabilities`; () for a regression.
-        best: the most probable label per text. For multi-label models, a tuple of all labels with a
-            probability of at least the threshold, in column order; it may be empty. For a
-            regression, an empty list.
+        best: the most probable label per text, or the one by the threshold. For multi-label models,
+            a tuple of all labels with a probability of at least the threshold, in column order; it
+            may be empty. For a regression, an empty list.
         probabilities: float32 [n, L]. For multi-label models they are independent. L is 0 for a
             regression.
         logits: float32 [n, L] before the activation and the calibration; None for a regression.
@@ -86,6 +86,7 @@ class Predictions(Results[Prediction]):
         logits: np.ndarray | None,
         values: np.ndarray | None,
         thresholds: np.ndarray | None = None,
+        has_sets: bool = False,
     ):
         super().__init__(texts)
         self.labels = labels
@@ -93,7 +94,8 @@ class Predictions(Results[Prediction]):
         self.probabilities = probabilities
         self.logits = logits
         self.values = values
-        self._thresholds = thresholds  # only multi-label models have them
+        self._thresholds = thresholds  # see LabelSet
+        self._has_sets = has_sets  # whether texts have sets of labels
 
     def _item(self, row: int) -> Prediction:
         text, text_b = self.texts.pairs[row]
@@ -110,13 +112,14 @@ class Predictions(Results[Prediction]):
         logits, values = (None if array is None else array[indices] for array in (self.logits, self.values))
         best = [self.best[row] for row in rows] if self.values is None else []
         probabilities = self.probabilities[indices]
-        return Predictions(self.texts.take(rows), self.labels, best, probabilities, logits, values, self._thresholds)
+        rule = self._thresholds, self._has_sets
+        return Predictions(self.texts.take(rows), self.labels, best, probabilities, logits, values, *rule)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the predicted labels or numbers, [n], for NumPy, pandas and scikit-learn."""
         if self.values is not None:
             array = self.values
-        elif self._thresholds is not None:
+        elif self._has_sets:
             array = np.empty(len(self), object)
             array[:] = self.best
         else:
@@ -143,9 +146,10 @@ class Predictions(Results[Prediction]):
         if self.values is not None:
             return {"value": self.values}
         columns = {f"prob_{label}": self.probabilities[:, column] for column, label in enumerate(self.labels)}
-        if self._thresholds is not None:
+        if self._has_sets:
             return {"labels": self.best, **columns}
-        return {"label": self.best, "probability": self.probabilities.max(axis=1, initial=0), **columns}
+        predicted = [self.labels.index(label) for label in self.best]
+        return {"label": self.best, "probability": self.probabilities[range(len(self)), predicted], **columns}
 
     def most_doubtful(self, by: str = "margin", count: int | None = None) -> "Predictions":
         """Return predictions, most doubtful first, as --to_label does.
@@ -186,12 +190,12 @@ def make_predictions(
     if problem_type.reader.is_numeric:
         numbers = empty.sum(axis=1) if outputs is None else outputs["values"]
         return Predictions(texts, (), [], empty[:, :0], None, numbers)
-    thresholds = None if problem_type.decoder.is_exclusive else labels.thresholds
+    rule = labels.thresholds, not problem_type.decoder.is_exclusive
     if outputs is None:
-        return Predictions(texts, tuple(values), [], empty, empty, None, thresholds)
+        return Predictions(texts, tuple(values), [], empty, empty, None, *rule)
     by_name = dict(zip(labels.names, values, strict=True))
     best = [
         tuple(by_name[name] for name in decision) if isinstance(decision, tuple) else by_name[decision]
         for decision in problem_type.decoder.decisions(outputs, labels)
     ]
-    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None, thresholds)
+    return Predictions(texts, tuple(values), best, outputs["probabilities"], outputs.get("logits"), None, *rule)

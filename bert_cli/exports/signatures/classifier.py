@@ -1,5 +1,6 @@
 """A classifier of texts in a SavedModel."""
 
+import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
@@ -22,7 +23,7 @@ def make_classifier(reader: Reader, exported: Exported, tokenizer: GraphTokenize
     for a single text. It cuts texts to `exported.max_seq_length` tokens.
 
     It returns `probabilities` float32 [B, L], and `labels` string [B, L], the column names. A
-    single-label model also returns `label` string [B], the most probable label. A regression model
+    single-label model also returns `label` string [B], the predicted label. A regression model
     only returns `value` float32 [B].
 
     Args:
@@ -35,6 +36,7 @@ def make_classifier(reader: Reader, exported: Exported, tokenizer: GraphTokenize
     """
     model, labels = _load(reader, exported), exported.labels
     names = tf.constant(list(labels or ()), tf.string)
+    thresholds = exported.thresholds if model.problem_type.decoder.is_exclusive else None
 
     def classify(inputs: dict) -> Outputs:
         # Pack the batch, because its rows differ in length and padding takes time.
@@ -46,7 +48,8 @@ def make_classifier(reader: Reader, exported: Exported, tokenizer: GraphTokenize
         outputs = {"probabilities": activated, "labels": tf.tile(names[tf.newaxis], [tf.shape(activated)[0], 1])}
         if model.problem_type.decoder.is_exclusive:
             # Use the logits before calibration: its division may round two of them to one value.
-            outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activate(logits), axis=1))
+            best = tf.argmax(model.formulas.activate(logits), axis=1)
+            outputs["label"] = tf.gather(names, best if thresholds is None else _predict(activated, thresholds))
         return outputs
 
     def classify_texts(text: tf.Tensor, text_b: tf.Tensor | None = None) -> Outputs:
@@ -56,6 +59,13 @@ def make_classifier(reader: Reader, exported: Exported, tokenizer: GraphTokenize
     specs = text_specs(exported.takes_pairs)
     summary = f"{exported.problem_type.name}; labels: {label_names}; {describe_cut(specs, exported.max_seq_length)}"
     return Signature(model, classify_texts, specs, classify, summary, {"label_names": names})
+
+
+def _predict(probabilities: tf.Tensor, thresholds: np.ndarray) -> tf.Tensor:
+    """Return the predicted labels as metrics.classification.predict_labels does, int64 [B]."""
+    [label] = np.flatnonzero(~np.isnan(thresholds))
+    is_over = tf.cast(probabilities[:, label], tf.float64) >= thresholds[label]
+    return tf.where(is_over, label, 1 - label)
 
 
 def _load(reader: Reader, exported: Exported) -> BertClassifier:

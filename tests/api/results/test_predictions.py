@@ -13,14 +13,18 @@ from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
 
-LABELS = LabelSet(("bad", "good"), np.array([0.5, 0.5]))
+LABELS = LabelSet(("bad", "good"))
 PROBABILITIES = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.625]], np.float32)
 FRAME = pd.DataFrame({"text": ["fine", "dull", "<b>well</b>"], "label": ["good", "good", "bad"]}, index=[7, 8, 9])
 
 
+def labels_of(problem_type):
+    return LABELS._replace(thresholds=problem_type.decoder.default_thresholds(LABELS.names))
+
+
 def predictions_of(values, problem_type=SINGLE_LABEL, labels=LABELS.names):
     outputs = {"probabilities": PROBABILITIES, "logits": 2 * PROBABILITIES, "values": PROBABILITIES[:, 1]}
-    return make_predictions(read_texts(values), problem_type, LABELS, outputs, labels)
+    return make_predictions(read_texts(values), problem_type, labels_of(problem_type), outputs, labels)
 
 
 def test_items():
@@ -94,7 +98,7 @@ def test_numbers():
 
 @pytest.mark.parametrize("problem_type", [SINGLE_LABEL, MULTI_LABEL, REGRESSION])
 def test_no_texts(problem_type):
-    predictions = make_predictions(read_texts([]), problem_type, LABELS, None, LABELS.names)
+    predictions = make_predictions(read_texts([]), problem_type, labels_of(problem_type), None, LABELS.names)
     assert (len(predictions), list(predictions)) == (0, [])
     assert predictions.to_frame().shape[0] == 0
     assert len(predictions.probabilities) == 0

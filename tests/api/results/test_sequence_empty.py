@@ -24,7 +24,7 @@ PROBABILITIES = np.float32([[0.2, 0.8]])
 
 def predictions(texts, best, labels, thresholds=None):
     rows = PROBABILITIES[: len(texts)]
-    return Predictions(texts, labels, best[: len(texts)], rows, rows, None, thresholds)
+    return Predictions(texts, labels, best[: len(texts)], rows, rows, None, thresholds, thresholds is not None)
 
 
 # Name -> a function from one or no text to a result.

@@ -146,8 +146,8 @@ class ClassificationDataset(DivisibleDataset):
     def subset(self, held_out: np.ndarray) -> Self:
         problem_type, names = self.decoder.problem_type, self.decoder.labels.names
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
-        decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [])
-        decoder = decoder.with_positive_label(self.settings.label_kind.positive_label)
+        positive = self.settings.label_kind.positive_label
+        decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [], positive)
         return dataclasses.replace(self, splits=divide(self.splits, held_out, "rows"), decoder=decoder)
 
     def write_folds(
@@ -172,7 +172,8 @@ def make_empty_dataset(
         folders: directories to search for thresholds.json.
     """
     problem_type = find_trained_type(settings, model)
-    decoder = make_fitting_decoder(problem_type, labels, settings.inference, False, folders)
+    positive = settings.label_kind.positive_label
+    decoder = make_fitting_decoder(problem_type, labels, settings.inference, False, folders, positive)
     decoder = decoder.with_calibration(model.head.calibration(problem_type, labels))
     return ClassificationDataset(settings, decoder, model.tokenizer)
 

@@ -14,7 +14,7 @@ from bert_cli.metrics import multi_label
 from bert_cli.metrics.bootstrap import Intervals, bootstrap
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
-from bert_cli.predicting.decoder import Decoder, LabeledFeatures, make_decoder
+from bert_cli.predicting.decoder import Decoder, LabeledFeatures, check_threshold, make_decoder
 from bert_cli.problem_types.calibration import (
     CONFIDENCE,
     Calibration,
@@ -45,7 +45,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         problem_type: its problem type.
     """
     flags, decoder = settings.calibration, problem_type.decoder
-    is_tuned = decoder.has_thresholds and settings.inference.threshold == TUNED
+    is_tuned = settings.inference.threshold == TUNED
     refuse_if(decoder.calibration_refusal, f"--calibrate: {decoder.calibration_refusal}; leave it out")
     reason = "the thresholds would be chosen by the rows that the error is measured on; give a fixed --threshold"
     both = f"--abstain_error and --threshold={TUNED}"
@@ -56,7 +56,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
     is_elsewhere = files.resolve(folder) not in map(files.resolve, folders)
     refuse_if(is_elsewhere, f"--calibrate: writes into the directory of the model; give --output_dir={folders[-1]}")
     path = os.path.join(folder, THRESHOLDS)
-    is_outdated = decoder.has_thresholds and not is_tuned and files.exists(path)
+    is_outdated = not is_tuned and files.exists(path)
     refuse_if(is_outdated, f"{path}: was tuned for other probabilities; add --threshold={TUNED}, or remove it")
 
 
@@ -189,7 +189,7 @@ class FittingDecoder(Decoder):
         """Return a decoder with the best thresholds for these predictions, if it should tune them."""
         if not self.should_tune:
             return self
-        thresholds = multi_label.tune_thresholds(label_ids, predictions["probabilities"])
+        thresholds = self.problem_type.decoder.tune_thresholds(label_ids, predictions, self.labels)
         return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
 
     def write(self, directory: RunDirectory) -> None:
@@ -260,19 +260,22 @@ def make_fitting_decoder(
     flags: Inference,
     should_tune: bool,
     folders: Sequence[str],
+    positive: str | None = None,
 ) -> FittingDecoder:
     """Return a decoder with the thresholds for --threshold, and without a calibration.
 
     Args:
-        problem_type, label_names, flags, folders: see predicting.decoder.make_decoder.
+        problem_type, label_names, flags, folders, positive: see predicting.decoder.make_decoder.
         should_tune: whether an evaluation of this run chooses the thresholds of --threshold=tuned.
             Otherwise they are read from thresholds.json.
     """
-    if should_tune and problem_type.decoder.has_thresholds and flags.threshold == TUNED:
-        thresholds = np.full(len(label_names), multi_label.DEFAULT_THRESHOLD)
-        return FittingDecoder(problem_type, LabelSet(label_names, thresholds), should_tune=True)
+    should_tune = should_tune and flags.threshold == TUNED
+    if should_tune:
+        check_threshold(problem_type, label_names, flags)
+        flags = dataclasses.replace(flags, threshold=Inference.threshold)
     # A run that only predicts uses thresholds that an earlier evaluation has tuned.
-    return FittingDecoder(**vars(make_decoder(problem_type, label_names, flags, folders)))
+    decoder = make_decoder(problem_type, label_names, flags, folders, positive)
+    return FittingDecoder(**vars(decoder), should_tune=should_tune)
 
 
 def bootstrap_metrics(

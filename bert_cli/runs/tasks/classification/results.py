@@ -13,7 +13,6 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.metrics.classification import LOSSES, main_metrics
 from bert_cli.metrics.doubts import DOUBTS
-from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.outputs import folds as fold_files
 from bert_cli.outputs.classification import (
     TextPairs,
@@ -24,7 +23,7 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.predicting.ensemble import mean
 from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
-from bert_cli.problem_types.parts import Predictions, Scores
+from bert_cli.problem_types.parts import Predictions, Scores, measure_doubt
 from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
@@ -109,7 +108,7 @@ class PredictionTables:
         columns["probability"] = NumberColumn((1.0 - uncertainty).astype(np.float32))
         rows = np.argsort(-uncertainty, kind="stable")
         if name := self.to_label.to_label:
-            values = problem_type.decoder.measure_doubt(DOUBTS[name], predictions, labels)
+            values = measure_doubt(DOUBTS[name], predictions["probabilities"], labels.thresholds)
             columns[name] = NumberColumn(values.astype(np.float32))
             rows = DOUBTS[name].order(values)
         return rows[: self.to_label.to_label_rows or None], {**columns, **texts}
@@ -160,7 +159,7 @@ def write_folds(
     labels = decoder.labels
     label_sets = [fold.decoder.labels for repeat in details for fold in repeat]
     thresholds = [fold_labels.thresholds for fold_labels in label_sets if fold_labels.thresholds is not None]
-    if problem_type.decoder.has_thresholds:
+    if thresholds:
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
     out_of_fold = {
@@ -261,11 +260,9 @@ def score_baselines(
     """
     problem_type, label_ids, dev_label_ids = decoder.problem_type, train.features.label_ids, dev.features.label_ids
     constant, linear = problem_type.metrics.baseline_names
-    default_decoder = decoder
-    if problem_type.decoder.has_thresholds:
-        # Thresholds that were tuned on the model's probabilities do not fit others.
-        thresholds = np.full(num_outputs, DEFAULT_THRESHOLD)
-        default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
+    # Thresholds that were tuned on the model's probabilities do not fit others.
+    thresholds = problem_type.decoder.default_thresholds(decoder.labels.names)
+    default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
     outputs = problem_type.metrics.constant_prediction(label_ids, len(dev_label_ids), num_outputs)
     targets = ScoredTargets(weights)
     metrics = {constant: _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, targets)}

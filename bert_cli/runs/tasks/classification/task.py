@@ -104,8 +104,10 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         should_tune = phases.do_eval or not settings.inference.do_predict
         if settings.calibration.calibrate:
             check_calibration(settings, model, data.problem_type)
-        decoder = make_fitting_decoder(data.problem_type, data.labels, settings.inference, should_tune, folders)
-        decoder = decoder.with_positive_label(settings.label_kind.positive_label)
+        positive = settings.label_kind.positive_label
+        decoder = make_fitting_decoder(
+            data.problem_type, data.labels, settings.inference, should_tune, folders, positive
+        )
         if not phases.do_train:
             decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
         if settings.calibration.calibrate and phases.do_eval:

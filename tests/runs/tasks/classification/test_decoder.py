@@ -24,10 +24,49 @@ def test_a_fixed_threshold_is_the_threshold_of_each_label():
     assert decoder.with_tuned_thresholds(LABEL_IDS, PROBABILITIES) is decoder
 
 
-def test_other_problem_types_have_no_threshold():
+@pytest.mark.parametrize("threshold", ["0.3", "tuned"])
+def test_three_labels_and_numbers_have_no_threshold(threshold):
+    for problem_type, labels in ((SINGLE_LABEL, ("x", "y", "z")), (REGRESSION, ())):
+        for should_tune in (True, False):
+            with raises(InputError, f"--threshold={threshold}: "):
+                make_fitting_decoder(problem_type, labels, Inference(threshold=threshold), should_tune, [])
+
+
+def test_the_positive_one_of_two_labels_has_a_threshold():
     assert make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(), False, []).labels.thresholds is None
-    with raises(InputError, "--threshold=0.3: "):
-        make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="0.3"), False, [])
+    outputs = {"probabilities": np.array([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]], np.float32)}
+    for positive, threshold, expected in (
+        (None, "0.25", ["y", "y", "y"]),
+        ("y", "0.7", ["x", "x", "y"]),
+        ("x", "0.25", ["x", "x", "x"]),
+        ("x", "0.7", ["x", "y", "y"]),
+        ("x", "1", ["y", "y", "y"]),
+    ):
+        decoder = make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold=threshold), False, [], positive)
+        assert SINGLE_LABEL.decoder.decisions(outputs, decoder.labels) == expected
+        is_wrong = SINGLE_LABEL.metrics.is_wrong(np.array([0, 0, 0]), outputs, decoder.labels)
+        assert is_wrong.tolist() == [name == "y" for name in expected]
+        # The probability of the label that is not predicted.
+        others = ["xy".index("y" if name == "x" else "x") for name in expected]
+        other = outputs["probabilities"][range(3), others].tolist()
+        assert SINGLE_LABEL.decoder.uncertainty(outputs, decoder.labels).tolist() == other
+
+
+def test_a_threshold_of_two_labels_is_tuned_and_stored(tmp_path):
+    outputs = {"probabilities": np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]], np.float32)}
+    label_ids = np.array([0, 1, 1, 1])
+    decoder = make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="tuned"), True, [])
+    tuned = decoder.fit(label_ids, outputs | {"logits": np.log(outputs["probabilities"])})
+    assert SINGLE_LABEL.decoder.decisions(outputs, tuned.labels) == ["x", "y", "y", "y"]
+    tuned.write(RunDirectory(str(tmp_path)))
+    assert json.loads((tmp_path / "thresholds.json").read_text("utf-8")) == {"y": pytest.approx(0.15)}
+    stored = make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="tuned"), False, [str(tmp_path)], "x")
+    # The stored threshold is of y, whatever label the F1 is of.
+    assert SINGLE_LABEL.decoder.decisions(outputs, stored.labels) == ["x", "y", "y", "y"]
+    for content in ('{"x": 0.5, "y": 0.5}', '{"z": 0.5}', "{}"):
+        (tmp_path / "thresholds.json").write_text(content, "utf-8")
+        with pytest.raises(InputError, match="a threshold for one of x, y"):
+            make_fitting_decoder(SINGLE_LABEL, LABELS, Inference(threshold="tuned"), False, [str(tmp_path)])
 
 
 def test_the_positive_label_is_the_last_of_two():
