@@ -1,6 +1,6 @@
 """Google's 2018 BERT workflow on current TensorFlow, as commands and as a Python API.
 
-The classes are Callback, Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
+The classes are Callback, Classifier, Ensemble, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
 (see bert_cli/api), and the Keras layers in bert_cli.keras.
 """
 
@@ -28,6 +28,7 @@ turn_off_telemetry()
 _API = {
     "Callback": "bert_cli.api.watching",
     "Classifier": "bert_cli.api.classifier",
+    "Ensemble": "bert_cli.api.classifier",
     "FeatureExtractor": "bert_cli.api.feature_extractor",
     "MaskFiller": "bert_cli.api.mask_filler",
     "QuestionAnswerer": "bert_cli.api.question_answerer",
@@ -35,7 +36,7 @@ _API = {
     "Tokenizer": "bert_cli.api.tokenizer",
 }
 __all__ = [
-    "Callback", "Classifier", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer",
+    "Callback", "Classifier", "Ensemble", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer",
     "__version__",
 ]  # fmt: skip
 

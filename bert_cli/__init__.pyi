@@ -1,4 +1,5 @@
 from bert_cli.api.classifier import Classifier as Classifier
+from bert_cli.api.classifier import Ensemble as Ensemble
 from bert_cli.api.feature_extractor import FeatureExtractor as FeatureExtractor
 from bert_cli.api.mask_filler import MaskFiller as MaskFiller
 from bert_cli.api.question_answerer import QuestionAnswerer as QuestionAnswerer

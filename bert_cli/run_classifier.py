@@ -41,12 +41,12 @@ from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.opening.completion import complete
+from bert_cli.opening.paths import find_members
 from bert_cli.reading.formats import is_table
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.ensemble import (
     average_members,
     check_members,
-    find_members,
     settings_of_sweep,
 )
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards

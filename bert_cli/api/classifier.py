@@ -17,6 +17,7 @@ from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import LabeledTexts, calibrate, score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
 from bert_cli.api.inputs.label_types import find_label_type, read_labels
+from bert_cli.api.inputs.made_by_methods import MadeByMethods
 from bert_cli.api.inputs.tables import COLUMN_ADVICE
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.inputs.trained_columns import trained_columns
@@ -28,12 +29,15 @@ from bert_cli.base.errors import InputError, check_count, check_text, name_argum
 from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
+from bert_cli.flags.paths import path_text
 from bert_cli.opening import trained
-from bert_cli.opening.paths import run_folders
+from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
+from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
 from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.opening import ClassifierSettings, select_groups
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings, read_samples
@@ -296,3 +300,74 @@ class Classifier(TrainableClassifier, CuttingModel):
         features = self._classifier.encode(texts.pairs)
         self.on_cut(features.cuts, self.max_seq_length)
         return features
+
+
+class Ensemble(MadeByMethods):
+    """Several text classifiers, whose mean probabilities or numbers predict, made by `load`.
+
+    The mean is computed in float64. Labels are matched by name, and thresholds are averaged.
+
+    Attributes:
+        members: the classifiers, which predict by themselves, too.
+        labels: L labels in the first member's order, as in Classifier.
+        problem_type: single_label, multi_label or regression.
+    """
+
+    def __init__(self, members: tuple[Classifier, ...], names: Iterable[str]):
+        self.members = members
+        self.labels = members[0].labels
+        self.problem_type = members[0].problem_type
+        self._decoders = [member._classifier.decoder for member in members]
+        self._orders = label_order(list(names), self._decoders)
+
+    @classmethod
+    @name_arguments_in_errors(absent=None)
+    def load(cls, paths: Iterable[str | os.PathLike] | str | os.PathLike, **options: Any) -> Self:
+        """Load several runs of bert-classify.
+
+        Args:
+            paths: directories of runs. A directory with several runs, such as folds or seeds, names all
+                of them, and may be given alone.
+            options: arguments of Classifier.load, for all members.
+
+        Raises:
+            InputError: if there are fewer than two runs, or if their labels differ.
+        """
+        given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        folders = find_members([path_text(path, "paths") for path in given])
+        refuse_if(len(folders) < 2, f"paths={','.join(folders)}: is one run; give several directories")
+        return cls(tuple(Classifier.load(folder, **options) for folder in folders), folders)
+
+    @overload
+    def predict(self, texts: str, batch_size: int = BATCH_SIZE) -> Prediction: ...
+    @overload
+    def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Predictions: ...
+    @name_arguments_in_errors()
+    def predict(self, texts: Any, batch_size: int = BATCH_SIZE) -> Prediction | Predictions:
+        """Classify a text, or n texts or pairs of texts, by the mean over the members.
+
+        Args:
+            texts, batch_size: see Classifier.predict.
+
+        Returns:
+            Predictions in the same order. For one text, its item.
+        """
+        check_count(batch_size, "batch_size")
+        if isinstance(texts, str):
+            return self.predict([texts], batch_size)[0]
+        first = self.members[0].predict(texts, batch_size)
+        read = first.texts
+        same_texts: list[Any] = list(read.pairs) if read.has_pairs else read.singles
+        others = [member.predict(same_texts, batch_size) for member in self.members[1:]]
+        problem_type, names = self._decoders[0].problem_type, self._decoders[0].labels.names
+        outputs = None
+        if len(read):
+            decoder, no_labels = problem_type.decoder, problem_type.reader.label_array([None] * len(read), names)
+            arrays = [result.probabilities if result.values is None else result.values for result in (first, *others)]
+            computed = [
+                reorder(decoder, {decoder.output_name: array}, order)
+                for array, order in zip(arrays, self._orders, strict=True)
+            ]
+            outputs = average(decoder, computed, no_labels)
+        labels = LabelSet(names, mean_thresholds(self._decoders, self._orders))
+        return make_predictions(read, problem_type, labels, outputs, self.labels)

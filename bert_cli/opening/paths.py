@@ -4,18 +4,23 @@ import dataclasses
 import functools
 import os
 import pathlib
+from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
     BEST,
     BUILTIN_MODEL,
     CONFIG,
     FLAGS,
+    GRID,
     HUGGING_FACE_CONFIG,
     RANDOM,
+    REPORT,
     SAFETENSORS,
+    SEVERAL,
     TOKENIZER,
     VOCABULARY,
 )
@@ -132,6 +137,33 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
     parent, name = os.path.split(files.make_absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([parent] if is_best else [])]
+
+
+def find_members(folders: Sequence[str]) -> list[str]:
+    """Return the directories of single runs; a directory with several runs names all of them.
+
+    Use the best cell of a grid.
+
+    Raises:
+        InputError: if a report names a directory that is not inside its own.
+    """
+    members: list[str] = []
+    for folder in folders:
+        path = os.path.join(folder, REPORT)
+        several: Any = read_json_object(path).get(SEVERAL) if files.exists(path) else None
+        names: list[str] = []
+        if isinstance(several, dict):
+            rows = [member["folder"] for member in several["members"]]
+            names = [name for name in (several["best"],) if name] if several["kind"] == GRID else rows
+        # A directory may be from somebody else, so its report must not lead to other models.
+        outside = [
+            name
+            for name in names
+            if not isinstance(name, str) or name != os.path.basename(name) or name in ("", ".", "..")
+        ]
+        refuse_if(outside, f"{path}: names {outside[:1]}, which is no subdirectory; restore the file, or name its runs")
+        members += find_members([os.path.join(folder, name) for name in names]) if names else [folder]
+    return members
 
 
 def refuse_other_network(config_file: str) -> None:

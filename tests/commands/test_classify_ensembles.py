@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bert_cli import Ensemble
 from bert_cli.base.errors import InputError
-from bert_cli.runs.tasks.classification.ensemble import find_members
+from bert_cli.opening.paths import find_members
 from tests.commands.conftest import SENTENCES
 from tests.rows import write_rows
-from tests.snapshots import check_message
+from tests.snapshots import check_message, raises
 
 SHORT = ["--num_train_epochs=1", "--save_checkpoints_steps=100"]
 
@@ -176,6 +177,40 @@ def test_seeds_are_evaluated_by_their_mean(classify, trained_flags, tmp_path, ru
         probabilities.append(read(folder / "predictions.tsv")["prob_1"])
     right = (np.mean(probabilities, axis=0) > 0.5) == np.array([row[1] == "1" for row in dev])
     assert run_folder(out).eval_results()["eval_accuracy"] == pytest.approx(right.mean())
+
+
+def test_ensembles_in_python(predict, trained_once, tmp_path):
+    members = [variant(trained_once[0], tmp_path / "a"), variant(trained_once[0], tmp_path / "b", 0.25, ("1", "0"))]
+    expected, texts = predict(*members), [text for text, _ in SENTENCES]
+    ensemble = Ensemble.load(members, precision="float32")
+    result = ensemble.predict(texts)
+    np.testing.assert_allclose(result.probabilities, expected[["prob_0", "prob_1"]], rtol=1e-6)
+    assert result.best == expected["label"].astype(str).tolist()
+    assert ensemble.predict(texts[0]).probability == pytest.approx(result[0].probability, rel=1e-5)
+    assert len(ensemble.predict(pd.DataFrame({"text": texts[:3]}))) == 3
+    assert len(ensemble.predict([])) == 0
+    assert ensemble.members[1].predict(texts[0]).label in ensemble.labels == ("0", "1")
+    with raises(InputError, "is one run; give several directories"):
+        Ensemble.load(members[0])
+    other = variant(trained_once[0], tmp_path / "c", labels=("0", "2"))
+    with raises(InputError, "has the labels 0, 2, and "):
+        Ensemble.load([members[0], other])
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "thresholds", "name"),
+    [("regression", None, "value"), ("multi_label", {"0": 0.2, "1": 0.6}, "prob_0")],
+)
+def test_numbers_and_several_labels_in_python(predict, trained_once, tmp_path, problem_type, thresholds, name):
+    members = [
+        variant(trained_once[0], tmp_path / folder, scale, problem_type=problem_type, thresholds=thresholds)
+        for folder, scale in (("a", 1), ("b", 3))
+    ]
+    expected = predict(*members)
+    result = Ensemble.load(members, precision="float32").predict([text for text, _ in SENTENCES])
+    np.testing.assert_allclose(result.to_frame()[name], expected[name], rtol=1e-5)
+    if thresholds:
+        assert [",".join(labels) for labels in result.best] == expected["labels"].astype(str).tolist()
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
-from bert_cli.base.names import GRID, REPORT, SEVERAL
 from bert_cli.features.ragged import Features
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.opening.completion import complete
+from bert_cli.opening.paths import find_members
 from bert_cli.predicting.decoder import LabeledFeatures
 from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
@@ -65,32 +63,6 @@ class MeanDecoder(FittingDecoder):
 
     def _find(self, features: Features) -> SplitMean:
         return next(split for split in self.means if split.features is features)
-
-
-def find_members(folders: Sequence[str]) -> list[str]:
-    """Return the directories of single runs; a directory with several runs names all of them.
-
-    Use the best cell of a grid.
-
-    Raises:
-        InputError: if a report names a directory that is not inside its own.
-    """
-    members: list[str] = []
-    for folder in folders:
-        path = os.path.join(folder, REPORT)
-        several: Any = read_json_object(path).get(SEVERAL) if files.exists(path) else None
-        inner = []
-        if isinstance(several, dict):
-            inner = [member["folder"] for member in several["members"] if several["kind"] != GRID] or [several["best"]]
-        # A directory may be from somebody else, so its report must not lead to other models.
-        outside = [
-            name
-            for name in inner
-            if not isinstance(name, str) or name != os.path.basename(name) or name in ("", ".", "..")
-        ]
-        refuse_if(outside, f"{path}: names {outside[:1]}, which is no subdirectory; restore the file, or name its runs")
-        members += find_members([os.path.join(folder, name) for name in inner]) if inner else [folder]
-    return members
 
 
 def member_settings(settings: ClassifySettings, folder: str, given_names: Any = None) -> ClassifySettings:
