@@ -1,10 +1,11 @@
 """Export a model for TensorFlow Serving, tensorflow-hub or ONNX, for use without this package.
 
 --format=saved_model exports a SavedModel that takes raw text; the vocabulary is one of its assets. A classifier returns
-label names and probabilities, and a tagger returns words with their tags and offsets. An encoder, or any model with
---pooling, returns one vector per text. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the
-interfaces of the published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow
-Serving has its operations built in.
+label names and probabilities, and a tagger returns words with their tags and offsets. A pre-trained model returns words
+for each [MASK]. An encoder, or any model with --pooling, returns one vector per text.
+
+--format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules.
+Import tensorflow_text before you load a model that takes text; TensorFlow Serving has its operations built in.
 
 --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a question-answering model, or
 an encoder, with vectors of texts if it has pooling. With --names=hugging_face, its inputs, outputs and files are those

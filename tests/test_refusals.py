@@ -272,6 +272,7 @@ REFUSALS = {
         "--export_dir=a --names=hugging_face",
         "--export_dir=a --quantize=int8",
         "--export_dir=a --format=onnx --data_dir=b",
+        "--export_dir=a --format=onnx --top_k=3",
         "--export_dir=a --format=hub --pooling=mean",
         "--export_dir=a --format=hub --normalize",
         "--export_dir=a --format=hub --prompt_name=b",

@@ -14,6 +14,7 @@ from bert_cli.base.head_types import (
     CLASSIFIER,
     ENCODER,
     FINE_TUNED,
+    MASKED_LM,
     TAGGER,
     HeadSpec,
     head_of,
@@ -55,7 +56,7 @@ from bert_cli.reading.columns.facts import log_facts
 from bert_cli.sentence.modules import SentenceModules, modules_file
 from bert_cli.sentence.vectors import SentenceVectors
 from bert_cli.settings.data import LITERAL, TextForm
-from bert_cli.settings.groups import Encoding, Inference
+from bert_cli.settings.groups import TOP_K, Encoding, Inference
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
@@ -91,6 +92,7 @@ class Exported:
         max_seq_length: maximum number of tokens.
         takes_pairs: whether a model of texts takes a second text.
         head_type: the exported head, a key of base.head_types.HEAD_TYPES.
+        top_k: number of words for each mask.
         recipe: the steps from texts to their vectors, which the export includes; None without vectors.
     """
 
@@ -99,6 +101,7 @@ class Exported:
     max_seq_length: int
     takes_pairs: bool
     head_type: str = CLASSIFIER
+    top_k: int = TOP_K
     recipe: VectorRecipe | None = None
 
     @property
@@ -182,12 +185,17 @@ def find_exported(settings: ExportSettings) -> Exported:
     length = recipe.max_seq_length if recipe else settings.data.max_seq_length
     if not length and is_hub:
         length = min(_DEFAULT_LENGTH, model.config.max_position_embeddings)
+    if head_type == MASKED_LM:
+        # Texts with masks are not cut, so use all positions.
+        length = length or model.config.max_position_embeddings
     length = length or default_length(int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH)), model)
     # Reserve three special tokens for a module: its preprocessor also packs pairs.
     check_max_seq_length(length, takes_pairs or is_hub)
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if head_type == ENCODER:
-        return Exported(model, None, length, takes_pairs, ENCODER, recipe)
+        return Exported(model, None, length, takes_pairs, ENCODER, recipe=recipe)
+    if head_type == MASKED_LM:
+        return Exported(model, None, length, takes_pairs, MASKED_LM, export.top_k)
     _check_text_classifier(model)
     return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
 
@@ -207,6 +215,9 @@ def _find_head_type(settings: ExportSettings, model: ModelBundle) -> str:
             f"{model.required_checkpoint.name}: has no classifier (no output_weights), so --labels names no outputs; "
             "give the output_dir of bert-classify, or leave --labels out to export the encoder"
         )
+    # A directory of sentence-transformers is made for vectors.
+    if head_type == ENCODER and MASKED_LM in heads and not modules_file(model.folder):
+        return MASKED_LM if settings.export.format == "saved_model" else ENCODER
     return TAGGER if head_type == CLASSIFIER and is_of_tokens(model.head.classifier_type) else head_type
 
 

@@ -8,7 +8,7 @@ from bert_cli.base.names import MODULES
 from bert_cli.base.pooling import NONE, POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import name_list_properties
-from bert_cli.settings.groups import Files, Log, ModelFiles
+from bert_cli.settings.groups import TOP_K, Files, Log, ModelFiles
 from bert_cli.settings.training import Seed
 
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
@@ -95,7 +95,7 @@ class Export(FlagGroup, heading="Input and output"):
 
     format: str = option(
         "saved_model",
-        "export format; saved_model: a classifier, a tagger or an encoder of raw text, for TensorFlow Serving; hub: an "
+        "export format; saved_model: any model of raw text, for TensorFlow Serving; hub: an "
         "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
         excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs"},
@@ -121,6 +121,9 @@ class Export(FlagGroup, heading="Input and output"):
         "auto",
         "whether the classifier takes a second text, text_b; auto: as its task",
         choices=("auto", "yes", "no"),
+    )
+    top_k: int = option(
+        TOP_K, "number of words for each [MASK] of a pre-trained model", lower=1, needs="format=saved_model"
     )
     overwrite: bool = option(False, "replace an earlier export in export_dir")
 

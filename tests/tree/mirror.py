@@ -49,6 +49,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/signatures/classifier.py": "commands/test_export.py",
     "exports/signatures/saved_models.py": "commands/test_export.py",
     "exports/signatures/signature.py": "commands/test_export.py",
+    "exports/signatures/masked_words.py": "commands/test_export_masked_words.py",
     "exports/signatures/tagger.py": "commands/test_export_tagger.py",
     "exports/signatures/windows.py": "commands/test_export_tagger.py",
     "exports/signatures/words.py": "commands/test_export_tagger.py",

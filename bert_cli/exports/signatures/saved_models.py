@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
@@ -12,6 +12,7 @@ from bert_cli.exports.hub_writing import reporting_errors, save_encoder, write_e
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
 from bert_cli.exports.signatures.classifier import make_classifier
+from bert_cli.exports.signatures.masked_words import make_mask_filler
 from bert_cli.exports.signatures.signature import TOKENS_SIGNATURE, Signature, save_signature
 from bert_cli.exports.signatures.tagger import make_tagger
 from bert_cli.exports.signatures.vectors import make_encoder
@@ -24,6 +25,7 @@ _SIGNATURES: dict[str, Callable[[Reader, Exported, GraphTokenizer], Signature]] 
     CLASSIFIER: make_classifier,
     ENCODER: make_encoder,
     TAGGER: make_tagger,
+    MASKED_LM: make_mask_filler,
 }
 
 

@@ -52,7 +52,7 @@ class Windows:
 
 
 def make_windows(num_pieces: tf.Tensor, size: tf.Tensor | int, stride: int) -> Windows:
-    """Return the windows over texts.
+    """Return the windows over texts; use them for texts of any length.
 
     Args:
         num_pieces: pieces per text, int64 [B].
