@@ -225,13 +225,14 @@ class Ensemble(FlagGroup, heading="Mode"):
         "with several runs names all of them; the results go to output_dir",
         read=read_folders,
         write=",".join,
-        needs="do_predict or do_eval",
-        excludes=("do_train", "init_checkpoint", "hub_module", "calibrate"),
+        needs="do_predict or do_eval or text or input_file",
+        excludes=("do_train", "init_checkpoint", "hub_module", "calibrate", "explain"),
         because={
             "do_train": "its members are trained; --average_predictions averages the runs of one command",
             "init_checkpoint": "both name models",
             "hub_module": "both name models",
             "calibrate": "each member has its own calibration",
+            "explain": "an explanation is about one model; give its --output_dir",
         },
     )
     average_predictions: bool = transient_option(

@@ -179,6 +179,25 @@ def test_seeds_are_evaluated_by_their_mean(classify, trained_flags, tmp_path, ru
     assert run_folder(out).eval_results()["eval_accuracy"] == pytest.approx(right.mean())
 
 
+def test_new_texts_by_the_mean(classify, trained_once, tmp_path):
+    members = [variant(trained_once[0], tmp_path / "a"), variant(trained_once[0], tmp_path / "b", 0.25, ("1", "0"))]
+    texts = write_rows(tmp_path / "new.txt", [(text,) for text, _ in SENTENCES[:5]])
+
+    def records(*flags):
+        done = classify(*flags, "--precision=float32")
+        assert done.code == 0, done.err
+        return [json.loads(line) for line in done.out.splitlines()]
+
+    names = f"--ensemble={members[0]},{members[1]}"
+    both = records(names, f"--input_file={texts}")
+    single = [records(f"--output_dir={member}", f"--input_file={texts}") for member in members]
+    for label in ("0", "1"):
+        mean = np.mean([[record["probabilities"][label] for record in rows] for rows in single], axis=0)
+        assert [record["probabilities"][label] for record in both] == pytest.approx(mean.tolist(), abs=2e-6)
+    assert [record["label"] for record in both] == [max(r["probabilities"], key=r["probabilities"].get) for r in both]
+    assert records(names, f"--text={SENTENCES[0][0]}") == both[:1]
+
+
 def test_ensembles_in_python(predict, trained_once, tmp_path):
     members = [variant(trained_once[0], tmp_path / "a"), variant(trained_once[0], tmp_path / "b", 0.25, ("1", "0"))]
     expected, texts = predict(*members), [text for text, _ in SENTENCES]
@@ -219,8 +238,9 @@ def test_numbers_and_several_labels_in_python(predict, trained_once, tmp_path, p
         ({"labels": ("0", "2")}, [], "has the labels 0, 2, and "),
         ({"problem_type": "regression"}, [], "is a model for regression, and "),
         ({}, ["--max_seq_length=128"], "--max_seq_length=128: "),
+        ({}, ["--predict_file=new-*.tsv"], "--predict_file=new-*.tsv: an ensemble predicts a single file; "),
     ],
-    ids=["labels", "problem type", "default value"],
+    ids=["labels", "problem type", "default value", "pattern"],
 )
 def test_refused_members(classify, trained_once, table, tmp_path, changes, flags, message):
     members = f"{variant(trained_once[0], tmp_path / 'a')},{variant(trained_once[0], tmp_path / 'b', **changes)}"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import Features
@@ -87,6 +88,10 @@ def check_members(settings: ClassifySettings, given_names: frozenset[str]) -> Cl
     replaced by a member's value.
     """
     members = find_members(settings.ensemble.ensemble)
+    for flag, path in (("predict_file", settings.data.predict_file), ("input_file", settings.files.input_file)):
+        refuse_if(
+            files.is_pattern(path), f"--{flag}={path}: an ensemble predicts a single file; name it without a pattern"
+        )
     refuse_if(len(members) < 2, f"--ensemble={','.join(members)}: is one run; give several directories")
     for folder in members:
         expected = flag_values(member_settings(settings, folder, given_names))

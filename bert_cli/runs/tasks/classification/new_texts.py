@@ -20,9 +20,11 @@ from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck, check_unknown
-from bert_cli.opening.paths import run_folders
+from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import num_trained_texts, trained_columns
+from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
 from bert_cli.predicting.explanation import text_record
+from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
@@ -33,6 +35,7 @@ from bert_cli.runs.tasks.classification.dataset import (
     make_empty_dataset,
     prediction_tables,
 )
+from bert_cli.runs.tasks.classification.ensemble import member_settings
 from bert_cli.runs.tasks.classification.explanation import print_explanation
 from bert_cli.runs.tasks.classification.splits import NEW_TEXTS, Inputs, KnownLabels, read_split
 from bert_cli.runs.tasks.classification.task import (
@@ -53,6 +56,8 @@ _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 def classify_texts(settings: ClassifySettings) -> dict:
     """Classify --text, --explain or the lines of --input_file; return the facts for a report."""
+    folders = find_members(settings.ensemble.ensemble)
+    ensemble, settings = settings, member_settings(settings, folders[0]) if folders else settings
     source, target = settings.files.input_file, settings.files.output_file
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -78,6 +83,9 @@ def classify_texts(settings: ClassifySettings) -> dict:
         settings = dataclasses.replace(settings, devices=settings.devices.without_workers())
     predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
+    if folders:
+        others = [_open_member(member_settings(ensemble, folder)) for folder in folders[1:]]
+        classifier = _mean_classifier(folders, [classifier, *others])
     if plan:
         for shard in plan.iterate(shards_to_do):
             classifier.classify_file(shard.source, shard.targets[0], may_be_empty=True)
@@ -182,14 +190,16 @@ class _TextClassifier:
         """Yield a record per text for JSON, after `check` was called with texts and features."""
         features = _features(lines, self.data)
         check(lines, features)
-        predictions = self.data.decoder.infer(
-            self.predictor, features, self.settings.inference.predict_batch_size, None
-        )
+        predictions = self.predict(lines, features)
         columns, labels = self.data.decoder.problem_type.columns, self.data.decoder.labels
         for row, (line, num_cut) in enumerate(zip(lines, features.cut_tokens.tolist(), strict=True)):
             record = {} if line.identifier is None else {"id": line.identifier}
             record |= text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels)
             yield record | cut_entry(num_cut)
+
+    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> Predictions:
+        """Return the predictions for texts and their features."""
+        return self.data.decoder.infer(self.predictor, features, self.settings.inference.predict_batch_size, None)
 
     def classify_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write predictions for lines in a text file, or for rows in a table.
@@ -235,6 +245,52 @@ class _TextClassifier:
             check_pairs(lines)
 
         return check
+
+
+@dataclasses.dataclass(frozen=True)
+class _MeanClassifier(_TextClassifier):
+    """The first classifier of an ensemble, with the mean prediction of all of them.
+
+    Attributes:
+        members: the classifiers.
+        orders: see predicting.ensemble.label_order.
+    """
+
+    members: tuple[_TextClassifier, ...]
+    orders: Sequence[Sequence[int]]
+
+    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> Predictions:
+        decoder = self.data.decoder.problem_type.decoder
+        computed = [
+            reorder(decoder, member.predict(lines, _features(lines, member.data)), order)
+            for member, order in zip(self.members, self.orders, strict=True)
+        ]
+        return average(decoder, computed, features.label_ids)
+
+
+def _open_member(settings: ClassifySettings) -> _TextClassifier:
+    """Return the classifier of a run, which is not the first one of an ensemble."""
+    task = ClassificationTask(settings)
+    model = opening.load_task_model(task, settings)
+    data = _dataset(settings, model)
+    predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
+    return _TextClassifier(settings, model, data, predictor, num_trained_texts(model, settings.task.task_name))
+
+
+def _mean_classifier(folders: Sequence[str], members: Sequence[_TextClassifier]) -> _MeanClassifier:
+    """Return the mean of opened classifiers; raise InputError if they differ in labels or texts."""
+    first, decoders = members[0], [member.data.decoder for member in members]
+    orders = label_order(folders, decoders)
+    for folder, member in zip(folders, members, strict=True):
+        refuse_if(
+            member.num_texts != first.num_texts,
+            f"{folder}: was trained on {member.num_texts or 'an unknown number of'} texts per row, and {folders[0]} on "
+            f"{first.num_texts or 'an unknown number'}; an ensemble needs models of one kind",
+        )
+    decoder = first.data.decoder.with_calibration(None)
+    labels = decoder.labels._replace(thresholds=mean_thresholds(decoders, orders))
+    data = dataclasses.replace(first.data, decoder=dataclasses.replace(decoder, labels=labels))
+    return _MeanClassifier(first.settings, first.model, data, first.predictor, first.num_texts, tuple(members), orders)
 
 
 def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:
