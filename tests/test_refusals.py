@@ -23,6 +23,7 @@ REFUSALS = {
         "",
         "--do_train --text=a",
         "--do_eval --explain=a",
+        "--do_train --metric=a:b",
         "--text=a --text_column=b",
         "--text=a --text_b_column=b",
         "--text=a --id_column=b",

@@ -30,6 +30,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import CuttingModel
 from bert_cli.flags.paths import path_text
+from bert_cli.metrics.custom import CallersMetrics, metrics_of_functions
 from bert_cli.opening import trained
 from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import check_command, load_with_settings
@@ -186,6 +187,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         batch_size: int = BATCH_SIZE,
         positive_label: Any = None,
         bootstrap: int = 0,
+        metrics: CallersMetrics | None = None,
     ) -> dict[str, float]:
         """Return the metrics for labeled texts, with the names in eval_results.txt.
 
@@ -198,12 +200,16 @@ class Classifier(TrainableClassifier, CuttingModel):
                 the training's option, or else the last label.
             bootstrap: number of samples for confidence intervals, such as 1000: eval_f1_low and
                 eval_f1_high are the ends of the interval of eval_f1. 0 for none.
+            metrics: functions by name, such as {"mcc": matthews_corrcoef} of scikit-learn: of labels and
+                predictions as arrays, or of labels, predictions and probabilities.
         """
         if bootstrap != 0:
             check_count(bootstrap, "bootstrap")
         samples = read_samples(bootstrap)
         texts = self._read_labeled(data, labels, batch_size)
-        return score(self._classifier, self._settings, texts, positive_label, samples)
+        return score(
+            self._classifier, self._settings, texts, positive_label, samples, metrics_of_functions(metrics or {})
+        )
 
     @name_arguments_in_errors(absent=COLUMN_ADVICE, dev_file="data")
     def calibrate(

@@ -24,6 +24,7 @@ from bert_cli.api.training import TrainableModel, Training
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.flags.paths import path_text
+from bert_cli.metrics.custom import CallersMetrics, CustomMetric, metrics_of_functions
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.manifest import LABEL_TYPE
@@ -44,6 +45,7 @@ class MemoryTask(ClassificationTask):
         tables: Mapping[str, TableFile],
         label_type: str | None,
         has_column_names: bool = False,
+        custom_metrics: tuple[CustomMetric, ...] = (),
     ):
         """Use tables instead of files.
 
@@ -52,8 +54,9 @@ class MemoryTask(ClassificationTask):
             tables: tables by split, see splits.Inputs.
             label_type: type of the labels, for run.json; None for texts.
             has_column_names: whether label names are a table's columns, and not the caller's option.
+            custom_metrics: the caller's metrics.
         """
-        super().__init__(settings, tables)
+        super().__init__(settings, tables, custom_metrics)
         self.label_type = label_type
         self.has_column_names = has_column_names
 
@@ -77,6 +80,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Unpack[ClassifyOptions],
     ) -> CrossValidation: ...
     @overload
@@ -88,6 +92,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Unpack[ClassifyOptions],
     ) -> Self: ...
     @classmethod
@@ -99,6 +104,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Any,
     ) -> Self | CrossValidation:
         """Train as bert-classify does, and load the trained model.
@@ -111,6 +117,7 @@ class TrainableClassifier(TrainableModel):
             output_dir: the run's directory. By default a temporary one that is deleted together
                 with the classifier.
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
+            metrics: functions by name, see `Classifier.evaluate`.
             options: flags of bert-classify without dashes. The most common ones: init_checkpoint
                 (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
                 (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=128,
@@ -127,7 +134,9 @@ class TrainableClassifier(TrainableModel):
         arguments = (("train", train), ("dev", dev))
         tables = {name: read_table(name, data) for name, data in arguments if data is not None and not is_path(data)}
         paths = {f"{name}_file": path_text(data, name) for name, data in arguments if is_path(data)}
-        return cls._train_on(tables, paths, dev is not None, output_dir, options, Watching(callbacks, verbose))
+        return cls._train_on(
+            tables, paths, dev is not None, output_dir, options, Watching(callbacks, verbose), metrics=metrics
+        )
 
     @overload
     @classmethod
@@ -142,6 +151,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Unpack[FitOptions],
     ) -> CrossValidation: ...
     @overload
@@ -157,6 +167,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Unpack[FitOptions],
     ) -> Self: ...
     @classmethod
@@ -178,6 +189,7 @@ class TrainableClassifier(TrainableModel):
         output_dir: str | os.PathLike | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: int | None = None,
+        metrics: CallersMetrics | None = None,
         **options: Any,
     ) -> Self | CrossValidation:
         """Train on texts and labels in memory, otherwise as `train` does.
@@ -197,7 +209,7 @@ class TrainableClassifier(TrainableModel):
                 texts of unlabeled_file have the weight 1.
             groups: n groups as texts or numbers, such as each text's patient or author. dev_split and
                 cross_validation keep a group's texts together.
-            output_dir, callbacks, verbose: see `train`.
+            output_dir, callbacks, verbose, metrics: see `train`.
             options: flags of bert-classify without dashes. The most common ones: init_checkpoint
                 (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
                 (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=128,
@@ -230,7 +242,9 @@ class TrainableClassifier(TrainableModel):
         watching = Watching(callbacks, verbose)
         label_type = label_rows.label_type
         has_dev = dev_texts is not None
-        result = cls._train_on(tables, {}, has_dev, output_dir, options, watching, label_type, has_column_names)
+        result = cls._train_on(
+            tables, {}, has_dev, output_dir, options, watching, label_type, has_column_names, metrics
+        )
         if isinstance(result, CrossValidation):
             return result.with_index(texts.to_frame().index).with_label_type(label_type)
         return result
@@ -246,6 +260,7 @@ class TrainableClassifier(TrainableModel):
         watching: Watching,
         label_type: str | None = None,
         has_column_names: bool = False,
+        metrics: CallersMetrics | None = None,
     ) -> Self | CrossValidation:
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
@@ -255,8 +270,10 @@ class TrainableClassifier(TrainableModel):
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
 
+        custom_metrics = metrics_of_functions(metrics or {})
+
         def make_task(settings: ClassifySettings) -> ClassificationTask:
-            return MemoryTask(settings, tables, label_type, has_column_names)
+            return MemoryTask(settings, tables, label_type, has_column_names, custom_metrics)
 
         training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
         return training.cross_validate() if folds else cls._load_trained(training)

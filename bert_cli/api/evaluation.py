@@ -18,6 +18,7 @@ from bert_cli.base.formats import list_names, quote
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
+from bert_cli.metrics.custom import CustomMetric
 from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.parts import Predictions
@@ -25,7 +26,12 @@ from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.data import read_data
-from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets, bootstrap_metrics
+from bert_cli.runs.tasks.classification.decoder import (
+    FittingDecoder,
+    ScoredTargets,
+    add_custom_metrics,
+    bootstrap_metrics,
+)
 from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings, read_abstain_error
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
@@ -122,6 +128,7 @@ def score(
     texts: LabeledTexts,
     positive_label: Any = None,
     samples: int = 0,
+    custom_metrics: tuple[CustomMetric, ...] = (),
 ) -> dict[str, float]:
     """Return the metrics in eval_results.txt for labeled texts.
 
@@ -131,12 +138,14 @@ def score(
         texts: the texts.
         positive_label: label that eval_f1 is of, None to use the training's label.
         samples: number of bootstrap samples for confidence intervals, 0 for none.
+        custom_metrics: the caller's metrics.
 
     Raises:
         InputError: if the data has no labels, or labels that the model does not have.
     """
     positive_name = settings.label_kind.positive_label if positive_label is None else str(positive_label)
     decoder = FittingDecoder(**vars(classifier.decoder.with_positive_label(positive_name)))
+    decoder = add_custom_metrics(decoder, custom_metrics, np.array([]))
     split, raw_predictions = texts.infer(classifier, decoder, settings)
     label_ids, targets = split.features.label_ids, ScoredTargets(split.features.weights, split.distributions)
     predictions = decoder.calibrate(raw_predictions, label_ids)

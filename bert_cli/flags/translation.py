@@ -100,21 +100,24 @@ def translate(settings_class: type, command: str, text: str) -> str:
 
 def _read_command(command: str, text: str) -> tuple[Script, dict[str, str]]:
     """Return the script in a command line, and its flags with their values, "" without a value."""
+    flag = f"--{FROM_COMMAND}"
     try:
         words = shlex.split(text.replace("\\\n", " "))
     except ValueError as error:
-        raise InputError(f"--{FROM_COMMAND}: {error}; check the quotes") from None
+        raise InputError(f"{flag}: {error}; check the quotes") from None
     names = [os.path.basename(word) for word in words]
     index = next((index for index, name in enumerate(names) if name in scripts()), None)
     replaced_scripts = scripts_of(command)
     if not replaced_scripts:
         commands = list_names(sorted({script.command for script in scripts().values()}))
-        raise InputError(f"--{FROM_COMMAND}: {command} replaces no script of transformers; {commands} do")
+        raise InputError(f"{flag}: {command} replaces no script of transformers; {commands} do")
     if index is None:
-        raise InputError(f"--{FROM_COMMAND}: names none of {list_names(replaced_scripts)}, which {command} replaces")
+        names_text = list_names(replaced_scripts)
+        raise InputError(f"{flag}: names none of {names_text}, which {command} replaces")
     script = scripts()[names[index]]
     if script.command != command:
-        raise InputError(f"--{FROM_COMMAND}: {names[index]} is replaced by {script.command}, not by {command}")
+        used = names[index]
+        raise InputError(f"{flag}: {used} is replaced by {script.command}, not by {command}")
     flags: dict[str, str] = {}
     name = ""
     for word in words[index + 1 :]:
@@ -123,7 +126,7 @@ def _read_command(command: str, text: str) -> tuple[Script, dict[str, str]]:
             name = name.replace("-", "_")
             flags[name] = value
         elif not name:
-            raise InputError(f"--{FROM_COMMAND}: {word!r} is no flag; give the flags instead of a file with them")
+            raise InputError(f"{flag}: {word!r} is no flag; give flags instead of a file with them")
         else:
             flags[name] = f"{flags[name]} {word}".strip()
     return script, flags
@@ -141,7 +144,8 @@ def _join_related(their_flags: dict[str, str]) -> list[str]:
         )
     for name in _STRATEGIES:
         strategy = their_flags.get(name)
-        if strategy == "steps":  # transformers evaluates as often as it logs, unless --eval_steps is given
+        if strategy == "steps":
+            # transformers evaluates as often as it logs, unless --eval_steps is given.
             their_flags.setdefault("eval_steps", their_flags.get("logging_steps", "500"))
         elif strategy is not None:
             their_flags.pop("eval_steps", None)
@@ -199,7 +203,7 @@ def _translate_flag(name: str, value: str, flags: Mapping[str, Flag], ours: dict
 
 
 def _counts_differently(ours_name: str, name: str) -> bool:
-    """Return whether numbers of steps have to become epochs or fractions, or the other way round."""
+    """Return whether steps have to become epochs or fractions, or the other way round."""
     return name != ours_name and (name, ours_name) in {
         ("max_steps", "num_train_epochs"),
         ("warmup_steps", "warmup_proportion"),

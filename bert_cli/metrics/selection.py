@@ -14,6 +14,7 @@ Metrics: TypeAlias = dict[str, Metric]
 
 # Metrics with one of these words in their name improve when they fall.
 _LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity", "brier", "entropy")
+_LOWER_AT_END = ("error", "cost")  # at the end of the user's metrics, and of scikit-learn's
 
 
 class Selection(NamedTuple):
@@ -32,7 +33,8 @@ class Selection(NamedTuple):
 
 def lower_is_better(name: str) -> bool:
     # Compare whole words: "mae" may also be inside the name of an entity type.
-    return any(word in _LOWER_IS_BETTER for word in name.lower().split("_"))
+    words = name.lower().split("_")
+    return words[-1] in _LOWER_AT_END or any(word in _LOWER_IS_BETTER for word in words)
 
 
 def match_metric(requested: str, metrics: Collection[str]) -> str:

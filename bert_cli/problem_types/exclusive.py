@@ -12,6 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more
 from bert_cli.base.head_types import CHOICE
 from bert_cli.metrics.classification import predict_labels
+from bert_cli.metrics.custom import MetricArrays
 from bert_cli.metrics.multi_label import tune_thresholds
 from bert_cli.problem_types.columns import (
     SKIP_ADVICE,
@@ -94,6 +95,12 @@ class ExclusiveDecoder(OutputDecoder):
 
 class ExclusiveColumns(PredictionColumns):
     """The most probable output, and all probabilities."""
+
+    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        # Sums of float32 numbers are too far from 1 for scikit-learn's log_loss.
+        decided = predict_labels(predictions["probabilities"], labels.thresholds)
+        return MetricArrays(label_ids, decided, probabilities / probabilities.sum(axis=1, keepdims=True))
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {

@@ -9,6 +9,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.custom import MetricArrays
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.columns import (
     FLAGS,
@@ -258,6 +259,10 @@ class MultiLabelMetrics(Metrics):
 
 class MultiLabelColumns(PredictionColumns):
     """All labels at or above their thresholds, and all probabilities."""
+
+    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        return MetricArrays(label_ids.astype(int), _over(predictions, labels).astype(int), probabilities)
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return label names (see NameListColumn; a list in jsonl) and probabilities."""

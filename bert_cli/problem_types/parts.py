@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.metrics.custom import MetricArrays
 from bert_cli.metrics.doubts import DOUBTS, Doubt
 from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
@@ -274,6 +275,10 @@ class PredictionColumns(abc.ABC):
     @abc.abstractmethod
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return the columns with the decision and its probabilities."""
+
+    @abc.abstractmethod
+    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+        """Return the arguments of the user's metrics: `label_ids`, and `predictions` by `labels`."""
 
     @abc.abstractmethod
     def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, parse_number, quote
 from bert_cli.base.log import LOG
 from bert_cli.metrics.classification import CORRELATIONS, LOSSES, has_correlations, regression_metrics
+from bert_cli.metrics.custom import MetricArrays
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
@@ -226,6 +227,9 @@ class NumberMetrics(Metrics):
 
 class NumberColumns(PredictionColumns):
     """The predicted number."""
+
+    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+        return MetricArrays(label_ids, predictions["values"])
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {"value": NumberColumn(np.asarray(predictions["values"], np.float32))}

@@ -1,6 +1,7 @@
 """Flags of bert-classify, for the command and for its models in Python."""
 
 import dataclasses
+import re
 from typing import ClassVar
 
 from bert_cli.base import files
@@ -254,6 +255,26 @@ class Ensemble(FlagGroup, heading="Mode"):
 REPLACED_FLAGS = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_split": ("dev_file",)}
 
 
+def read_metrics(text: str) -> tuple[str, ...]:
+    """Return the functions in the values of --metric, one per line or separated by commas."""
+    return tuple(dict.fromkeys(name.strip() for name in re.split(r"[,\n]", text) if name.strip()))
+
+
+class CustomMetrics(FlagGroup, heading="Evaluation during training"):
+    """Flag for the user's metrics."""
+
+    metric: tuple[str, ...] = option(
+        (),
+        "your metric, as MODULE:FUNCTION, such as sklearn.metrics:matthews_corrcoef or my_metrics.py:cost; a function of "
+        "labels and predictions, or of labels, predictions and probabilities, that returns a number; a list for several",
+        read=read_metrics,
+        write=",".join,
+        repeated=True,
+        needs="do_eval or cross_validation",
+        because="it measures an evaluation",
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """Flags of bert-classify."""
@@ -337,6 +358,7 @@ class ClassifySettings(TrainingSettings):
     method: Method = group(Method)
     distillation: Distillation = group(Distillation)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
+    custom: CustomMetrics = group(CustomMetrics)
     page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)

@@ -123,6 +123,7 @@ class FitOptions(Options, total=False):
     unlabeled_file: Path
     distill_temperature: float | None
     distill_share: float | None
+    metric: Any
     classifier_dropout: float | None
     head_input: Literal["pooled", "cls", "mean"] | None
     class_weights: Any

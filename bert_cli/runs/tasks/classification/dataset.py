@@ -87,6 +87,7 @@ class ClassificationDataset(DivisibleDataset):
         task_metric = self.glue_task.metric if self.glue_task else None
         names = known_metrics(self.decoder.problem_type.metrics.names(self.decoder.labels), task_metric)
         names += (CROSS_ENTROPY,) if self.settings.label_kind.soft_labels else ()
+        names += tuple(metric.name for metric in self.decoder.custom_metrics)
         # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
         suffixes = sorted(name.removeprefix("dev") for name in split_names(self, "dev"))
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
@@ -148,6 +149,7 @@ class ClassificationDataset(DivisibleDataset):
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
         positive = self.settings.label_kind.positive_label
         decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [], positive)
+        decoder = dataclasses.replace(decoder, custom_metrics=self.decoder.custom_metrics)
         return dataclasses.replace(self, splits=divide(self.splits, held_out, "rows"), decoder=decoder)
 
     def write_folds(

@@ -12,6 +12,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.bootstrap import Intervals, bootstrap
+from bert_cli.metrics.custom import CustomMetric, check_names
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import Decoder, LabeledFeatures, check_threshold, make_decoder
@@ -155,10 +156,12 @@ class FittingDecoder(Decoder):
     Attributes:
         should_tune: whether an evaluation chooses the thresholds, see `fit`.
         calibration_flags: how an evaluation fits the calibration, None if it does not.
+        custom_metrics: the user's metrics.
     """
 
     should_tune: bool = False
     calibration_flags: CalibrationFlags | None = None
+    custom_metrics: tuple[CustomMetric, ...] = ()
 
     def member_columns(self, features: LabeledFeatures) -> Mapping[str, Column]:
         """Return columns with predictions of single models of an ensemble, {} for one model."""
@@ -226,6 +229,9 @@ class FittingDecoder(Decoder):
             lines.append(f"the metrics weight {len(label_ids):,} rows, and the scores of each label count them")
         scores = self.problem_type.metrics.evaluate(label_ids, predictions, self.labels, batch_size)
         metrics, lines = scores.metrics, lines + scores.lines
+        if self.custom_metrics:
+            arrays = self.problem_type.columns.metric_arrays(label_ids, predictions, self.labels)
+            metrics = metrics | {custom.name: custom.measure(arrays, weights) for custom in self.custom_metrics}
         if distributions is not None:
             logits = raw_predictions["logits"]
             logits = self.calibration.divide(logits) if self.calibration else logits
@@ -252,6 +258,33 @@ class FittingDecoder(Decoder):
 
     def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Predictions) -> list[float]:
         return [self.problem_type.metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
+
+
+def add_custom_metrics(
+    decoder: FittingDecoder, metrics: tuple[CustomMetric, ...], label_ids: np.ndarray
+) -> FittingDecoder:
+    """Return a decoder that reports the user's metrics, too.
+
+    Args:
+        decoder: the decoder.
+        metrics: the user's metrics.
+        label_ids: labels to try them on, before any training; [] for no trial.
+
+    Raises:
+        InputError: if a metric fails, or has the name of another one.
+    """
+    problem_type, labels = decoder.problem_type, decoder.labels
+    check_names(metrics, problem_type.metrics.names(labels))
+    if metrics and len(label_ids):
+        # Multiple choice has one output for any number of choices.
+        least = problem_type.reader.output_count(labels.names)
+        outputs = label_ids.shape[1] if label_ids.ndim > 1 else max(least, int(label_ids.max()) + 1)
+        constant = problem_type.metrics.constant_prediction(label_ids, len(label_ids), outputs)
+        predictions = {problem_type.decoder.output_name: constant}
+        arrays = problem_type.columns.metric_arrays(label_ids, predictions, labels)
+        for metric in metrics:
+            metric.measure(arrays)
+    return dataclasses.replace(decoder, custom_metrics=metrics)
 
 
 def make_fitting_decoder(

@@ -17,6 +17,7 @@ from bert_cli.base.names import show_names
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
+from bert_cli.metrics.custom import CustomMetric, load_metrics
 from bert_cli.metrics.selection import Metrics
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
@@ -40,6 +41,7 @@ from bert_cli.runs.tasks.classification.dataset import (
 from bert_cli.runs.tasks.classification.decoder import (
     FittingDecoder,
     ScoredTargets,
+    add_custom_metrics,
     bootstrap_splits,
     check_calibration,
     make_fitting_decoder,
@@ -72,9 +74,21 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
     command = CLASSIFICATION.command
     settings: ClassifySettings
 
-    def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile] = MappingProxyType({})):
-        """Use these settings, and `tables` instead of files, see splits.Inputs."""
+    def __init__(
+        self,
+        settings: ClassifySettings,
+        tables: Mapping[str, TableFile] = MappingProxyType({}),
+        custom_metrics: tuple[CustomMetric, ...] = (),
+    ):
+        """Use these settings, and `tables` instead of files, see splits.Inputs.
+
+        Args:
+            settings: the run's flags.
+            tables: tables by split.
+            custom_metrics: further metrics than in --metric.
+        """
         super().__init__(with_method(settings))
+        self.custom_metrics = (*load_metrics(settings.custom.metric), *custom_metrics)
         self.tables = tables
         self._flag_problem_type = problem_type_from_flags(settings)
 
@@ -116,6 +130,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
+        tried = next((split.features.label_ids for name, split in splits.items() if name != "unlabeled"), np.array([]))
+        decoder = add_custom_metrics(decoder, self.custom_metrics, tried)
         for name, split in splits.items():
             is_dev = np.full(len(split.examples), name != "train")
             check_weights(split.features.weights, is_dev, settings.rows.weighted_metrics)
