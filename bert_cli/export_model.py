@@ -21,9 +21,12 @@ Examples:
       --export_dir=bert_output/modules
 """
 
+import os
+
 from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
+from bert_cli.exports.triton import TRITON_CONFIG, VERSION, model_path, write_triton_config
 from bert_cli.flags.command import Command
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
@@ -39,21 +42,25 @@ def run(settings: ExportSettings) -> list[str]:
     exported = find_exported(settings)
     if export.format == "onnx":
         with exporting(folder) as staging_path:
-            files.make_directory(staging_path)
+            model_folder = os.path.dirname(model_path(staging_path, export.format)) if export.triton else staging_path
+            files.make_directory(model_folder)
             quantizes = export.quantize == "int8"
             # Read the data before importing TensorFlow (seconds): it may be missing or damaged.
             dev_data = read_dev(exported, settings.data.data_dir) if quantizes else None
             setup_tensorflow()
             from bert_cli.exports import onnx_files
 
-            names = onnx_files.write(staging_path, exported, quantizes, dev_data, export.names == "hugging_face")
+            names = onnx_files.write(model_folder, exported, quantizes, dev_data, export.names == "hugging_face")
+            if export.triton:
+                write_triton_config(staging_path, export.format, *onnx_files.read_tensors(model_folder))
+                names = [TRITON_CONFIG, *(os.path.join(VERSION, name) for name in names)]
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 
     setup_tensorflow()
     from bert_cli.exports.signatures.saved_models import export_saved_models
 
-    return export_saved_models(folder, exported, is_hub=export.format == "hub")
+    return export_saved_models(folder, exported, is_hub=export.format == "hub", is_for_triton=export.triton)
 
 
 main = Command("bert-export", __doc__, ExportSettings, run, interrupted="nothing was exported")

@@ -275,6 +275,7 @@ REFUSALS = {
         "--export_dir=a --quantize=int8",
         "--export_dir=a --format=onnx --data_dir=b",
         "--export_dir=a --format=onnx --top_k=3",
+        "--export_dir=a --format=hub --triton",
         "--export_dir=a --format=hub --pooling=mean",
         "--export_dir=a --format=hub --normalize",
         "--export_dir=a --format=hub --prompt_name=b",

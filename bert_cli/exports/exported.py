@@ -39,6 +39,7 @@ from bert_cli.base.names import (
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.task_files import TaskOptions, read_examples
+from bert_cli.exports.triton import TRITON_CONFIG, VERSION
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.run_flags import read_flags
@@ -315,7 +316,11 @@ def check_target(folder: str, overwrite: bool) -> None:
     files.check_can_write(folder, "export_dir")
     # Include hidden files, so that a directory with .git is never replaced.
     names = files.list_directory(folder)
-    foreign = [name for name in names if name not in _EXPORT_FILES and not _MODULE_FOLDER.fullmatch(name)]
+    # Without Triton's configuration, 1 is a version for TensorFlow Serving, and not this export's.
+    triton_files = {TRITON_CONFIG, VERSION} if TRITON_CONFIG in names else set()
+    foreign = [
+        name for name in names if name not in _EXPORT_FILES | triton_files and not _MODULE_FOLDER.fullmatch(name)
+    ]
     if foreign:
         raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
     if names and not overwrite:

@@ -17,6 +17,7 @@ from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
 from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
+from bert_cli.exports.triton import Tensor
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import generic_labels, write_config
@@ -127,6 +128,18 @@ def _write_companions(
         write_json(os.path.join(folder, TOKENIZER_CONFIG), source.tokenizer_values)
         if labels:
             write_lines(os.path.join(folder, LABELS), labels)
+
+
+def read_tensors(folder: str) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the inputs and outputs of the model in a directory."""
+    graph = onnx.load(os.path.join(folder, MODEL)).graph
+
+    def describe(value: onnx.ValueInfoProto) -> Tensor:
+        tensor = value.type.tensor_type
+        data_type = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
+        return Tensor(value.name, data_type, [size.dim_value or None for size in tensor.shape.dim[1:]])
+
+    return [describe(value) for value in graph.input], [describe(value) for value in graph.output]
 
 
 def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None) -> dict[str, str]:

@@ -125,6 +125,13 @@ class Export(FlagGroup, heading="Input and output"):
     top_k: int = option(
         TOP_K, "number of words for each [MASK] of a pre-trained model", lower=1, needs="format=saved_model"
     )
+    triton: bool = option(
+        False,
+        "write config.pbtxt for NVIDIA's Triton Inference Server, and its directories: EXPORT_DIR/1/model.onnx or "
+        "EXPORT_DIR/1/model.savedmodel",
+        needs="format=saved_model|onnx",
+        because="Triton takes no modules for tensorflow-hub",
+    )
     overwrite: bool = option(False, "replace an earlier export in export_dir")
 
 

@@ -17,6 +17,7 @@ from bert_cli.exports.signatures.signature import TOKENS_SIGNATURE, Signature, s
 from bert_cli.exports.signatures.tagger import make_tagger
 from bert_cli.exports.signatures.vectors import make_encoder
 from bert_cli.exports.text_graph import GraphTokenizer, check_settings, vocabulary_lines
+from bert_cli.exports.triton import model_path, write_triton_config
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.variables import Reader
 
@@ -38,13 +39,14 @@ def _save_modules(folder: str, reader: Reader, exported: Exported, tokenizer: Gr
     write_extras(os.path.join(folder, "preprocess"), model.tokenizer_values)
 
 
-def export_saved_models(folder: str, exported: Exported, is_hub: bool) -> list[str]:
+def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_triton: bool = False) -> list[str]:
     """Write the SavedModels for an export, and return their directories.
 
     Args:
         folder: directory to write.
         exported: the model and its settings.
         is_hub: whether to write an encoder and a preprocessor for tensorflow-hub.
+        is_for_triton: whether to write Triton's configuration and directories.
 
     Raises:
         InputError: if the checkpoint is incomplete, or the directory cannot be written.
@@ -70,7 +72,10 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool) -> list[s
             _save_modules(staged, reader, exported, tokenizer)
         else:
             signature = _SIGNATURES[exported.head_type](reader, exported, tokenizer)
-            save_signature(staged, signature, tokenizer)
+            path = model_path(staged, "saved_model") if is_for_triton else staged
+            tensors = save_signature(path, signature, tokenizer)
+            if is_for_triton:
+                write_triton_config(staged, "saved_model", *tensors)
     if is_hub:
         folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]
         LOG.info("wrote %s and %s", *folders)

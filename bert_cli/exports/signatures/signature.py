@@ -9,6 +9,7 @@ import tensorflow as tf
 from bert_cli.base import spec
 from bert_cli.exports.hub_writing import write_saved_model
 from bert_cli.exports.text_graph import TEXTS, GraphTokenizer
+from bert_cli.exports.triton import Tensor
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 
@@ -58,8 +59,8 @@ def text_specs(takes_pairs: bool) -> tuple[tf.TensorSpec, ...]:
     return (TEXTS, SECOND_TEXTS) if takes_pairs else (TEXTS,)
 
 
-def save_signature(path: str, signature: Signature, tokenizer: GraphTokenizer) -> None:
-    """Write a SavedModel with two signatures.
+def save_signature(path: str, signature: Signature, tokenizer: GraphTokenizer) -> tuple[list[Tensor], list[Tensor]]:
+    """Write a SavedModel with two signatures, and return the inputs and outputs of the first.
 
     serving_default takes the texts, and TOKENS_SIGNATURE the encoder's inputs.
 
@@ -80,8 +81,15 @@ def save_signature(path: str, signature: Signature, tokenizer: GraphTokenizer) -
     module.from_texts = tf.function(signature.from_texts, signature.text_specs, autograph=False)
     # Convert keyword arguments to a dict: a signature's arguments are tensors by name.
     by_ids = tf.function(lambda **inputs: module.from_ids(inputs), autograph=False)
+    serving_default = module.from_texts.get_concrete_function()
     signatures = {
-        "serving_default": module.from_texts.get_concrete_function(),
+        "serving_default": serving_default,
         TOKENS_SIGNATURE: by_ids.get_concrete_function(**tensor_specs(spec.ENCODER)),
     }
     write_saved_model(path, module, signatures)
+
+    def describe(name: str, tensor: tf.TensorSpec) -> Tensor:
+        return Tensor(name, tensor.dtype.name, list(tensor.shape)[1:])
+
+    inputs = [describe(text_spec.name, text_spec) for text_spec in signature.text_specs]
+    return inputs, [describe(*output) for output in serving_default.structured_outputs.items()]
