@@ -130,6 +130,10 @@ def run(settings: ClassifySettings) -> dict:
         return predict_mean(settings)
     if not settings.ensemble.average_predictions:
         return driver.run(ClassificationTask, settings)
+    # A missing file must not be noticed after hours of training.
+    for flag, path in (("predict_file", settings.data.predict_file), ("test_file", settings.data.test_file)):
+        if path and settings.inference.do_predict:
+            files.check_readable(path, flag)
     return driver.run(ClassificationTask, settings, average=lambda: predict_mean(settings_of_sweep(settings)))
 
 

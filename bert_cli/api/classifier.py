@@ -32,7 +32,7 @@ from bert_cli.features.packing import CuttingModel
 from bert_cli.flags.paths import path_text
 from bert_cli.metrics.custom import CallersMetrics, metrics_of_functions
 from bert_cli.opening import trained
-from bert_cli.opening.paths import find_members, run_folders
+from bert_cli.opening.paths import ensemble_members, run_folders
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
 from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
@@ -340,8 +340,7 @@ class Ensemble(MadeByMethods):
             InputError: if there are fewer than two runs, or if their labels differ.
         """
         given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        folders = find_members([path_text(path, "paths") for path in given])
-        refuse_if(len(folders) < 2, f"paths={','.join(folders)}: is one run; give several directories")
+        folders = ensemble_members([path_text(path, "paths") for path in given], "paths")
         return cls(tuple(Classifier.load(folder, **options) for folder in folders), folders)
 
     @overload

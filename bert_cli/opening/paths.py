@@ -166,6 +166,24 @@ def find_members(folders: Sequence[str]) -> list[str]:
     return members
 
 
+def ensemble_members(folders: Sequence[str], source: str) -> list[str]:
+    """Return the directories of an ensemble's members, see `find_members`.
+
+    Args:
+        folders: directories, as given.
+        source: start for messages, such as "--ensemble".
+
+    Raises:
+        InputError: if there are fewer than two, or if one is named twice.
+    """
+    members = find_members(folders)
+    refuse_if(len(members) < 2, f"{source}={','.join(folders)}: is one run; give several directories")
+    paths = [files.resolve(member) for member in members]
+    twice = next((member for member, path in zip(members, paths, strict=True) if paths.count(path) > 1), None)
+    refuse_if(twice, f"{source}={','.join(folders)}: {twice} would be averaged twice; name it once")
+    return members
+
+
 def refuse_other_network(config_file: str) -> None:
     """Raise InputError for the config.json of an unsupported network, such as RoBERTa."""
     if os.path.basename(config_file) == HUGGING_FACE_CONFIG:

@@ -257,6 +257,13 @@ def test_refused_folders(refused, trained_once, tmp_path):
         ["--do_predict", f"--ensemble={trained_once[0]},{tmp_path / 'empty'}", "--predict_file=a.tsv"],
         "holds no trained",
     )
+    twice = f"{trained_once[0]},{trained_once[0]}/"
+    refused(["--do_predict", f"--ensemble={twice}", "--predict_file=a.tsv"], " would be averaged twice; name it once")
+
+
+def test_a_missing_test_file_is_refused_before_training(refused, trained_flags):
+    flags = [*trained_flags, "--num_runs=2", "--average_predictions", "--predict_file=a.tsv"]
+    refused(flags, "a.tsv: no such file; check --predict_file")
 
 
 @pytest.mark.parametrize("name", ["../other", "/tmp", "..", 3])

@@ -15,7 +15,7 @@ from bert_cli.features.ragged import Features
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.opening.completion import complete
-from bert_cli.opening.paths import find_members
+from bert_cli.opening.paths import ensemble_members, find_members
 from bert_cli.predicting.decoder import LabeledFeatures
 from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
@@ -87,12 +87,11 @@ def check_members(settings: ClassifySettings, given_names: frozenset[str]) -> Cl
     Raise InputError if a run of --ensemble is missing, or if a flag that has its default would be
     replaced by a member's value.
     """
-    members = find_members(settings.ensemble.ensemble)
+    members = ensemble_members(settings.ensemble.ensemble, "--ensemble")
     for flag, path in (("predict_file", settings.data.predict_file), ("input_file", settings.files.input_file)):
         refuse_if(
             files.is_pattern(path), f"--{flag}={path}: an ensemble predicts a single file; name it without a pattern"
         )
-    refuse_if(len(members) < 2, f"--ensemble={','.join(members)}: is one run; give several directories")
     for folder in members:
         expected = flag_values(member_settings(settings, folder, given_names))
         for name, value in flag_values(member_settings(settings, folder)).items():
