@@ -186,9 +186,11 @@ REFUSALS = {
         "--do_train --input_file=-",
         "--do_train --data_dir=a --output_dir=b --text_column=c",
         "--do_train --do_eval --dev_split=0.1",
+        "--do_predict --bootstrap=1000",
     ],
     "squad": [
         "",
+        "--do_predict --predict_file=a --output_dir=b --bootstrap=1000",
         "--input_file=- --score_only",
         "--do_train",
         "--do_train --train_file=a",

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Self, overload
 
-from bert_cli.api.arguments import check_arguments
+from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import LabeledTexts, calibrate, score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
@@ -41,7 +41,7 @@ from bert_cli.predicting.opening import ClassifierSettings, select_groups
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings, read_samples
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED
 
 
@@ -203,9 +203,7 @@ class Classifier(TrainableClassifier, CuttingModel):
             metrics: functions by name, such as {"mcc": matthews_corrcoef} of scikit-learn: of labels and
                 predictions as arrays, or of labels, predictions and probabilities.
         """
-        if bootstrap != 0:
-            check_count(bootstrap, "bootstrap")
-        samples = read_samples(bootstrap)
+        samples = read_bootstrap(bootstrap)
         texts = self._read_labeled(data, labels, batch_size)
         return score(
             self._classifier, self._settings, texts, positive_label, samples, metrics_of_functions(metrics or {})

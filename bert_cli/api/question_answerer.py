@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from bert_cli.api.arguments import check_arguments
+from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.options import SquadOptions
 from bert_cli.api.inputs.questions import read_questions
@@ -177,20 +177,24 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         return Answers(read, [make_answer(record, context or "") for record, (_, context) in records])
 
     @name_arguments_in_errors(predict_file="data")
-    def evaluate(self, data: Any) -> dict[str, float]:
+    def evaluate(self, data: Any, bootstrap: int = 0) -> dict[str, float]:
         """Return exact match and F1 for questions with answers, with the names in eval_results.txt.
 
         They are percentages, as in the official scorers of SQuAD.
 
         Args:
             data: a path, or questions in memory, as for `train`.
+            bootstrap: number of samples for confidence intervals, such as 1000; f1_low and
+                f1_high are the ends for f1. 0 for none.
         """
         sources = {} if is_path(data) else {"predict_file": read_questions("data", data)}
         phases: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
         path = path_text(data, "data") if is_path(data) else None
-        task = SquadTask(replace_values(self._settings, phases | {"predict_file": path}), sources)
+        values = {"predict_file": path, "bootstrap": read_bootstrap(bootstrap)}
+        task = SquadTask(replace_values(self._settings, phases | values), sources)
         with contextlib.ExitStack() as stack:
-            results = task.evaluate(self._answerer.predictor, task.read(self._model, stack)).results
+            evaluation = task.evaluate(self._answerer.predictor, task.read(self._model, stack))
+        results = {**evaluation.results, **evaluation.intervals().results()}
         return {name: float(value) for name, value in results.items()}
 
     @name_arguments_in_errors()

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack, overload
 
-from bert_cli.api.arguments import check_arguments
+from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.inputs.options import TagOptions
 from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
 from bert_cli.api.inputs.tables import is_path
@@ -208,20 +208,24 @@ class Tagger(TrainableModel):
         return TaggedTexts(read, results)
 
     @name_arguments_in_errors(dev_file="data")
-    def evaluate(self, data: Any) -> dict[str, float]:
+    def evaluate(self, data: Any, bootstrap: int = 0) -> dict[str, float]:
         """Return the metrics for sentences with tags, with the names in eval_results.txt.
 
         Like conlleval's, they are percentages of whole entities.
 
         Args:
             data: a path, or sentences in memory, as for `train`.
+            bootstrap: number of samples for confidence intervals, such as 1000; eval_f1_low and
+                eval_f1_high are the ends for eval_f1. 0 for none.
         """
         path = path_text(data, "data") if is_path(data) else ""
         tables = {} if path else {"dev": read_sentences("data", data, {})}
         phases = {"do_train": False, "do_eval": True, "do_predict": False}
-        settings = replace_values(self._settings, phases | {"dev_file": path or None})
+        values: dict[str, Any] = {"dev_file": path or None, "bootstrap": read_bootstrap(bootstrap)}
+        settings = replace_values(self._settings, phases | values)
         dataset = read_data(settings, self._model, tables)
-        results = TaggingTask(settings).evaluate(self._tagger.predictor, dataset).results
+        evaluation = TaggingTask(settings).evaluate(self._tagger.predictor, dataset)
+        results = {**evaluation.results, **evaluation.intervals().results()}
         return {name: float(value) for name, value in results.items()}
 
     @name_arguments_in_errors()

@@ -6,9 +6,12 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.json_files import expect, json_type, read_json
+from bert_cli.metrics.bootstrap import Intervals, bootstrap
 
 # Baseline in run_report.json: no question gets an answer, which SQuAD 2.0 allows.
 NO_ANSWER = "no_answer"
@@ -79,6 +82,56 @@ def _missing(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) 
     return sum(qas_id not in predictions for qas_id in gold)
 
 
+def score_questions(
+    version_2: bool, gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]
+) -> dict[str, tuple[float, float]]:
+    """Return exact match and F1 by question, 0 to 1; a question without prediction scores 0.
+
+    Args:
+        version_2: whether to use the rules of SQuAD 2.0.
+        gold: gold answers per question.
+        predictions: predicted answer per question.
+    """
+    score_answer = raw_scores if version_2 else _best_scores
+    return {
+        qas_id: score_answer(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
+        for qas_id, answers in gold.items()
+    }
+
+
+def bootstrap_scores(
+    version_2: bool,
+    gold: Mapping[str, Sequence[str]],
+    predictions: Mapping[str, str],
+    samples: int,
+    seed: int,
+) -> Intervals:
+    """Return confidence intervals for means over questions, not for the best thresholds.
+
+    Args:
+        version_2, gold, predictions: see score_questions.
+        samples: number of samples.
+        seed: their seed.
+    """
+    scores = 100 * np.array(list(score_questions(version_2, gold, predictions).values()))
+    names = ("exact" if version_2 else "exact_match", "f1")
+    has_answer = np.array([bool(answers) for answers in gold.values()])
+    groups = {"": np.ones(len(scores), bool)}
+    if version_2:
+        groups |= {"HasAns_": has_answer, "NoAns_": ~has_answer}
+
+    def measure(rows: np.ndarray) -> dict[str, float]:
+        means: dict[str, float] = {}
+        for group, is_member in groups.items():
+            members = scores[rows[is_member[rows]]]
+            if len(members):
+                pairs = zip(names, members.mean(axis=0), strict=True)
+                means |= {f"{group}{name}": mean for name, mean in pairs}
+        return means
+
+    return bootstrap(measure, list(measure(np.arange(len(scores)))), len(scores), samples, seed)
+
+
 def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
     """Return the SQuAD 1.1 scores: means over questions of the best score with any gold answer.
 
@@ -93,20 +146,16 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
     Raises:
         InputError: a question has no gold answer.
     """
-    exact = total_f1 = 0.0
     for qas_id, answers in gold.items():
         if not answers:
             raise InputError(
                 f"question {quote(qas_id)} has no right answer to score with; give a file with "
                 "answers, or --version_2_with_negative for SQuAD 2.0"
             )
-        if qas_id in predictions:
-            best = _best_scores(answers, predictions[qas_id])
-            exact += best[0]
-            total_f1 += best[1]
+    scores = score_questions(False, gold, predictions).values()
     return {
-        "exact_match": _percent(exact, len(gold)),
-        "f1": _percent(total_f1, len(gold)),
+        "exact_match": _percent(sum(exact for exact, _ in scores), len(gold)),
+        "f1": _percent(sum(f1_score for _, f1_score in scores), len(gold)),
         "total": len(gold),
         "missing": _missing(gold, predictions),
     }
@@ -171,10 +220,9 @@ def scores_v2(
         InputError: a prediction has no null odds.
     """
     # Keep scores by question for the thresholds below.
-    exact, f1_scores = {}, {}
-    for qas_id, answers in gold.items():
-        question_scores = raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
-        exact[qas_id], f1_scores[qas_id] = question_scores
+    scored = score_questions(True, gold, predictions)
+    exact = {qas_id: pair[0] for qas_id, pair in scored.items()}
+    f1_scores = {qas_id: pair[1] for qas_id, pair in scored.items()}
     if null_odds is not None:
         without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)
         if without is not None:

@@ -6,7 +6,11 @@ percentages.
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from bert_cli.metrics.bootstrap import Intervals, bootstrap
 
 _RATIOS = ("eval_f1", "eval_precision", "eval_recall")
 # A sentence's entities from examples.tag_schemes.entities: (type, first word, word after the last).
@@ -145,6 +149,33 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
         results[f"eval_f1{suffix}"] = round(counts.f1, 6)
         results[f"eval_entities{suffix}"] = counts.gold
     return results
+
+
+def bootstrap_scores(sentences: Sequence[TaggingScores], samples: int, seed: int) -> Intervals:
+    """Return confidence intervals for the ratios in eval_results.
+
+    A sample without an entity of a type does not define the type's ratios.
+
+    Args:
+        sentences: scores per sentence, see tagging_scores.
+        samples: number of samples of the sentences.
+        seed: their seed.
+    """
+    types = sorted({name for scores in sentences for name in scores.types})
+    nothing = EntityCounts(0, 0, 0)
+    words = np.array([(scores.words, scores.correct_words) for scores in sentences])
+    by_sentence = [[scores.overall, *(scores.types.get(name, nothing) for name in types)] for scores in sentences]
+    counts = np.array([[astuple(part) for part in parts] for parts in by_sentence])
+
+    def measure(rows: np.ndarray) -> dict[str, float]:
+        overall, *others = (EntityCounts(*part) for part in counts[rows].sum(axis=0).tolist())
+        by_type = {name: part for name, part in zip(types, others, strict=True) if part.gold}
+        num_words, num_correct = words[rows].sum(axis=0).tolist()
+        results = eval_results(TaggingScores(num_words, num_correct, overall, by_type))
+        return {name: value for name, value in results.items() if isinstance(value, float)}
+
+    count = len(sentences)
+    return bootstrap(measure, list(measure(np.arange(count))), count, samples, seed)
 
 
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:

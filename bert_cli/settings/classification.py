@@ -36,6 +36,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    Bootstrap,
     DevSplit,
     EarlyStoppingFlags,
     FineTuning,
@@ -179,34 +180,6 @@ class ToLabel(FlagGroup, heading="Mode"):
         lower=0,
         needs="to_label",
         because="it shortens its list",
-    )
-
-
-# With fewer samples, the ends of an interval depend on one or two of them.
-_LEAST_SAMPLES = 100
-
-
-def read_samples(number: int) -> int:
-    """Return the value of --bootstrap; raise InputError for too few samples."""
-    refuse_if(
-        0 < number < _LEAST_SAMPLES,
-        f"--bootstrap={number}: {_LEAST_SAMPLES} samples or more are needed for the ends of an interval, such as 1000",
-    )
-    return number
-
-
-class Bootstrap(FlagGroup, heading="Mode"):
-    """Flag for confidence intervals."""
-
-    bootstrap: int = option(
-        0,
-        "confidence intervals of the metrics: number of bootstrap samples of the evaluated rows, such as 1000; the "
-        "seed is --random_seed; 0: no intervals",
-        lower=0,
-        read=read_samples,
-        suggestions=("1000",),
-        needs="do_eval or cross_validation",
-        because="it samples the rows of an evaluation",
     )
 
 

@@ -21,6 +21,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    Bootstrap,
     EarlyStoppingFlags,
     FineTuning,
     Page,
@@ -115,6 +116,7 @@ class SquadSettings(TrainingSettings):
         },
         only=("do_predict", "predict_batch_size"),
     )
+    bootstrap: Bootstrap = group(Bootstrap, {"bootstrap": {"needs": "do_eval"}})
     questions: Questions = group(Questions)
     files: Files = group(
         Files,

@@ -22,6 +22,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    Bootstrap,
     DevSplit,
     EarlyStoppingFlags,
     FineTuning,
@@ -101,6 +102,7 @@ class TagSettings(TrainingSettings):
         },
         only=("do_predict", "predict_batch_size", "eval_batch_size", "decoding"),
     )
+    bootstrap: Bootstrap = group(Bootstrap)
     new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"}, only=("text",))
     text_files: TextFiles = group(TextFiles)
     columns: Columns = group(

@@ -68,6 +68,34 @@ class Seed(FlagGroup, heading="Training"):
     random_seed: int = deciding_option(12345, "seed of shuffling, dropout and new weights", lower=0)
 
 
+# With fewer samples, the ends of an interval depend on one or two of them.
+_LEAST_SAMPLES = 100
+
+
+def read_samples(number: int) -> int:
+    """Return the value of --bootstrap; raise InputError for too few samples."""
+    refuse_if(
+        0 < number < _LEAST_SAMPLES,
+        f"--bootstrap={number}: {_LEAST_SAMPLES} samples or more are needed for the ends of an interval, such as 1000",
+    )
+    return number
+
+
+class Bootstrap(FlagGroup, heading="Mode"):
+    """Flag for confidence intervals."""
+
+    bootstrap: int = option(
+        0,
+        "confidence intervals of the metrics: number of bootstrap samples of the evaluated rows, sentences or "
+        "questions, such as 1000; the seed is --random_seed; 0: no intervals",
+        lower=0,
+        read=read_samples,
+        suggestions=("1000",),
+        needs="do_eval or cross_validation",
+        because="it samples the rows of an evaluation",
+    )
+
+
 def read_trackers(text: str) -> tuple[str, ...]:
     """Return the names in --report_to; raise InputError for another name."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip() not in ("", "none")))

@@ -1,12 +1,16 @@
 """Intervals from bert-classify --bootstrap: log, eval_results.txt, report and Python."""
 
+import pathlib
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
 
-from bert_cli import Classifier
+from bert_cli import Classifier, QuestionAnswerer, Tagger
 from bert_cli.base.errors import InputError
+from tests.commands import squad_run
 from tests.commands.helpers import RunFolder, words
 from tests.rows import write_rows
 from tests.snapshots import check_message
@@ -93,3 +97,45 @@ def test_numbers_have_no_doubt(classify, model_flags, tmp_path):
     )
     assert (done.code, (tmp_path / "out" / "model.ckpt.index").exists()) == (1, False)
     check_message(done.err, "--to_label=margin: ")
+
+
+def test_intervals_of_entities(tagger_once, tag, tmp_path):
+    out, flags = pathlib.Path(shutil.copytree(tagger_once[0], tmp_path / "tagger")), tagger_once[1]
+    data_flag = next(flag for flag in flags if flag.startswith("--data_dir="))
+    done = tag(*BOOTSTRAP, data_flag, f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert "95% confidence intervals, using 200 samples of the rows" in done.err
+    check_intervals(out, {"eval_f1", "eval_precision", "eval_recall", "eval_accuracy"})
+    measured = Tagger.load(out, precision="float32").evaluate(
+        f"{data_flag.removeprefix('--data_dir=')}/dev.txt", bootstrap=200
+    )
+    low, high = RunFolder(out).report()["eval"]["intervals"]["eval_f1"]
+    assert (measured["eval_f1_low"], measured["eval_f1_high"]) == pytest.approx((low, high), abs=1e-3)
+    with pytest.raises(InputError, match="bootstrap=99: 100 samples or more"):
+        Tagger.load(out, precision="float32").evaluate("dev.txt", bootstrap=99)
+
+
+def test_intervals_of_questions(answering, capfd, model, tmp_path):
+    out = pathlib.Path(shutil.copytree(answering, tmp_path / "answering"))
+    data = squad_run.write_data(tmp_path / "dev.json", impossible=True)
+    flags = squad_run.base_flags(model) | {
+        "output_dir": out,
+        "predict_file": data,
+        "bootstrap": 200,
+        "engine": "onnxruntime",
+    }
+    done = squad_run.call(capfd, ("--do_eval", "--version_2_with_negative"), flags)
+    assert done.code == 0, done.err
+    check_intervals(out, {"exact", "f1", "HasAns_exact", "HasAns_f1", "NoAns_exact", "NoAns_f1"})
+    measured = QuestionAnswerer.load(out, precision="float32").evaluate(data, bootstrap=200)
+    assert measured["f1_low"] <= measured["f1"] <= measured["f1_high"]
+
+
+def check_intervals(out, names):
+    """Check that these metrics have an interval in the report and the results."""
+    run = RunFolder(out)
+    results, intervals = run.eval_results(), run.report()["eval"]["intervals"]
+    assert names <= intervals.keys()
+    for name, (low, high) in intervals.items():
+        assert low <= results[name] <= high
+        assert (results[f"{name}_low"], results[f"{name}_high"]) == pytest.approx((low, high), abs=1e-3)

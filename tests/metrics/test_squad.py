@@ -2,7 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_gold_answers
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.metrics.squad import (
+    bootstrap_scores,
     exact_match,
     f1,
     normalize_answer,
@@ -198,3 +201,23 @@ def test_gold_answers_have_full_scores(shared):
     gold = read_gold_answers(QuestionSource(str(shared / "data/squad/sample-v2.0.json")))
     scores = scores_v2(gold, {qas_id: answers[0] if answers else "" for qas_id, answers in gold.items()})
     assert (scores["exact"], scores["f1"], scores["HasAns_total"], scores["NoAns_total"]) == (100.0, 100.0, 581, 579)
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_bootstrap_is_the_one_of_scipy(version_2):
+    gold = {str(number): [] if version_2 and number % 3 == 0 else ["red house"] for number in range(60)}
+    predictions = {str(number): ("red house", "red", "")[number // 2 % 3] for number in range(59)}  # one is missing
+    intervals = bootstrap_scores(version_2, gold, predictions, 400, 0)
+    whole = (scores_v2 if version_2 else scores_v1)(gold, predictions)
+    expected_names = {name for name, value in whole.items() if isinstance(value, float)}
+    assert intervals.keys() == expected_names
+    f1_scores = np.array([_f1_of(answers, predictions.get(name)) for name, answers in gold.items()])
+    expected = scipy.stats.bootstrap((f1_scores,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    assert intervals["f1"][:2] == pytest.approx(tuple(expected.confidence_interval), abs=2.5)
+    assert all(interval.low <= whole[name] <= interval.high for name, interval in intervals.items())
+
+
+def _f1_of(answers, predicted):
+    if predicted is None:
+        return 0.0
+    return 100.0 * ({"red house": 1, "red": 2 / 3, "": 0}[predicted] if answers else predicted == "")

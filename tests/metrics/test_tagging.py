@@ -2,12 +2,20 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.tag_schemes import from_bio, to_bio
-from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores, known_results, undefined_results
+from bert_cli.metrics.tagging import (
+    EntityCounts,
+    bootstrap_scores,
+    eval_results,
+    format_scores,
+    known_results,
+    undefined_results,
+)
 from bert_cli.outputs.tagging import score_tags
 
 
@@ -171,3 +179,23 @@ def test_results_without_entities_in_the_data_are_undefined():
     assert without_entities.keys() == set(known_results(labels)) - {"eval_accuracy"}
     assert without_entities["eval_f1"] == "the evaluated data has no entity"
     assert undefined_results(("O", "B"), {""}) == {}  # entities without type
+
+
+def test_bootstrap_of_sentences():
+    """Without tags of a rare type, a sample does not define its scores."""
+    gold = [["B-a", "O"], ["B-a", "O"], ["O", "B-a"], ["B-b", "O"]] * 3
+    predicted = [["B-a", "O"], ["O", "O"], ["O", "B-a"], ["B-a", "O"]] * 3
+    gold, predicted = [*gold, ["B-c"]], [*predicted, ["B-c"]]
+    sentences = [score_tags([tags], [others]) for tags, others in zip(gold, predicted, strict=True)]
+    intervals = bootstrap_scores(sentences, 300, 7)
+    rng = np.random.default_rng(7)
+    values = []
+    for _ in range(300):
+        rows = rng.integers(0, 13, 13)
+        scores = score_tags([gold[row] for row in rows], [predicted[row] for row in rows])
+        values.append(scores.overall.f1)
+    assert intervals["eval_f1"][:2] == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])), abs=1e-4)
+    whole = eval_results(score_tags(gold, predicted))
+    assert intervals.keys() == {name for name, value in whole.items() if isinstance(value, float)}
+    assert intervals["eval_f1_c"] == (100, 100, 300, intervals["eval_f1_c"].undefined)
+    assert 50 < intervals["eval_f1_c"].undefined < 150

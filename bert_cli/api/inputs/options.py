@@ -72,6 +72,7 @@ class Options(CommonOptions, total=False):
     hub_preprocess: Path
     hub_trainable: bool | None
     predict_batch_size: int | None
+    bootstrap: Any
     line_buffered: bool | None
     num_train_epochs: float | Sequence[float] | None
     warmup_proportion: float | None
@@ -113,7 +114,6 @@ class FitOptions(Options, total=False):
     eval_batch_size: int | None
     calibrate: bool | None
     abstain_error: Any
-    bootstrap: Any
     to_label: Literal["margin", "entropy"] | None
     to_label_rows: int | None
     explain: Any

@@ -35,7 +35,8 @@ from bert_cli.features.packing import describe_cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
-from bert_cli.metrics.squad import NO_ANSWER, read_null_odds, read_predictions, score
+from bert_cli.metrics.bootstrap import Intervals
+from bert_cli.metrics.squad import NO_ANSWER, bootstrap_scores, read_null_odds, read_predictions, score
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.squad import Prediction, check_search
 from bert_cli.outputs.eval_results import write_eval_results
@@ -212,7 +213,9 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         scores = score(version_2, data.gold, texts, odds if version_2 else None)
         report: JsonObject = {"predict_windows_per_second": rate}
         examples = functools.partial(squad_examples, data.splits["predict"].examples, predictions, data.gold)
-        return Evaluation(scores, [], report, predictions_and_rate, examples)
+        samples, seed = self.settings.bootstrap.bootstrap, self.settings.seed.random_seed
+        intervals = functools.partial(bootstrap_scores, version_2, data.gold, texts, samples, seed)
+        return Evaluation(scores, [], report, predictions_and_rate, examples, intervals if samples else Intervals)
 
     def compare(self, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]]) -> Comparison | None:
         """Compare with no answer to any question, which is right for many questions of SQuAD 2.0."""

@@ -21,7 +21,8 @@ from bert_cli.examples.token_files.notation import TagNotation, label_aliases
 from bert_cli.features.tagging import NOTHING
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
-from bert_cli.metrics.tagging import eval_results, format_scores
+from bert_cli.metrics.bootstrap import Intervals
+from bert_cli.metrics.tagging import bootstrap_scores, eval_results, format_scores
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.answers.tagging import TagPrediction, example_entities, predict_tags
@@ -131,7 +132,16 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
             words = [example.words for example in split.file.examples]
             return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
 
-        return Evaluation(results, lines, report, predictions, examples)
+        samples, seed = self.settings.bootstrap.bootstrap, self.settings.seed.random_seed
+
+        def intervals() -> Intervals:
+            pairs = zip(split.file.tags, predictions, strict=True)
+            if not samples:
+                return Intervals()
+            sentences = [score_tags([tags], [prediction.tags]) for tags, prediction in pairs]
+            return bootstrap_scores(sentences, samples, seed)
+
+        return Evaluation(results, lines, report, predictions, examples, intervals)
 
     def compare(self, data: TaggingDataset, evaluation: Evaluation[list[TagPrediction]]) -> Comparison:
         """Compare without baselines: a model that predicts no entity has learned nothing."""
