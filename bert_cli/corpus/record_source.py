@@ -138,6 +138,11 @@ class RecordSource:
                 )
         return columns
 
+    def pass_size(self) -> tuple[int, float]:
+        """Return the number of instances, and the mean length of the first ones in tokens."""
+        masks = self.read(np.arange(min(len(self), EVALUATED)))["input_mask"]
+        return len(self), float(masks.sum(axis=1).mean())
+
     def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
         """Yield endless batches, reshuffled in each pass, with the position after each batch.
 

@@ -100,6 +100,15 @@ class CorpusSource:
         """Return the first `most` rows that training draws, before they are shuffled."""
         return self._rows(self._shard_instances(0), most)
 
+    def pass_size(self) -> tuple[int, float]:
+        """Return the number of sequences in a pass, and their mean length in tokens.
+
+        Both are measured on the first shard, which is a pass or more of a small corpus.
+        """
+        lengths = [len(instance.token_ids) for instance in self._shard_instances(0)]
+        passes = self._shard_documents / len(self._documents)
+        return max(1, round(len(lengths) / passes)), sum(lengths) / len(lengths)
+
     def shard(self, number: int) -> np.ndarray:
         """Return the shuffled rows of shard `number`."""
         rows = self._rows(self._shard_instances(number))

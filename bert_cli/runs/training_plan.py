@@ -66,8 +66,8 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
         command: command name.
     """
     values = flag_values(settings)
-    given: dict[str, float] = {name: values[name] for name in Recipe._fields if values.get(name) is not None}
-    missing = [name for name in Recipe._fields if name in values and name not in given]
+    given: dict[str, float] = {name: values[name] for name in settings.recipe_flags if values[name] is not None}
+    missing = [name for name in settings.recipe_flags if name not in given]
     defaults = defaults_of(width)
     rate_factor = settings.rate_factor
     if rate_factor is None:

@@ -29,6 +29,7 @@ from bert_cli.settings.training import EarlyStoppingFlags, Page, Saving, Seed, S
 PAIRS, DOCUMENTS, PACKED, LINES = "pairs", "documents", "packed", "lines"
 PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
 SHORT_SEQ_PROB = 0.1
+NUM_TRAIN_STEPS, NUM_WARMUP_STEPS = 100000, 10000  # Google's defaults
 CASING = "lower-case the text and strip accents; false for a cased model"  # help of --do_lower_case
 
 
@@ -218,26 +219,56 @@ class Pretraining(FlagGroup, heading="Data"):
 class Steps(FlagGroup, heading="Training"):
     """Number of pre-training steps."""
 
-    num_train_steps: int = option(100000, "training steps", lower=1)
-    num_warmup_steps: int = deciding_option(10000, "warm-up steps", lower=0)
+    num_train_steps: int | None = option(None, f"training steps; default: {NUM_TRAIN_STEPS}", lower=1)
+    num_train_epochs: float | None = option(
+        None,
+        "passes over the sequences, instead of a number of steps; also fractions",
+        above=0.0,
+        upper=1e6,
+        excludes="num_train_steps",
+    )
+    num_warmup_steps: int | None = deciding_option(
+        None, f"warm-up steps; default: {NUM_WARMUP_STEPS}, or with --num_train_epochs a tenth of the steps", lower=0
+    )
     max_eval_steps: int = option(100, "maximum number of evaluation batches; 0: all, each sequence once", lower=0)
+
+    def resolve(self, num_sequences: int, batch_size: int) -> tuple[int, int]:
+        """Return the number of steps and of warm-up steps.
+
+        Args:
+            num_sequences: sequences in a pass over the data.
+            batch_size: sequences per step.
+        """
+        if self.num_train_epochs is None:
+            return self.num_train_steps or NUM_TRAIN_STEPS, self.fixed_warmup_steps or 0
+        # An incomplete batch makes no step, as in fine-tuning.
+        steps = max(1, int(num_sequences / batch_size * self.num_train_epochs))
+        return steps, steps // 10 if self.num_warmup_steps is None else self.num_warmup_steps
+
+    @property
+    def fixed_warmup_steps(self) -> int | None:
+        """Return the number of warm-up steps, None if it follows the number of steps."""
+        if self.num_warmup_steps is None and self.num_train_epochs is None:
+            return NUM_WARMUP_STEPS
+        return self.num_warmup_steps
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainSettings(TrainingSettings):
     """Flags of bert-pretrain.
 
-    num_train_steps is not in the manifest, because a finished run may be extended.
+    num_train_steps and num_train_epochs are not in the manifest, because a finished run may be extended.
     """
 
     essential: ClassVar[tuple[str, ...]] = (
-        "input_file", "eval_file", "no_nsp", "line_by_line", "max_seq_length", "max_predictions_per_seq",
+        "input_file", "eval_file", "no_nsp", "max_seq_length", "max_predictions_per_seq",
         "do_whole_word_mask", "init_checkpoint", "vocab_file", "bert_config_file", "do_lower_case",
         "do_train", "do_eval", "output_dir", "overwrite_output_dir", "dry_run", "train_batch_size",
-        "learning_rate", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",
+        "learning_rate", "num_train_epochs", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",
         "eval_every",
     )  # fmt: skip
     modes: ClassVar[tuple[str, ...]] = ("do_train or do_eval",)
+    recipe_flags: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     text_files: TextFiles = group(TextFiles)
     columns: Columns = group(Columns, CORPUS_COLUMNS, only=tuple(CORPUS_COLUMNS))

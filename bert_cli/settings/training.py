@@ -296,7 +296,13 @@ class Sweep(FlagGroup, heading="Sweeps"):
 
 
 class TrainingSettings:
-    """Base class for the Settings of training commands: groups that each of them declares."""
+    """Base class for the Settings of training commands: groups that each of them declares.
+
+    Attributes:
+        recipe_flags: flags with a default that follows the width of the model.
+    """
+
+    recipe_flags: ClassVar[tuple[str, ...]] = ("learning_rate", "num_train_epochs")
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     phases: Phases

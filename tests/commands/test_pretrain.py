@@ -436,3 +436,29 @@ def test_sequences_without_next_sentences(from_text, read_input, pretrain, recor
     for word in ("--line_by_line", "--pack=false"):
         refused = pretrain("--do_train", "--no_nsp", word, input_file=records)
         refused.assert_refused("is a TFRecord file")
+
+
+def test_epochs_decide_the_number_of_steps(from_text, pretrain, run_folder, tmp_path):
+    flags = {"input_file": from_text[1]["input_file"], "num_train_steps": None, "num_warmup_steps": None}
+    flags |= {"eval_share": 0, "train_batch_size": 2}
+    outcome = pretrain("--do_train", "--no_nsp", num_train_epochs=0.5, eval_every="epoch", do_eval="true", **flags)
+    assert outcome.code == 0, outcome.err
+    check_message(outcome.err, "in a pass over the data")
+    assert run_folder(tmp_path / "out").report()["global_step"] == 4  # int(19 / 2 * 0.5)
+    saved = (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8")
+    assert "--num_train_epochs=0.5" in saved
+    assert "num_train_steps" not in saved
+    assert "num_warmup_steps" not in saved
+    # The warm-up follows the number of steps, so a longer training is the same run.
+    outcome = pretrain("--do_train", "--no_nsp", num_train_epochs=1, eval_every="epoch", do_eval="true", **flags)
+    assert "resuming from" in outcome.err, outcome.err
+    assert run_folder(tmp_path / "out").report()["global_step"] == 9
+
+
+def test_many_passes_are_named(from_text, records, read_input):
+    """As the default of 100,000 steps for a small text."""
+    flags = {"num_train_steps": None, "num_warmup_steps": None}
+    log = read_input(input_file=from_text[1]["input_file"], **flags).err
+    check_message(log, "passes over the data are more")
+    assert "in a pass over the data" in read_input(input_file=records).err
+    assert "are more than" not in read_input(input_file=records).err

@@ -85,3 +85,14 @@ def test_one_pass_is_reproducible(corpus):
     rows = source.one_pass()
     np.testing.assert_array_equal(source.one_pass(), rows)
     np.testing.assert_array_equal(source.one_pass(3), rows[:3])
+
+
+def test_size_of_a_pass(corpus):
+    size, open_corpus = corpus
+    source = CorpusSource(size, open_corpus, np.arange(11), Sampling(7, 0.0, MASKING), LINES, 5)
+    assert source.pass_size() == (11, 7.0)
+    source = CorpusSource(size, open_corpus, np.arange(11), Sampling(23, 0.0, MASKING), PACKED, 5)
+    num_tokens = size.num_tokens + 10  # [SEP] between documents
+    num_sequences, mean_length = source.pass_size()
+    assert num_sequences == -(-num_tokens // 21)
+    assert 20 < mean_length <= 23

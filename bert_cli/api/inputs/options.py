@@ -194,6 +194,7 @@ class PretrainOptions(CommonOptions, total=False):
     short_seq_prob: float | None
     eval_batch_size: int | None
     num_train_steps: int | None
+    num_train_epochs: float | None
     num_warmup_steps: int | None
     max_eval_steps: int | None
     precision: Literal["auto", "float32", "bfloat16", "float16"] | None

@@ -41,16 +41,11 @@ def evaluation_interval(eval_every: str, examples: int, batch_size: int) -> Frac
 
     Args:
         eval_every: flag value, a number of steps or EPOCH.
-        examples: examples in one pass over the data; 0 for an endless stream.
+        examples: examples in one pass over the data.
         batch_size: examples per step.
-
-    Raises:
-        InputError: if EPOCH is given for an endless stream.
     """
     if eval_every != EPOCH:
         return Fraction(int(eval_every))
-    if not examples:
-        raise InputError(f"--eval_every={EPOCH}: this training has no epochs; give a number of steps")
     return Fraction(examples, batch_size)
 
 

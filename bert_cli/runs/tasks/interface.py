@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.base.json_files import JsonObject
 from bert_cli.features.row_batches import steps_and_batch
-from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Network
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.bootstrap import Intervals
@@ -34,16 +33,15 @@ class Recipe(NamedTuple):
 
     Attributes:
         learning_rate: peak learning rate.
-        num_train_epochs: passes over the training data. bert-pretrain ignores it and counts steps.
+        num_train_epochs: passes over the training data; bert-pretrain has a default of its own.
     """
 
     learning_rate: float
     num_train_epochs: float
 
     def flag_values(self, settings: Any) -> dict[str, float]:
-        """Return the values for the flags that the command has."""
-        names = flag_values(settings)
-        return {name: value for name, value in self._asdict().items() if name in names}
+        """Return the values for the command's flags that have such defaults."""
+        return {name: value for name, value in self._asdict().items() if name in settings.recipe_flags}
 
 
 class Plan(NamedTuple):
@@ -58,7 +56,7 @@ class Plan(NamedTuple):
         labels: label names for labels.txt, None for a task without labels.
         has_flag_labels: whether they come from --labels.
         label_aliases: see RunLabels.aliases.
-        examples: rows per epoch, 0 if there are no epochs.
+        examples: rows per epoch.
         class_weights: weights in the loss, see controls.class_weights.
         batch_size: batch size if there are fewer rows than --train_batch_size, None otherwise.
         fits_head: whether Task.fit_head follows the updates, as one more step.

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 _TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "whole_words_from", "short_seq_prob", "eval_share")
 
 
+_MANY_PASSES = 200  # BERT itself was trained for 40 passes
+
+
 class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
     """Task of bert-pretrain; see interface.Task for its methods."""
 
@@ -166,26 +169,44 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset, recipe: Recipe) -> Plan:
         settings = self.settings
-        steps = self.settings.steps
         do_lower_case = model.do_lower_case if model.optional_vocabulary else None
-        if steps.num_warmup_steps >= steps.num_train_steps:
+        train = data.splits["train"]
+        batch_size = settings.training.train_batch_size
+        num_sequences, mean_length = train.pass_size()
+        steps, warmup_steps = settings.steps.resolve(num_sequences, batch_size)
+        passes = steps * batch_size / num_sequences
+        LOG.info(
+            "%s sequences in a pass over the data, %.1f%% full; %s steps of %d sequences are %.3g passes",
+            f"{num_sequences:,}", 100 * mean_length / settings.encoding.max_seq_length, f"{steps:,}", batch_size, passes,
+        )  # fmt: skip
+        if passes > _MANY_PASSES:
+            LOG.warning(
+                "warning: %s passes over the data are more than a model learns from; give fewer --num_train_steps, or "
+                "--num_train_epochs",
+                f"{passes:,.0f}",
+            )
+        if warmup_steps >= steps:
             LOG.warning(
                 "warning: --num_warmup_steps=%d: the training's %d steps are over before the "
                 "learning rate has risen to --learning_rate",
-                steps.num_warmup_steps, steps.num_train_steps,
+                warmup_steps, steps,
             )  # fmt: skip
-        train = data.splits["train"]
-        deciding_values: JsonObject = {"training_data": train.digest}
+        warmup_flag: JsonObject = {"num_warmup_steps": settings.steps.fixed_warmup_steps}
+        deciding_values: JsonObject = {"training_data": train.digest, **warmup_flag}
         if isinstance(train, PretrainingText):
             values = flag_values(settings)
             deciding_values |= {name: values[name] for name in _TEXT_FLAGS} | {"do_lower_case": do_lower_case}
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         flags: JsonObject = {flag: absolute_patterns(path) for flag, path in paths.items()}
+        flags |= {"do_lower_case": do_lower_case, **warmup_flag}
+        if settings.steps.num_train_epochs is None:
+            flags["num_train_steps"] = steps
         return Plan(
-            steps=steps.num_train_steps,
-            warmup_steps=steps.num_warmup_steps,
+            steps=steps,
+            warmup_steps=warmup_steps,
+            examples=num_sequences,
             deciding_values=deciding_values,
-            resolved_flags={"do_lower_case": do_lower_case} | flags | dict.fromkeys(self._temporary_files),
+            resolved_flags=flags | dict.fromkeys(self._temporary_files),
         )
 
     def make_model(

@@ -120,6 +120,10 @@ class PretrainingText(contextlib.AbstractContextManager):
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
+    def pass_size(self) -> tuple[int, float]:
+        """Return the number of training sequences in a pass, and their mean length in tokens."""
+        return self._training.pass_size()
+
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
         """Yield batches without end, each with the position after it.
 
