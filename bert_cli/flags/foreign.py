@@ -110,7 +110,7 @@ def _hint(name: str, flag_names: Collection[str], is_off: bool) -> str:
             return _SWITCHED_OFF
         advice = fitting.text if fitting else "this command has no flag for it; leave it out"
         verb = "the flags are" if re.match(r"--\w+(, --\w+)* (and|or) ", advice) else "the flag is"
-        return f"{verb} {advice}" if advice.startswith("--") else advice
+        return f"{verb} {advice}" if fitting and fitting.flags else advice
     guess = _similar(bare, flag_names) or _similar(bare.removeprefix("no"), flag_names)
     return f"did you mean --{guess}?" if guess else ""
 

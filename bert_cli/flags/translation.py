@@ -142,6 +142,10 @@ def _join_related(their_flags: dict[str, str]) -> list[str]:
         remarks.append(
             f"--train_batch_size: the batch of an update, {rows} x {parts}; times the devices, if there are several"
         )
+    columns = their_flags.get("text_column_names", "").split(",")
+    if len(columns) == 2:  # the script joins them; here, they are a pair
+        their_flags["text_column_names"], their_flags["text_b_column"] = columns
+        remarks.append("--text_b_column: a second text, which the script joins to the first one")
     for name in _STRATEGIES:
         strategy = their_flags.get(name)
         if strategy == "steps":

@@ -59,6 +59,7 @@ def remarks_of(command: str, line: str) -> list[str]:
         ("--output_dir 'a b'", "--output_dir=a b"),
         ("--weight-decay 0.1", "--weight_decay=0.1"),
         ("--seed 1 --data_seed 1", "--random_seed=1"),
+        ("--text_column_names title,body", "--text_column=title --text_b_column=body"),
         ("--load_best_model_at_end False", None),
     ],
 )
@@ -91,6 +92,8 @@ def test_defaults_of_the_script_are_written_if_it_trains():
         ("--warmup_steps 100", "# --warmup_steps=100: the flag is --warmup_proportion, a fraction of the steps"),
         ("--max_steps 100", "# --max_steps=100: the flag is --num_train_epochs, which counts epochs"),
         ("--xyzzy", "# --xyzzy: is unknown here"),
+        ("--save_strategy epoch", "# --save_strategy: --save_checkpoints_steps counts steps"),
+        ("--text_column_delimiter x", "# --text_column_delimiter: texts are not joined"),
         ("--seed 1 --data_seed 2", "# --data_seed=2: --random_seed=1 is already there"),
         ("--adam_beta1 0.8", "# --adam_beta1: it is 0.9 and has no flag; leave it out"),
         ("--max_seq_length x", "# before it runs: --max_seq_length=x: a whole number is needed"),
