@@ -160,6 +160,7 @@ REFUSALS = {
         "--do_train --average_predictions",
         "--do_train --cross_validation=3 --average_predictions",
         "--do_predict --member_columns",
+        "--do_predict --to_label=disagreement",
         "--do_eval --ensemble=b,c --member_columns",
         "--explain=a --ensemble=b,c",
         "--text=a --explain --ensemble=b,c",

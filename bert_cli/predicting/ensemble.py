@@ -6,13 +6,14 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
+from bert_cli.metrics.doubts import DOUBTS
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.predicting.decoder import Decoder
-from bert_cli.problem_types.parts import OutputDecoder, Predictions
+from bert_cli.problem_types.parts import OutputDecoder, Predictions, measure_doubt
 
 
 def mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of arrays of the same shape, float32, computed in float64."""
+    """Return the mean of equally shaped arrays, float32, computed in float64."""
     return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
 
 
@@ -27,6 +28,24 @@ def average(decoder: OutputDecoder, members: Sequence[Predictions], label_ids: n
     output = mean([predictions[decoder.output_name] for predictions in members])
     logits = decoder.logits(output)
     return {**decoder.postprocess(logits, label_ids), decoder.output_name: output, "logits": logits}
+
+
+def disagreement(decoder: Decoder, members: Sequence[Predictions]) -> np.ndarray:
+    """Return how much of the mean's entropy comes from differences, 0 to 1, float64 [n].
+
+    It is the mean's entropy without the members' mean entropy, which is 0 if all members have the
+    same probabilities (Houlsby et al., 2011).
+
+    Args:
+        decoder: a decoder with probabilities.
+        members: each member's predictions for the same rows.
+    """
+
+    def entropy(probabilities: np.ndarray) -> np.ndarray:
+        return measure_doubt(DOUBTS["entropy"], probabilities, decoder.labels.thresholds)
+
+    arrays = np.asarray([predictions["probabilities"] for predictions in members], np.float64)
+    return np.maximum(entropy(arrays.mean(axis=0)) - np.mean([entropy(array) for array in arrays], axis=0), 0.0)
 
 
 def label_order(names: Sequence[str], decoders: Sequence[Decoder]) -> list[list[int]]:

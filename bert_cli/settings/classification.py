@@ -160,6 +160,7 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
 
 
 DOUBT_NAMES = ("margin", "entropy")  # values of --to_label
+DISAGREEMENT = "disagreement"  # another value, for ensembles
 
 
 class ToLabel(FlagGroup, heading="Mode"):
@@ -168,11 +169,14 @@ class ToLabel(FlagGroup, heading="Mode"):
     to_label: str | None = option(
         None,
         "also write to_label.tsv, the predicted texts with the most doubtful ones first: by the margin between the two "
-        "most probable labels, or by the entropy of the probabilities; default: by the probability that the label is "
-        "wrong, and only for calibrated models",
-        choices=DOUBT_NAMES,
-        needs="do_predict",
-        because="it ranks the texts that are predicted",
+        "most probable labels, by the entropy of the probabilities, or by the disagreement of an ensemble; default: by "
+        "the probability that the label is wrong, and only for calibrated models",
+        choices=(*DOUBT_NAMES, DISAGREEMENT),
+        needs={"": "do_predict", f"={DISAGREEMENT}": "ensemble or average_predictions"},
+        because={
+            "do_predict": "it ranks the texts that are predicted",
+            "ensemble or average_predictions": "its members must differ",
+        },
     )
     to_label_rows: int = option(
         0,

@@ -89,7 +89,12 @@ def test_mean_of_named_runs_matches_labels_by_name(predict, trained_once, tmp_pa
     members = [variant(trained, tmp_path / "a"), variant(trained, tmp_path / "b", 0.25, ("1", "0"))]
     single = [predict(member) for member in members]
     assert single[1].columns[2:4].tolist() == ["prob_1", "prob_0"]
-    both = predict(*members, flags=["--member_columns"])
+    both = predict(*members, flags=["--member_columns", "--to_label=disagreement"])
+    to_label = read(next(tmp_path.glob("predicted*/to_label.tsv")))
+    assert to_label["disagreement"].is_monotonic_decreasing
+    assert sorted(to_label["id"]) == sorted(both["id"])
+    differences = (both["prob_1_a"] - both["prob_1_b"]).abs().set_axis(both["id"])
+    assert differences[to_label["id"][0]] > differences[to_label["id"].iloc[-1]]
     for label in ("0", "1"):
         name = f"prob_{label}"
         mean = mean_of(single, name)

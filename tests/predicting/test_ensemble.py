@@ -4,7 +4,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.predicting.decoder import Decoder
-from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
+from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_thresholds, reorder
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from tests.snapshots import raises
@@ -25,6 +25,15 @@ def test_mean_has_losses_and_logits():
     numbers = [{"values": np.array([value], np.float32)} for value in (1, 4)]
     both = average(REGRESSION.decoder, numbers, np.array([2], np.float32))
     assert (both["values"].tolist(), both["losses"].tolist()) == ([2.5], [0.25])
+
+
+def test_disagreement_is_the_entropy_of_differences():
+    first, second = probabilities([1, 0], [0.5, 0.5], [0.75, 0.25]), probabilities([0, 1], [0.5, 0.5], [0.25, 0.75])
+    single = Decoder(SINGLE_LABEL, LabelSet(("a", "b")))
+    between = 1 + (0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
+    np.testing.assert_allclose(disagreement(single, [first, second]), [1, 0, between], atol=1e-12)
+    several = Decoder(MULTI_LABEL, LabelSet(("a", "b"), np.array([0.5, 0.5])))
+    np.testing.assert_allclose(disagreement(several, [first, second]), [1, 0, between], atol=1e-12)
 
 
 def test_labels_are_matched_by_name():

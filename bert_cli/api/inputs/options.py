@@ -114,7 +114,7 @@ class FitOptions(Options, total=False):
     eval_batch_size: int | None
     calibrate: bool | None
     abstain_error: Any
-    to_label: Literal["margin", "entropy"] | None
+    to_label: Literal["margin", "entropy", "disagreement"] | None
     to_label_rows: int | None
     explain: Any
     shard: Any

@@ -17,14 +17,14 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.opening.completion import complete
 from bert_cli.opening.paths import ensemble_members, find_members
 from bert_cli.predicting.decoder import LabeledFeatures
-from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
+from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_thresholds, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, split_names
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import REPLACED_FLAGS, ClassifySettings
+from bert_cli.settings.classification import DISAGREEMENT, REPLACED_FLAGS, ClassifySettings
 
 
 class SplitMean(NamedTuple):
@@ -142,7 +142,10 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
         has_columns = settings.ensemble.member_columns
         columns = _columns(first.decoder, members, folders) if has_columns else {}
         rate = min(splits[name][1] for splits in computed)
-        means.append(SplitMean(features, average(output, members, features.label_ids), columns, rate))
+        averaged = average(output, members, features.label_ids)
+        if settings.to_label.to_label == DISAGREEMENT:
+            averaged = {**averaged, DISAGREEMENT: disagreement(first.decoder, members)}
+        means.append(SplitMean(features, averaged, columns, rate))
     decoder = first.decoder.with_calibration(None)
     labels = decoder.labels._replace(thresholds=mean_thresholds(decoders, orders))
     fields = {field.name: getattr(decoder, field.name) for field in dataclasses.fields(decoder)}

@@ -28,7 +28,7 @@ from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
 from bert_cli.runs.tasks.classification.encoded_splits import Split
-from bert_cli.settings.classification import CalibrationFlags, ToLabel
+from bert_cli.settings.classification import DISAGREEMENT, CalibrationFlags, ToLabel
 from bert_cli.settings.groups import Inference
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ class PredictionTables:
         columns: dict[str, Column] = {"id": id_column, "predicted": predicted}
         columns["probability"] = NumberColumn((1.0 - uncertainty).astype(np.float32))
         rows = np.argsort(-uncertainty, kind="stable")
-        if name := self.to_label.to_label:
+        if self.to_label.to_label == DISAGREEMENT:
+            columns[DISAGREEMENT] = NumberColumn(predictions[DISAGREEMENT].astype(np.float32))
+            rows = np.argsort(-predictions[DISAGREEMENT], kind="stable")
+        elif name := self.to_label.to_label:
             values = measure_doubt(DOUBTS[name], predictions["probabilities"], labels.thresholds)
             columns[name] = NumberColumn(values.astype(np.float32))
             rows = DOUBTS[name].order(values)
