@@ -23,6 +23,7 @@ from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.sentence.conversion import write_modules
+from bert_cli.settings.groups import Inference
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.electra import google_name
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
@@ -117,7 +118,22 @@ def _write_flags(path: str, model: ModelBundle, chosen: ChosenLabels | None) -> 
     casing = f"--do_lower_case={str(model.do_lower_case).lower()}".encode()
     with atomic_write(path, "wb") as file:
         flags = re.sub(rb"(?m)^--do_lower_case=\w+", casing, flags)
-        file.write(_with_labels(flags.decode(), chosen).encode() if chosen else flags)
+        file.write(
+            _with_labels(_name_positive_label(flags.decode(), model, chosen), chosen).encode() if chosen else flags
+        )
+
+
+def _name_positive_label(flags: str, model: ModelBundle, chosen: ChosenLabels) -> str:
+    """Return the text of a flags.txt that names the label which has a fixed --threshold.
+
+    By default it is the last label, and that may be another one after the conversion.
+    """
+    decoder, saved = (model.head.problem_type or SINGLE_LABEL).decoder, model.saved_flags
+    has_threshold = saved.get("threshold", Inference.threshold) != Inference.threshold
+    is_implied = has_threshold and "positive_label" not in saved
+    if not (is_implied and decoder.is_exclusive and decoder.takes_threshold(chosen.stored)):
+        return flags
+    return f"{flags}--positive_label={write_name(chosen.stored[-1])}\n"
 
 
 def _with_labels(flags: str, chosen: ChosenLabels) -> str:

@@ -269,6 +269,17 @@ def test_labels_keep_drop_rename_and_permute_rows(source, tmp_path):
     assert json.loads((tmp_path / "new" / "calibration.json").read_text())["temperature"] == 2.0
 
 
+def test_threshold_of_two_labels_keeps_its_label(trained, tmp_path):
+    """The threshold is of the last label by default, which is another one in the new order."""
+    flags = (trained / "flags.txt").read_text("utf-8")
+    for name, line in (("fixed", "--threshold=0.3\n"), ("no", "")):
+        (trained / "flags.txt").write_text(flags + line, "utf-8")
+        convert(trained, tmp_path / name / "m.ckpt", labels=("one=1", "0"))
+        assert (tmp_path / name / "labels.txt").read_text("utf-8") == "one\n0\n"
+        written = (tmp_path / name / "flags.txt").read_text("utf-8").splitlines()
+        assert [entry for entry in written if "positive" in entry] == ["--positive_label=one"] * bool(line)
+
+
 @pytest.mark.parametrize(
     ("heads", "labels", "value"),
     [
