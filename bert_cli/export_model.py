@@ -1,15 +1,18 @@
 """Export a model for TensorFlow Serving, tensorflow-hub or ONNX, for use without this package.
 
---format=saved_model exports a SavedModel that takes raw text; the vocabulary is one of its assets. A classifier returns
-label names and probabilities, and a tagger returns words with their tags and offsets. A pre-trained model returns words
-for each [MASK]. An encoder, or any model with --pooling, returns one vector per text.
+--format=saved_model exports a SavedModel that takes raw text; the vocabulary is one of its
+assets. A classifier returns label names and probabilities, and a tagger returns words with their
+tags and offsets. A pre-trained model returns words for each [MASK]. An encoder, or any model with
+--pooling, returns one vector per text.
 
---format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules.
-Import tensorflow_text before you load a model that takes text; TensorFlow Serving has its operations built in.
+--format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
+published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow
+Serving has its operations built in.
 
---format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a question-answering model, or
-an encoder, with vectors of texts if it has pooling. With --names=hugging_face, its inputs, outputs and files are those
-that Optimum and transformers.js expect.
+--format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a
+question-answering model, or an encoder, with vectors of texts if it has pooling. With
+--names=hugging_face, its inputs, outputs and files are those that Optimum and transformers.js
+expect. --format=tflite writes EXPORT_DIR/model.tflite with the same inputs and outputs.
 
 Examples:
 
@@ -58,6 +61,14 @@ def run(settings: ExportSettings) -> list[str]:
         return [folder]
 
     setup_tensorflow()
+    if export.format == "tflite":
+        from bert_cli.exports.signatures import tflite_files
+
+        with exporting(folder) as staging_path:
+            files.make_directory(staging_path)
+            names = tflite_files.write(staging_path, exported)
+        LOG.info("wrote %s: %s", folder, ", ".join(names))
+        return [folder]
     from bert_cli.exports.signatures.saved_models import export_saved_models
 
     return export_saved_models(folder, exported, is_hub=export.format == "hub", is_for_triton=export.triton)

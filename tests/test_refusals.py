@@ -275,6 +275,7 @@ REFUSALS = {
         "--export_dir=a --format=hub --labels=0,1",
         "--export_dir=a --format=hub --pairs=yes",
         "--export_dir=a --format=onnx --pairs=yes",
+        "--export_dir=a --format=tflite --pairs=yes",
         "--export_dir=a --names=hugging_face",
         "--export_dir=a --quantize=int8",
         "--export_dir=a --format=onnx --data_dir=b",

@@ -65,9 +65,11 @@ from bert_cli.weights.path import find_checkpoint
 # Number of tokens for a model without a training run, which is the default for training.
 _DEFAULT_LENGTH = Encoding().max_seq_length
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
+TFLITE = "model.tflite"
 _ONNX_FILES = {
     MODEL,
     QUANTIZED,
+    TFLITE,
     VOCABULARY,
     LABELS,
     CONFIG,
@@ -179,7 +181,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     is_hub = export.format == "hub"
     head_type = ENCODER if is_hub else _find_head_type(settings, model)
-    # An ONNX file has the encoder's outputs, and vectors only on request or if the model is made for them.
+    # A file of token ids has the encoder's outputs, and vectors only on request or if the model is made for them.
     has_vectors = export.format == "saved_model" or _wants_vectors(settings) or bool(modules_file(model.folder))
     recipe = _choose_recipe(settings, model) if head_type == ENCODER and not is_hub and has_vectors else None
     # Use the length from training for a classifier. A module may be trained further on any length.
@@ -257,16 +259,16 @@ def _check_text_classifier(model: ModelBundle) -> None:
 
 
 def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...]:
-    """Return the label names; () for a number, and for an ONNX file if they are unknown.
+    """Return the label names; () for a number, and for a file of token ids if they are unknown.
 
     Raise InputError for a SavedModel of a classifier or a tagger with unknown names.
     """
     labels, problem_type = settings.data.labels or (), model.head.problem_type
-    is_onnx = settings.export.format == "onnx"
-    # Labels are optional for ONNX, because not all heads have labels.
-    label_names = model.head.label_names(problem_type, labels, may_number=not is_onnx)
+    takes_ids = settings.export.format != "saved_model"
+    # Labels are optional for a file of token ids, because not all heads have labels.
+    label_names = model.head.label_names(problem_type, labels, may_number=not takes_ids)
     is_numeric = problem_type is not None and problem_type.reader.is_numeric
-    if not (label_names or is_onnx or is_numeric):
+    if not (label_names or takes_ids or is_numeric):
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify or bert-tag, or --labels, or "
             "--pooling for vectors of texts"

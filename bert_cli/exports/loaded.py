@@ -1,6 +1,7 @@
 """Loading checkpoints into Keras models, with all heads or with one."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -191,7 +192,26 @@ def expected_outputs(
     is_hugging_face: bool = False,
     vectors: SentenceVectors | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the outputs that the model's ONNX file should have.
+    """Return `head_outputs` as arrays.
+
+    Args:
+        model, head_type, problem_type, is_hugging_face, vectors: see head_outputs.
+        inputs: batch with the columns spec.INPUTS.
+    """
+    tensors = {name: tf.constant(values) for name, values in inputs.items()}
+    outputs = head_outputs(model, head_type, problem_type, tensors, is_hugging_face, vectors)
+    return {name: values.numpy() for name, values in outputs.items()}
+
+
+def head_outputs(
+    model: keras.Model,
+    head_type: str,
+    problem_type: ProblemType,
+    inputs: Mapping[str, tf.Tensor],
+    is_hugging_face: bool = False,
+    vectors: SentenceVectors | None = None,
+) -> dict[str, tf.Tensor]:
+    """Return the outputs that an exported file of the model has.
 
     Args:
         model: a model from `load_head_model`.
@@ -201,18 +221,18 @@ def expected_outputs(
         is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build).
         vectors: how an encoder's outputs become one vector per text, or None.
     """
-    results = model({name: tf.constant(values) for name, values in inputs.items()})
+    results = model(dict(inputs))
     if head_type in FINE_TUNED and head_type != CLASSIFIER:
-        return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
+        return {"start_logits": results[0], "end_logits": results[1]}
     if head_type == ENCODER:
         names = zip(ENCODER_OUTPUTS[False], ENCODER_OUTPUTS[is_hugging_face], strict=True)
-        outputs = {name: results[google_name].numpy() for google_name, name in names}
+        outputs = {name: results[google_name] for google_name, name in names}
         if vectors:
-            outputs[SENTENCE_EMBEDDING] = embed_texts(results, tf.constant(inputs["input_mask"]), vectors).numpy()
+            outputs[SENTENCE_EMBEDDING] = embed_texts(results, inputs["input_mask"], vectors)
         return outputs
     if is_hugging_face:
         scaled = results / model.temperatures if head_type == CLASSIFIER and model.temperatures else results
-        return {"logits": scaled.numpy()}
+        return {"logits": scaled}
     if head_type == CLASSIFIER:
-        return {problem_type.decoder.exported_name: model.activate(results).numpy()}
-    return {"probabilities": tf.nn.softmax(results).numpy()}
+        return {problem_type.decoder.exported_name: model.activate(results)}
+    return {"probabilities": tf.nn.softmax(results)}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -16,7 +17,7 @@ from bert_cli.base.names import CALIBRATION, CONFIG, LABELS, TOKENIZER_CONFIG, V
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
-from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
+from bert_cli.exports.loaded import Loaded, expected_outputs, find_head, load_head_model, random_inputs
 from bert_cli.exports.triton import Tensor
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
@@ -29,9 +30,44 @@ from bert_cli.sentence.conversion import write_modules
 from bert_cli.weights.checkpoint import open_checkpoint
 
 # Tolerance for fused operators in onnxruntime, which sum in another order.
-_MAX_DIFFERENCE = 1e-4
+MAX_DIFFERENCE = 1e-4
 # Tokens per batch for computing accuracy.
 _BATCH_TOKENS = 4096
+
+
+class Network(NamedTuple):
+    """A network to export, and a batch for comparing its outputs.
+
+    Attributes:
+        spec: its head.
+        original: the loaded model.
+        labels: names of its outputs, or None.
+        inputs: random token ids, with the columns spec.INPUTS.
+    """
+
+    spec: HeadSpec
+    original: Loaded
+    labels: tuple[str, ...] | None
+    inputs: dict[str, np.ndarray]
+
+
+def open_network(exported: Exported) -> Network:
+    """Load the network; raise InputError if the checkpoint is incomplete."""
+    source, config, problem_type = exported.model, exported.model.config, exported.problem_type
+    reader = open_checkpoint(source.required_checkpoint)
+    spec = HeadSpec(ENCODER) if exported.recipe else find_head(reader, source, problem_type)
+    if spec.is_text_classifier and exported.temperatures:
+        spec = dataclasses.replace(spec, temperatures=exported.temperatures)
+        LOG.info("probabilities are calibrated: %s", CALIBRATION)
+    strict = source.required_checkpoint.is_strict
+    # Require the pooler only if it is read: Hugging Face's other models do not have it.
+    optional = () if spec.is_text_classifier or exported.reads_pooler else POOLER
+    original = load_head_model(reader, config, spec, problem_type, optional, strict)
+    # Compare on random ids: an encoder has no data. Use two token types even if the model has only
+    # one: its second texts then have no token type.
+    num_types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
+    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
+    return Network(spec, original, exported.check_labels(spec, reader.description), inputs)
 
 
 def write(
@@ -50,25 +86,9 @@ def write(
         InputError: if the checkpoint is incomplete, or the ONNX model's outputs differ from the
             original's.
     """
-    source = exported.model
-    config = exported.model.config
-    problem_type = exported.problem_type
-    reader = open_checkpoint(source.required_checkpoint)
-    spec = HeadSpec(ENCODER) if exported.recipe else find_head(reader, source, problem_type)
-    if spec.is_text_classifier and exported.temperatures:
-        spec = dataclasses.replace(spec, temperatures=exported.temperatures)
-        LOG.info("probabilities are calibrated: %s", CALIBRATION)
-    strict = source.required_checkpoint.is_strict
-    # Require the pooler only if it is read: Hugging Face's other models do not have it.
-    optional = () if spec.is_text_classifier or exported.reads_pooler else POOLER
-    original = load_head_model(reader, config, spec, problem_type, optional, strict)
-    labels = exported.check_labels(spec, reader.description)
+    spec, original, labels, inputs = open_network(exported)
+    config, problem_type, vectors = exported.model.config, exported.problem_type, exported.vectors
     metadata = _metadata(exported, spec, labels)
-    # Compare on random ids: an encoder has no data. Use two token types even if the model has only
-    # one: its second texts then have no token type.
-    num_types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
-    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
-    vectors = exported.vectors
     expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face, vectors)
 
     def write_model(path: str, form: Form) -> float:
@@ -80,7 +100,7 @@ def write(
     path, quantized_path = (os.path.join(folder, name) for name in (MODEL, QUANTIZED))
     difference = write_model(path, PADDED)
     # Negate the comparison, so that NaN counts as different.
-    if not difference <= _MAX_DIFFERENCE:
+    if not difference <= MAX_DIFFERENCE:
         raise InputError(
             f"the exported model gives other outputs than the original (by {difference:.3g}); nothing was written"
         )
@@ -97,15 +117,14 @@ def write(
         if dev is not None and spec.is_text_classifier:
             before, after = (accuracy(model_path, dev) for model_path in (path, quantized_path))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
-    _write_companions(folder, exported, spec, labels, is_hugging_face)
-    write_modules(folder, exported.modules, config.max_position_embeddings)
+    write_companions(folder, exported, spec, labels, is_hugging_face)
     return files.list_directory(folder)
 
 
-def _write_companions(
-    folder: str, exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None, is_hugging_face: bool
+def write_companions(
+    folder: str, exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None, is_hugging_face: bool = False
 ) -> None:
-    """Write config, vocabulary and label names.
+    """Write config, vocabulary, label names and modules.
 
     Args:
         folder: existing directory.
@@ -128,6 +147,7 @@ def _write_companions(
         write_json(os.path.join(folder, TOKENIZER_CONFIG), source.tokenizer_values)
         if labels:
             write_lines(os.path.join(folder, LABELS), labels)
+    write_modules(folder, exported.modules, config.max_position_embeddings)
 
 
 def read_tensors(folder: str) -> tuple[list[Tensor], list[Tensor]]:

@@ -44,7 +44,7 @@ def _pool(states: tf.Tensor, mask: tf.Tensor, mode: str, num_skipped: int) -> tf
     is_token = mask > 0
     chosen = is_token & (places > num_skipped)
     if mode == MAX:
-        return tf.reduce_max(tf.where(chosen[:, :, tf.newaxis], states, -float("inf")), axis=1)
+        return tf.reduce_max(tf.where(tf.expand_dims(chosen, 2), states, -float("inf")), axis=1)
     if mode == CLS:
         # If a prompt fills a whole text that was cut, its first token counts.
         chosen = is_token & tf.equal(places, tf.where(lengths > num_skipped, num_skipped, 0) + 1)

@@ -94,7 +94,8 @@ def dense_layout(mask: tf.Tensor) -> Layout:
         mask: int32 [B, S].
     """
     batch, length = _sizes(mask)
-    key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
+    # Use no slice with new axes, which TensorFlow Lite does not have.
+    key_bias = tf.expand_dims(tf.expand_dims(1.0 - tf.cast(mask, tf.float32), 1), 1) * MASKED_SCORE
     whole = HeadRows((LengthBucket(None, None, key_bias, None),), None)
     return Layout(batch, length, None, None, None, whole, whole)
 

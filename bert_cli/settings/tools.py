@@ -85,7 +85,7 @@ class ConvertSettings:
 
 
 _NOT_IN_MODULES = {
-    "format=saved_model|onnx": "the modules for tensorflow-hub return vectors of tokens",
+    "format=saved_model|onnx|tflite": "the modules for tensorflow-hub return vectors of tokens",
     "labels": "vectors have no labels",
 }
 
@@ -96,9 +96,9 @@ class Export(FlagGroup, heading="Input and output"):
     format: str = option(
         "saved_model",
         "export format; saved_model: any model of raw text, for TensorFlow Serving; hub: an "
-        "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
-        choices=("saved_model", "hub", "onnx"),
-        excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs"},
+        "encoder and a preprocessor for tensorflow-hub; onnx and tflite: any model, of token ids",
+        choices=("saved_model", "hub", "onnx", "tflite"),
+        excludes={"=hub": ("labels", "pairs"), "=onnx": "pairs", "=tflite": "pairs"},
         because=dict.fromkeys(("labels", "pairs"), "only saved_model has a choice"),
     )
     export_dir: str = option(
@@ -151,21 +151,21 @@ class ExportVectors(FlagGroup, heading="Vectors"):
         f"or pooler; default: as in the model's {MODULES}, or mean",
         read=_read_text_pooling,
         suggestions=tuple(pooling for pooling in POOLINGS if pooling != NONE),
-        needs="format=saved_model|onnx",
+        needs="format=saved_model|onnx|tflite",
         excludes="labels",
         because=_NOT_IN_MODULES,
     )
     normalize: bool | None = option(
         None,
         f"scale vectors to length 1; default: see {MODULES}, or false",
-        needs="format=saved_model|onnx",
+        needs="format=saved_model|onnx|tflite",
         excludes="labels",
         because=_NOT_IN_MODULES,
     )
     prompt_name: str | None = option(
         None,
         "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
-        needs="format=saved_model|onnx",
+        needs="format=saved_model|onnx|tflite",
         excludes="labels",
         because=_NOT_IN_MODULES,
     )

@@ -45,7 +45,7 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
     refused([*there, *to, "--labels=1,0"])
     refused([*there, *to, "--labels=1,1"], "--labels=1,1: different names")
-    refused([*there, *to, "--format=tflite"], "--format")
+    refused([*there, *to, "--format=coreml"], "--format")
     refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
     refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
     refused([*there, f"--export_dir={trained}"])

@@ -53,6 +53,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/signatures/tagger.py": "commands/test_export_tagger.py",
     "exports/signatures/windows.py": "commands/test_export_tagger.py",
     "exports/signatures/words.py": "commands/test_export_tagger.py",
+    "exports/signatures/tflite_files.py": "commands/test_export_tflite.py",
     "exports/signatures/vectors.py": "commands/test_export_vectors.py",
     "heads/vectors.py": "commands/test_export_vectors.py",
     "onnx/vectors.py": "commands/test_export_vectors.py",
