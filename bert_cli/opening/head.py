@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TextInput, parse_layers
+from bert_cli.base.head_types import (
+    CLASSIFIER,
+    HEAD_INPUTS,
+    MASKED_LM,
+    NEXT_SENTENCE,
+    POOLED,
+    TextInput,
+    head_of,
+    parse_layers,
+)
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG, LABELS, OUTSIDE
@@ -207,6 +216,17 @@ class HeadFiles:
     def has_untrained_next_sentence(self) -> bool:
         """Return whether --no_nsp left the next-sentence head as it was before training."""
         return self.paths.saved_flags.get("no_nsp") == "true"
+
+    @functools.cached_property
+    def is_masked_lm(self) -> bool:
+        """Return whether the model predicts masked words, but has no head for next sentences."""
+        if not self.paths.checkpoint:
+            return False
+        # Import late: it imports safetensors.
+        from bert_cli.weights.checkpoint import open_checkpoint
+
+        heads = {head_of(name) for name in open_checkpoint(self.paths.checkpoint).shapes}
+        return MASKED_LM in heads and NEXT_SENTENCE not in heads
 
     @functools.cached_property
     def classifier_type(self) -> str | None:

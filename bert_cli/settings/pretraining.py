@@ -173,8 +173,11 @@ class Pretraining(FlagGroup, heading="Data"):
     eval_share: float = remembered_option(
         0.05, "fraction of the documents held out for evaluation", lower=0.0, upper=0.9
     )
-    no_nsp: bool = deciding_option(
-        False, "train without next-sentence prediction; sequences made from text are then single texts", remembered=True
+    no_nsp: bool | None = deciding_option(
+        None,
+        "train without next-sentence prediction; sequences made from text are then single texts; default: true for a "
+        "model that predicts masked words and has no head for next sentences",
+        remembered=True,
     )
     pack: bool | None = deciding_option(
         None,

@@ -97,7 +97,7 @@ def test_a_model_without_next_sentences_gets_their_head(trained, folder):
 @pytest.mark.slow
 def test_the_built_in_model_gets_a_next_sentence_head():
     builtin = MaskFiller.load().source.checkpoint.location
-    options = OPTIONS | {"num_train_steps": 2, "verbose": 0, "init_checkpoint": builtin}
+    options = OPTIONS | {"num_train_steps": 2, "verbose": 0, "init_checkpoint": builtin, "no_nsp": False}
     assert 0 < MaskFiller.train(DOCUMENTS, **options).next_sentence("the dog sleeps .", "it is old .") < 1
 
 

@@ -225,11 +225,20 @@ def test_masked_words_of_a_model_without_other_heads_are_evaluated(from_text, pr
     path = from_text[1]["input_file"]
     convert(from_text[0], tmp_path / "hf", head="masked_lm")
     flags = {"input_file": path, "init_checkpoint": tmp_path / "hf"}
-    pretrain("--do_eval", **flags).assert_refused("--no_nsp")
-    assert pretrain("--do_eval", "--no_nsp", **flags).code == 0
+    pretrain("--do_eval", "--no_nsp=false", **flags).assert_refused("--no_nsp")
+    outcome = pretrain("--do_eval", **flags)
+    assert outcome.code == 0, outcome.err
+    check_message(outcome.err, "has no head for next sentences")
     results = run_folder(tmp_path / "out").eval_results()
     assert "masked_lm_perplexity" in results
     assert "next_sentence_accuracy" not in results
+    # It is trained without that head, and becomes such a model again.
+    outcome = pretrain("--do_train", overwrite_output_dir="true", num_train_steps=2, **flags)
+    assert outcome.code == 0, outcome.err
+    assert "--no_nsp=true" in (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8")
+    convert(tmp_path / "out", tmp_path / "hf_again")
+    config = json.loads((tmp_path / "hf_again" / "config.json").read_text(encoding="utf-8"))
+    assert config["architectures"] == ["BertForMaskedLM"]
 
 
 def test_a_next_sentence_head_that_was_not_trained_is_not_evaluated(from_text, pretrain, tmp_path):

@@ -1,6 +1,7 @@
 """The task of bert-pretrain: text or TFRecord files, masked words and next sentences."""
 
 import contextlib
+import dataclasses
 import functools
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +35,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
-from bert_cli.settings.pretraining import SPACES, PretrainSettings
+from bert_cli.settings.pretraining import SPACES, Pretraining, PretrainSettings
 from bert_cli.settings.texts import CorpusForm
 from bert_cli.weights.path import CheckpointPath
 
@@ -96,7 +97,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
 
     def read(self, model: ModelBundle[BertConfig], stack: contextlib.ExitStack) -> PretrainingDataset:
         settings = self.settings
-        task = self.settings.task
+        task = self._objective(model)
+        if task.no_nsp and settings.task.no_nsp is None:
+            LOG.info("%s: has no head for next sentences, so masked words alone count (--no_nsp)", model.folder)
         phases = self.settings.phases
         splits: dict[str, PretrainingSource] = {}
         has_eval_file = "eval_file" in self._inputs
@@ -118,6 +121,11 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         if check_pairs.is_due:
             check_pairs.report(any(data.has_pairs for data in splits.values()))
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
+
+    def _objective(self, model: ModelBundle[BertConfig]) -> Pretraining:
+        """Return the objective's flags, with --no_nsp if the model lacks a next-sentence head."""
+        task = self.settings.task
+        return task if task.no_nsp is not None else dataclasses.replace(task, no_nsp=model.head.is_masked_lm)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], eval_share: float) -> PretrainingSource:
         """Open the data of --input_file or --eval_file.
@@ -161,7 +169,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
             tokenizer,
             sampling,
             eval_share,
-            form=settings.task.form(masking.short_seq_prob),
+            form=self._objective(model).form(masking.short_seq_prob),
             seed=seed,
             corpus_form=corpus_form,
             flag=flag,
@@ -192,13 +200,14 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
                 warmup_steps, steps,
             )  # fmt: skip
         warmup_flag: JsonObject = {"num_warmup_steps": settings.steps.fixed_warmup_steps}
-        deciding_values: JsonObject = {"training_data": train.digest, **warmup_flag}
+        objective: JsonObject = {"no_nsp": not data.has_next_sentences}
+        deciding_values: JsonObject = {"training_data": train.digest, **warmup_flag, **objective}
         if isinstance(train, PretrainingText):
             values = flag_values(settings)
             deciding_values |= {name: values[name] for name in _TEXT_FLAGS} | {"do_lower_case": do_lower_case}
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         flags: JsonObject = {flag: absolute_patterns(path) for flag, path in paths.items()}
-        flags |= {"do_lower_case": do_lower_case, **warmup_flag}
+        flags |= {"do_lower_case": do_lower_case, **warmup_flag, **objective}
         if settings.steps.num_train_epochs is None:
             flags["num_train_steps"] = steps
         return Plan(
