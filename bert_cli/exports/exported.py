@@ -15,6 +15,7 @@ from bert_cli.base.head_types import (
     ENCODER,
     FINE_TUNED,
     MASKED_LM,
+    SPANS,
     TAGGER,
     HeadSpec,
     head_of,
@@ -199,6 +200,11 @@ def find_exported(settings: ExportSettings) -> Exported:
         return Exported(model, None, length, takes_pairs, ENCODER, recipe=recipe)
     if head_type == MASKED_LM:
         return Exported(model, None, length, takes_pairs, MASKED_LM, export.top_k)
+    if head_type == SPANS and export.format == "saved_model":
+        raise InputError(
+            f"{model.folder}: answers questions, which --format=saved_model does not export; "
+            "give --format=onnx or tflite"
+        )
     _check_text_classifier(model)
     return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
 

@@ -69,6 +69,10 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, *to, "--format=hub"], "has no vocab.txt and no tokenizer.json")
 
 
+def test_a_model_of_answers_is_no_saved_model(answering, tmp_path, refused):
+    refused([f"--init_checkpoint={answering}", f"--export_dir={tmp_path / 'out'}"], "answers questions")
+
+
 def test_checkpoint_without_classifier(trained, tmp_path, refused):
     import tensorflow as tf
 

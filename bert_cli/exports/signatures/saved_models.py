@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
@@ -55,8 +54,6 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_tr
     config = model.config
     do_lower_case, settings = model.do_lower_case, model.tokenizer_settings
     check_settings(settings)
-    if not is_hub and exported.head_type not in _SIGNATURES:
-        raise InputError(f"{model.folder}: --format=saved_model does not export this head; give --format=onnx")
     reader = open_checkpoint(model.required_checkpoint)
     with reporting_errors(folder), exporting(folder) as staged:
         # Write this next to the export, because saving copies it into the assets.
