@@ -45,11 +45,11 @@ def is_doubtful_word(text: str) -> bool:
 SOFT_ADVICE = "--soft_labels and --problem_type=single_label to bert-classify, which learns them"
 
 
-def soft_labels_error(place: str, labels: object) -> InputError:
+def soft_labels_error(place: str, labels: object, advice: str = SOFT_ADVICE) -> InputError:
     """Return the error for a row of probabilities, which are labels only with --soft_labels."""
     return InputError(
         f"{place}: holds numbers other than 0 and 1: {labels!s:.80}; give a 0 or 1 per label; for probabilities, give "
-        f"the index of the highest one, as in labels.argmax(axis=1), or give {SOFT_ADVICE}"
+        f"the index of the highest one, as in labels.argmax(axis=1), or give {advice}"
     )
 
 

@@ -26,7 +26,8 @@ def read_targets(text: str) -> tuple[str, ...]:
     names = split_names(text)
     wrong = [name for name in names if name not in LORA_TARGETS]
     refuse_if(
-        wrong or len(set(names)) < len(names), f"--lora_targets={text}: a list of {', '.join(LORA_TARGETS)} is needed"
+        wrong or not names or len(set(names)) < len(names),
+        f"--lora_targets={text}: a list of {', '.join(LORA_TARGETS)} is needed",
     )
     return tuple(name for name in LORA_TARGETS if name in names)
 

@@ -175,7 +175,7 @@ def _check_numbers(place: str, item: Any) -> None:
     )
     is_number = all(isinstance(element, int | float | np.number | np.bool_) for element in item)
     if is_number and any(isinstance(element, float | np.floating) and element not in _FLAGS for element in item):
-        raise soft_labels_error(place, item)
+        raise soft_labels_error(place, item, "soft_labels=True, which learns them")
 
 
 def is_missing(item: Any) -> bool:
