@@ -46,7 +46,13 @@ SOFT_ADVICE = "--soft_labels and --problem_type=single_label to bert-classify, w
 
 
 def soft_labels_error(place: str, labels: object, advice: str = SOFT_ADVICE) -> InputError:
-    """Return the error for a row of probabilities, which are labels only with --soft_labels."""
+    """Return the error for a row of probabilities, which are labels only with --soft_labels.
+
+    Args:
+        place: the row, for the message.
+        labels: its probabilities.
+        advice: how to learn them.
+    """
     return InputError(
         f"{place}: holds numbers other than 0 and 1: {labels!s:.80}; give a 0 or 1 per label; for probabilities, give "
         f"the index of the highest one, as in labels.argmax(axis=1), or give {advice}"
