@@ -55,7 +55,7 @@ def log(tmp_path, monkeypatch, caplog):
         ("part-00000", JSON_LINES),
         ("a.json", json.dumps(RECORDS)),
         ("a.txt", json.dumps(RECORDS, indent=2)),
-        ("a.ndjson.gz", gzip.compress(JSON_LINES.encode())),
+        ("a.ndjson.gz", gzip.compress(JSON_LINES.encode(), mtime=0)),
         ("a.csv", 'url,text\nu1,"The mill stands.\n\nIt turns."\nu2,\nu3,"She sees it, and {smiles}."\n'),
     ],
 )
