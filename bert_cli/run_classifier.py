@@ -8,7 +8,7 @@ also .gz), and writes into output_dir:
     test_results.tsv  a line of probabilities for each row of the test file, in
                       the order of labels.txt
     predictions.tsv   the same with header, id, label and text
-    thresholds.json   with --threshold=tuned, the threshold of each label, or of one of two
+    thresholds.json   with --threshold=tuned, thresholds by label
     calibration.json  with --calibrate, the temperature of the probabilities
     to_label.tsv      with --calibrate, the predicted texts for annotation, the
                       least certain first

@@ -240,8 +240,9 @@ def read_metrics(text: str) -> tuple[str, ...]:
 class CustomMetrics(FlagGroup, heading="Evaluation during training"):
     """Flag for the user's metrics."""
 
-    metric: tuple[str, ...] = option(
-        (),
+    # None, not (): flags.txt has no empty list.
+    metric: tuple[str, ...] | None = option(
+        None,
         "your metric, as MODULE:FUNCTION, such as sklearn.metrics:matthews_corrcoef or my_metrics.py:cost; a function of "
         "labels and predictions, or of labels, predictions and probabilities, that returns a number; a list for several",
         read=read_metrics,

@@ -127,8 +127,7 @@ class Export(FlagGroup, heading="Input and output"):
     )
     triton: bool = option(
         False,
-        "write config.pbtxt for NVIDIA's Triton Inference Server, and its directories: EXPORT_DIR/1/model.onnx or "
-        "EXPORT_DIR/1/model.savedmodel",
+        "also write config.pbtxt and directories for NVIDIA Triton",
         needs="format=saved_model|onnx",
         because="Triton takes no modules for tensorflow-hub",
     )

@@ -43,7 +43,7 @@ COMMANDS = {"bert_cli/run_tagging.py": "", "bert_cli/__init__.py": ""}
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.model import config"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.run_tagging import Settings"),
         (wrong_layer, "bert_cli.api.a", "from bert_cli.run_tagging import Settings"),
-        (wrong_layer, "bert_cli.settings.a", "from bert_cli.model import config"),
+        (wrong_layer, "bert_cli.settings.a", "from bert_cli.opening import loader"),
         (wrong_tensorflow, "bert_cli.text.a", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.outputs.a", "from tensorflow.io import gfile"),
         (wrong_tensorflow, "bert_cli.settings.a", "import keras"),

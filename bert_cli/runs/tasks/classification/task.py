@@ -88,7 +88,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             custom_metrics: further metrics than in --metric.
         """
         super().__init__(with_method(settings))
-        self.custom_metrics = (*load_metrics(settings.custom.metric), *custom_metrics)
+        self.custom_metrics = (*load_metrics(settings.custom.metric or ()), *custom_metrics)
         self.tables = tables
         self._flag_problem_type = problem_type_from_flags(settings)
 
