@@ -201,14 +201,23 @@ def _train(
             packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
             open_run=shared.open_run if shared else TrainingRun,
         )
-    elif plan.state:
-        load_trained(engine, find_checkpoint(plan.state))
+    else:
+        _start_without_updates(engine, plan, recorders)
     if plan.task_plan.fits_head:
         figures = _fit_head(task, engine, data, plan, figures)
     if is_chief and plan.state:
         # Update flags.txt, because a finished run may have been extended.
         write_flags(directory.file(FLAGS), plan.flags, plan.task_plan.guesses)
     return figures
+
+
+def _start_without_updates(engine: "TensorFlowEngine", plan: TrainingPlan, recorders: Sequence[Callback]) -> None:
+    """Do what else the first update does: open the recorders, and load the state to resume from."""
+    # The evaluation after the training is recorded, too.
+    for recorder in recorders:
+        recorder.on_start()
+    if plan.state:
+        load_trained(engine, find_checkpoint(plan.state))
 
 
 def _fit_head(
@@ -227,7 +236,7 @@ def _fit_head(
 
     settings: TrainingSettings = task.settings
     start = time.monotonic()
-    loss = task.fit_head(engine, data)
+    loss = task.fit_head(engine, data, plan.task_plan.class_weights)
     engine.freeze_for_inference()
     if engine.is_chief:
         weights = engine.weights(plan.last_step)

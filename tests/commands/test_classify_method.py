@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli import Classifier, run_classifier
+from bert_cli.base.names import EVENTS
 from bert_cli.heads.classification import BertContrastiveClassifier
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
@@ -26,7 +27,8 @@ def flags_of(folder, init_checkpoint, *more: str) -> list[str]:
 
 
 def test_a_linear_probe_changes_the_head_alone(trained_two_layers_once, tmp_path, capfd):
-    flags = flags_of(tmp_path, trained_two_layers_once, "--method=linear_probe")
+    # TensorBoard's file has to be open for the evaluation, although no update opens it.
+    flags = flags_of(tmp_path, trained_two_layers_once, "--method=linear_probe", "--tensorboard")
     assert run_classifier.main(flags) == 0
     assert "--learning_rate" not in capfd.readouterr().err, "nothing has a learning rate"
     before, after = tensors_of(trained_two_layers_once), tensors_of(tmp_path / "out")
@@ -35,6 +37,7 @@ def test_a_linear_probe_changes_the_head_alone(trained_two_layers_once, tmp_path
             np.testing.assert_array_equal(values, before[name], name)
     assert not np.array_equal(after["output_weights"], before["output_weights"])
     assert not any(name.endswith("/adam_m") for name in after)
+    assert (tmp_path / "out" / EVENTS).stat().st_size > 0
     saved = (tmp_path / "out" / "flags.txt").read_text().splitlines()
     assert "--head_input=mean" in saved
     assert "--method=linear_probe" in saved
