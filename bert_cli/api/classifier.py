@@ -361,12 +361,14 @@ class Ensemble(MadeByMethods):
         first = self.members[0].predict(texts, batch_size)
         read = first.texts
         same_texts: list[Any] = list(read.pairs) if read.has_pairs else read.singles
-        others = [member.predict(same_texts, batch_size) for member in self.members[1:]]
+        later_results = [member.predict(same_texts, batch_size) for member in self.members[1:]]
         problem_type, names = self._decoders[0].problem_type, self._decoders[0].labels.names
         outputs = None
         if len(read):
             decoder, no_labels = problem_type.decoder, problem_type.reader.label_array([None] * len(read), names)
-            arrays = [result.probabilities if result.values is None else result.values for result in (first, *others)]
+            arrays = [
+                result.probabilities if result.values is None else result.values for result in (first, *later_results)
+            ]
             computed = [
                 reorder(decoder, {decoder.output_name: array}, order)
                 for array, order in zip(arrays, self._orders, strict=True)

@@ -16,7 +16,7 @@ _TOP_K = (2, 3, 5)
 
 
 @dataclass(frozen=True)
-class LabeledRows:
+class ScoredRows:
     """Rows with one label each, and the probabilities that a model gives them.
 
     Attributes:
@@ -76,7 +76,7 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
 
 
-def _matthews(rows: LabeledRows) -> float:
+def _matthews(rows: ScoredRows) -> float:
     """Return Matthews' correlation, -1…1; use 0 if all predictions are the same class."""
     predicted, total = rows.confusion.sum(axis=0), rows.confusion.sum()
     covariance = rows.confusion.trace() * total - rows.support @ predicted
@@ -84,25 +84,25 @@ def _matthews(rows: LabeledRows) -> float:
     return float(covariance / math.sqrt(product)) if product > 0 else 0.0
 
 
-def _macro_f1(rows: LabeledRows) -> float:
+def _macro_f1(rows: ScoredRows) -> float:
     return float(rows.f1[(rows.confusion.sum(axis=0) + rows.support) > 0].mean())
 
 
-def _f1(rows: LabeledRows) -> float:
+def _f1(rows: ScoredRows) -> float:
     # As in GLUE's MRPC and QQP, use the F1 of "is a paraphrase", not its mean with the other label.
     return _macro_f1(rows) if rows.positive is None else float(rows.f1[rows.positive])
 
 
-def _weighted_f1(rows: LabeledRows) -> float:
+def _weighted_f1(rows: ScoredRows) -> float:
     return float(np.average(rows.f1, weights=rows.support))
 
 
-def _balanced_accuracy(rows: LabeledRows) -> float:
+def _balanced_accuracy(rows: ScoredRows) -> float:
     has_rows = rows.support > 0
     return float((rows.confusion.diagonal()[has_rows] / rows.support[has_rows]).mean())
 
 
-def _kappa(rows: LabeledRows, costs: np.ndarray) -> float:
+def _kappa(rows: ScoredRows, costs: np.ndarray) -> float:
     """Return Cohen's kappa: 1 - the cost of the confusion / its cost by chance.
 
     Args:
@@ -113,16 +113,16 @@ def _kappa(rows: LabeledRows, costs: np.ndarray) -> float:
     return float(1 - (rows.confusion * costs).sum() / (by_chance * costs).sum())
 
 
-def _plain_kappa(rows: LabeledRows) -> float:
+def _plain_kappa(rows: ScoredRows) -> float:
     return _kappa(rows, 1 - np.eye(len(rows.support)))
 
 
-def _quadratic_kappa(rows: LabeledRows) -> float:
+def _quadratic_kappa(rows: ScoredRows) -> float:
     numbers = np.array([int(name) for name in rows.label_names], np.float64)
     return _kappa(rows, (numbers[:, np.newaxis] - numbers) ** 2)
 
 
-def _cumulative(rows: LabeledRows, label: int) -> tuple[np.ndarray, np.ndarray]:
+def _cumulative(rows: ScoredRows, label: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the total weight of rows with a label, and without it, at or above each probability.
 
     Probabilities fall, and equal ones are one entry. Use float64 [probabilities] for both arrays.
@@ -134,8 +134,8 @@ def _cumulative(rows: LabeledRows, label: int) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum(weights * has_label)[is_cut], np.cumsum(weights * ~has_label)[is_cut]
 
 
-def _roc_auc(rows: LabeledRows) -> float:
-    """Return the area under the ROC curve; see LabeledRows.curve_classes for a mean over classes."""
+def _roc_auc(rows: ScoredRows) -> float:
+    """Return the area under the ROC curve; see ScoredRows.curve_classes for a mean over classes."""
     areas = []
     for label in rows.curve_classes:
         hits, misses = _cumulative(rows, label)
@@ -144,8 +144,8 @@ def _roc_auc(rows: LabeledRows) -> float:
     return float(np.mean(areas))
 
 
-def _average_precision(rows: LabeledRows) -> float:
-    """Return the mean precision at each gain in recall; see LabeledRows.curve_classes."""
+def _average_precision(rows: ScoredRows) -> float:
+    """Return the mean precision at each gain in recall; see ScoredRows.curve_classes."""
     means = []
     for label in rows.curve_classes:
         hits, misses = _cumulative(rows, label)
@@ -154,15 +154,15 @@ def _average_precision(rows: LabeledRows) -> float:
     return float(np.mean(means))
 
 
-def _brier(rows: LabeledRows) -> float:
+def _brier(rows: ScoredRows) -> float:
     """Return the squared error of probabilities, summed over classes; of two, use one."""
     errors = rows.probabilities.astype(np.float64)
     errors[np.arange(len(errors)), rows.label_ids] -= 1
     return rows.mean((errors**2).sum(axis=1)) / (2 if len(rows.support) == 2 else 1)
 
 
-def _top_k(k: int) -> Callable[[LabeledRows], float]:
-    def accuracy(rows: LabeledRows) -> float:
+def _top_k(k: int) -> Callable[[ScoredRows], float]:
+    def accuracy(rows: ScoredRows) -> float:
         own = np.take_along_axis(rows.probabilities, rows.label_ids[:, np.newaxis], axis=1)
         is_earlier = np.arange(rows.probabilities.shape[1]) < rows.label_ids[:, np.newaxis]
         # As in `predicted`, the first class wins a tie.
@@ -184,7 +184,7 @@ class SingleLabelMetric(NamedTuple):
     """
 
     name: str
-    compute: Callable[[LabeledRows], float]
+    compute: Callable[[ScoredRows], float]
     is_contrast: bool = False
     needs_positive: bool = False
     applies: Callable[[Sequence[str]], bool] = lambda label_names: True
@@ -290,7 +290,7 @@ def classification_metrics(
         InputError: a probability is NaN.
     """
     check_numbers(probabilities)
-    rows = LabeledRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights, thresholds)
+    rows = ScoredRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights, thresholds)
     undefined = undefined_scores(rows.label_ids, label_names, positive)
     defined = [metric for metric in METRICS if metric.name not in undefined and metric.applies(label_names)]
     values = {metric.name: np.float32(metric.compute(rows)) for metric in defined}

@@ -1,6 +1,8 @@
 """Ensembles: mean predictions by several models for the same rows."""
 
+import dataclasses
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from bert_cli.metrics.doubts import DOUBTS
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.parts import OutputDecoder, Predictions, measure_doubt
+
+AnyDecoder = TypeVar("AnyDecoder", bound=Decoder)
 
 
 def mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -86,6 +90,18 @@ def reorder(decoder: OutputDecoder, predictions: Predictions, order: Sequence[in
     if not order:
         return predictions
     return {**predictions, decoder.output_name: predictions[decoder.output_name][:, list(order)]}
+
+
+def mean_decoder(decoders: Sequence[AnyDecoder], orders: Sequence[Sequence[int]]) -> AnyDecoder:
+    """Return the first decoder with the mean of all thresholds, for calibrated predictions.
+
+    Args:
+        decoders: the models' decoders.
+        orders: see `label_order`.
+    """
+    decoder = decoders[0].with_calibration(None)
+    thresholds = mean_thresholds(decoders, orders)
+    return dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
 
 
 def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]) -> np.ndarray | None:

@@ -194,7 +194,7 @@ def read_folders(text: str) -> tuple[str, ...]:
     return folders
 
 
-class Ensemble(FlagGroup, heading="Mode"):
+class Averaging(FlagGroup, heading="Mode"):
     """Flags for the mean prediction of several runs."""
 
     ensemble: tuple[str, ...] = transient_option(
@@ -312,7 +312,7 @@ class ClassifySettings(TrainingSettings):
     )
     calibration: CalibrationFlags = group(CalibrationFlags)
     bootstrap: Bootstrap = group(Bootstrap)
-    ensemble: Ensemble = group(Ensemble)
+    ensemble: Averaging = group(Averaging)
     to_label: ToLabel = group(ToLabel)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})

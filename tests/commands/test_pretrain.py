@@ -465,7 +465,7 @@ def test_epochs_decide_the_number_of_steps(from_text, pretrain, run_folder, tmp_
 
 
 def test_many_passes_are_named(from_text, records, read_input):
-    """As the default of 100,000 steps for a small text."""
+    """The default of 100,000 steps is far too much for a small text, and causes a warning."""
     flags = {"num_train_steps": None, "num_warmup_steps": None}
     log = read_input(input_file=from_text[1]["input_file"], **flags).err
     check_message(log, "passes over the data are more")

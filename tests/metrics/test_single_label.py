@@ -8,7 +8,7 @@ import sklearn.metrics
 
 from bert_cli.metrics.single_label import (
     METRICS,
-    LabeledRows,
+    ScoredRows,
     SingleLabelMetric,
     classification_metrics,
     metric_names,
@@ -22,7 +22,7 @@ def random_rows(seed, names, positive=None, count=60, has_weights=True):
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet(np.ones(len(names)), count).round(2).astype(np.float32)  # rounded, for ties
     weights = rng.random(count) + 0.1 if has_weights else None
-    return LabeledRows(rng.integers(0, len(names), count), probabilities, names, positive, weights)
+    return ScoredRows(rng.integers(0, len(names), count), probabilities, names, positive, weights)
 
 
 def expected_scores(rows):
@@ -78,7 +78,7 @@ def test_quadratic_kappa_has_the_distances_of_the_numbers(names, has_weights):
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_top_k_accuracy(k):
     rng = np.random.default_rng(k)
-    rows = LabeledRows(rng.integers(0, 8, 50), rng.dirichlet(np.ones(8), 50), tuple("abcdefgh"), None, rng.random(50))
+    rows = ScoredRows(rng.integers(0, 8, 50), rng.dirichlet(np.ones(8), 50), tuple("abcdefgh"), None, rng.random(50))
     expected = sklearn.metrics.top_k_accuracy_score(
         rows.label_ids, rows.probabilities, k=k, sample_weight=rows.weights, labels=range(8)
     )
@@ -86,7 +86,7 @@ def test_top_k_accuracy(k):
 
 
 def test_in_a_tie_the_first_classes_are_the_top_ones():
-    rows = LabeledRows(np.arange(4), np.full((4, 4), 0.25), tuple("abcd"))
+    rows = ScoredRows(np.arange(4), np.full((4, 4), 0.25), tuple("abcd"))
     assert [TABLE[name].compute(rows) for name in ("eval_accuracy", "eval_top2_accuracy", "eval_top3_accuracy")] == [
         0.25, 0.5, 0.75,
     ]  # fmt: skip
@@ -99,8 +99,8 @@ def test_whole_weights_are_repeated_rows(name):
     names = ("1", "2", "3", "4", "5", "6")
     rows = random_rows(3, names)
     counts = np.arange(len(rows.label_ids)) % 4
-    weighted = LabeledRows(rows.label_ids, rows.probabilities, names, None, counts.astype(float))
-    repeated = LabeledRows(rows.label_ids.repeat(counts), rows.probabilities.repeat(counts, axis=0), names)
+    weighted = ScoredRows(rows.label_ids, rows.probabilities, names, None, counts.astype(float))
+    repeated = ScoredRows(rows.label_ids.repeat(counts), rows.probabilities.repeat(counts, axis=0), names)
     assert metric.compute(weighted) == pytest.approx(metric.compute(repeated))
 
 

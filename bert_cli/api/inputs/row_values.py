@@ -29,14 +29,14 @@ def read_groups(values: Any, count: int) -> list[str]:
     return list(map(str, groups))
 
 
-class RowColumns(NamedTuple):
+class FurtherColumns(NamedTuple):
     """Further columns for a table in memory, and the flags that name them."""
 
     columns: dict[str, list[str]]
     options: dict[str, str]
 
 
-def row_columns(count: int, taken: Collection[str], groups: Any, weights: Any = None) -> RowColumns:
+def row_columns(count: int, taken: Collection[str], groups: Any, weights: Any = None) -> FurtherColumns:
     """Return the columns for values per text.
 
     Args:
@@ -48,7 +48,7 @@ def row_columns(count: int, taken: Collection[str], groups: Any, weights: Any = 
     values = {} if groups is None else {"group_column": ("groups", read_groups(groups, count))}
     if weights is not None:
         values["weight_column"] = ("sample_weight", read_weights(weights, count))
-    further = RowColumns({}, {})
+    further = FurtherColumns({}, {})
     for flag, (name, cells) in values.items():
         while name in taken:
             name += "_"

@@ -6,6 +6,7 @@ from bert_cli.base.log import LOG
 from bert_cli.features.ragged import Features, StatedRows
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.problem_types.linear_models import fit_logistic
+from bert_cli.problem_types.parts import OutputDecoder
 from bert_cli.runs.engine.frozen_states import compute_frozen_states
 from bert_cli.weights.head_rows import HEAD_BIAS, HEAD_WEIGHTS
 
@@ -15,6 +16,7 @@ def fit_head(
     features: Features,
     label_ids: np.ndarray,
     row_weights: np.ndarray | None,
+    decoder: OutputDecoder,
     batch_size: int,
 ) -> float:
     """Set the head to a logistic regression on the training rows, and return its loss.
@@ -24,6 +26,7 @@ def fit_head(
         features: the training rows.
         label_ids: their labels, int [n], or [n, L] for several labels per row.
         row_weights: their weights, float [n], or None.
+        decoder: decoder of the head's logits.
         batch_size: rows that are encoded together.
 
     Returns:
@@ -36,14 +39,6 @@ def fit_head(
     weights, bias = fit_logistic(rows.states, label_ids, num_labels, row_weights)
     engine.variables[HEAD_WEIGHTS].assign(weights)
     engine.variables[HEAD_BIAS].assign(bias)
-    loss = _mean_loss(rows.states.astype(np.float64) @ weights.T + bias, label_ids)
+    loss = float(np.mean(decoder.postprocess(rows.states @ weights.T + bias, label_ids)["losses"]))
     LOG.info("fitted the head by logistic regression on %d rows: loss %.4g", len(rows), loss)
     return loss
-
-
-def _mean_loss(logits: np.ndarray, label_ids: np.ndarray) -> float:
-    """Return the mean cross-entropy of logits [n, L]."""
-    if label_ids.ndim == 2:
-        return float(np.mean(np.logaddexp(0, logits) - label_ids * logits))
-    of_label = np.take_along_axis(logits, label_ids[:, np.newaxis].astype(int), axis=1)[:, 0]
-    return float(np.mean(np.logaddexp.reduce(logits, axis=1) - of_label))

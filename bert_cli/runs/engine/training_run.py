@@ -169,8 +169,8 @@ class TrainingRun:
 
     def tensors(self, is_regular: bool = True) -> contextlib.AbstractContextManager[LazyArrays]:
         """Return a context with a checkpoint's contents after the last step; see training_tensors."""
-        parts = (self.optimizer, self.compact, self.loss_scale)
-        return training_tensors(self.engine.variables, *parts, is_regular, self.engine.sums)
+        state = (self.optimizer, self.compact, self.loss_scale)
+        return training_tensors(self.engine.variables, *state, is_regular, self.engine.sums)
 
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
         """Return sizes and number of checkpoints from here to the last step."""

@@ -235,8 +235,14 @@ class Task(Generic[Model, Data, Details]):
 
         return RowInput(data.training_features(), self.settings.inference.eval_batch_size)
 
-    def fit_head(self, engine: "TensorFlowEngine", data: Data) -> float:
-        """Fit the head after the last update, see Plan.fits_head, and return the training loss."""
+    def fit_head(self, engine: "TensorFlowEngine", data: Data, class_weights: tuple | None) -> float:
+        """Fit the head after the last update, see Plan.fits_head, and return the training loss.
+
+        Args:
+            engine: the model with the weights of the last update.
+            data: dataset with the training rows.
+            class_weights: see Plan.
+        """
         raise NotImplementedError
 
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation[Details]:

@@ -17,7 +17,7 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.opening.completion import complete
 from bert_cli.opening.paths import ensemble_members, find_members
 from bert_cli.predicting.decoder import LabeledFeatures
-from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_thresholds, reorder
+from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_decoder, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks import opening
@@ -146,13 +146,10 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
         if settings.to_label.to_label == DISAGREEMENT:
             averaged = {**averaged, DISAGREEMENT: disagreement(first.decoder, members)}
         means.append(SplitMean(features, averaged, columns, rate))
-    decoder = first.decoder.with_calibration(None)
-    labels = decoder.labels._replace(thresholds=mean_thresholds(decoders, orders))
-    fields = {field.name: getattr(decoder, field.name) for field in dataclasses.fields(decoder)}
-    fields |= {"labels": labels, "means": tuple(means)}
+    decoder = MeanDecoder(**vars(mean_decoder(decoders, orders)), means=tuple(means))
     changes = {"output_dir": settings.phases.output_dir, "init_checkpoint": folders[0], "report": False}
     task = ClassificationTask(replace_values(member_settings(settings, folders[0]), changes))
-    return task, dataclasses.replace(first, settings=task.settings, decoder=MeanDecoder(**fields))
+    return task, dataclasses.replace(first, settings=task.settings, decoder=decoder)
 
 
 def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str, tuple[Predictions, float]]]:

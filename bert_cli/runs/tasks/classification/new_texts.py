@@ -22,7 +22,7 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import num_trained_texts, trained_columns
-from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
+from bert_cli.predicting.ensemble import average, label_order, mean_decoder, reorder
 from bert_cli.predicting.explanation import text_record
 from bert_cli.problem_types.parts import Predictions
 from bert_cli.reading.formats import is_table
@@ -84,8 +84,8 @@ def classify_texts(settings: ClassifySettings) -> dict:
     predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if folders:
-        others = [_open_member(member_settings(ensemble, folder)) for folder in folders[1:]]
-        classifier = _mean_classifier(folders, [classifier, *others])
+        later_members = [_open_member(member_settings(ensemble, folder)) for folder in folders[1:]]
+        classifier = _mean_classifier(folders, [classifier, *later_members])
     if plan:
         for shard in plan.iterate(shards_to_do):
             classifier.classify_file(shard.source, shard.targets[0], may_be_empty=True)
@@ -287,9 +287,7 @@ def _mean_classifier(folders: Sequence[str], members: Sequence[_TextClassifier])
             f"{folder}: was trained on {member.num_texts or 'an unknown number of'} texts per row, and {folders[0]} on "
             f"{first.num_texts or 'an unknown number'}; an ensemble needs models of one kind",
         )
-    decoder = first.data.decoder.with_calibration(None)
-    labels = decoder.labels._replace(thresholds=mean_thresholds(decoders, orders))
-    data = dataclasses.replace(first.data, decoder=dataclasses.replace(decoder, labels=labels))
+    data = dataclasses.replace(first.data, decoder=mean_decoder(decoders, orders))
     return _MeanClassifier(first.settings, first.model, data, first.predictor, first.num_texts, tuple(members), orders)
 
 

@@ -218,19 +218,17 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             features = data.teacher.teach(features, texts, num_labeled, directory, resumes, is_chief)
         return RowInput(features, self.settings.inference.eval_batch_size)
 
-    def fit_head(self, engine: "TensorFlowEngine", data: ClassificationDataset) -> float:
+    def fit_head(self, engine: "TensorFlowEngine", data: ClassificationDataset, class_weights: tuple | None) -> float:
         from bert_cli.runs.engine.head_fit import fit_head
 
         features = data.training_features()
         row_weights = features.weights
-        class_weights = controls.class_weights(
-            self.settings.loss, data.decoder.problem_type, data.decoder.labels.names, features.label_ids
-        )
         if class_weights:
             of_labels = np.array(class_weights)[features.label_ids]
             row_weights = of_labels if row_weights is None else row_weights * of_labels
         batch_size = self.settings.inference.eval_batch_size
-        return fit_head(engine, features, features.label_ids, row_weights, batch_size)
+        decoder = data.decoder.problem_type.decoder
+        return fit_head(engine, features, features.label_ids, row_weights, decoder, batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation[FittedPredictions]:
         """Return metrics and scores per label.
