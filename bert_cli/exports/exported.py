@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bert_cli.base import files, pooling
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import (
     CLASSIFIER,
     ENCODER,
@@ -36,6 +36,7 @@ from bert_cli.base.names import (
     TOKENIZER_CONFIG,
     TRUNCATE,
     VOCABULARY,
+    read_name,
 )
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
@@ -161,9 +162,11 @@ class Exported:
     def thresholds(self) -> np.ndarray | None:
         """Return the thresholds of a text classifier, see LabelSet."""
         flags = self.model.saved_flags
+        positive = flags.get("positive_label")
         inference = Inference(threshold=flags.get("threshold", Inference.threshold))
         folders = run_folders(self.model.required_checkpoint)
-        decoder = make_decoder(self.problem_type, self.labels or (), inference, folders, flags.get("positive_label"))
+        positive_label = None if positive is None else read_name(positive)
+        decoder = make_decoder(self.problem_type, self.labels or (), inference, folders, positive_label)
         return decoder.labels.thresholds
 
 
@@ -182,6 +185,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     is_hub = export.format == "hub"
     head_type = ENCODER if is_hub else _find_head_type(settings, model)
+    _check_head_flags(settings, model, head_type)
     # A file of token ids has the encoder's outputs, and vectors only on request or if the model is made for them.
     has_vectors = export.format == "saved_model" or _wants_vectors(settings) or bool(modules_file(model.folder))
     recipe = _choose_recipe(settings, model) if head_type == ENCODER and not is_hub and has_vectors else None
@@ -207,6 +211,17 @@ def find_exported(settings: ExportSettings) -> Exported:
         )
     _check_text_classifier(model)
     return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
+
+
+def _check_head_flags(settings: ExportSettings, model: ModelBundle, head_type: str) -> None:
+    """Raise InputError for a flag without an effect on this head."""
+    export = settings.export
+    for flag, is_without_effect, reason in (
+        (f"--top_k={export.top_k}", export.top_k != TOP_K and head_type != MASKED_LM, "does not fill masks"),
+        ("--pairs=yes", export.pairs == "yes" and head_type == TAGGER, "tags single texts"),
+        ("--labels", settings.data.labels and head_type == SPANS, "answers questions, which have no labels"),
+    ):
+        refuse_if(is_without_effect, f"{flag}: the model in {model.folder} {reason}; leave it out")
 
 
 def _wants_vectors(settings: ExportSettings) -> bool:

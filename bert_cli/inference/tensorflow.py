@@ -134,7 +134,7 @@ class TensorFlowEngine:
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         self._adapted = {
-            f"{layer.scope}/kernel": layer
+            f"{layer.scope}/kernel": (layer, layer.adapter)
             for layer in layers_inside(self.model)
             if isinstance(layer, Dense) and layer.adapter
         }
@@ -178,14 +178,13 @@ class TensorFlowEngine:
 
     def _reset_adapters(self) -> None:
         """Set the product of each adapter to 0, as checkpoints have the sum in the kernel."""
-        for layer in self._adapted.values():
-            if layer.adapter:
-                layer.adapter.b.assign(tf.zeros(layer.adapter.b.shape))
+        for _, adapter in self._adapted.values():
+            adapter.b.assign(tf.zeros(adapter.b.shape))
 
     @property
     def sums(self) -> dict[str, Callable[[], np.ndarray]]:
         """Return the name of each adapted kernel with a function that returns its sum, float32."""
-        return {name: functools.partial(_sum, layer) for name, layer in self._adapted.items()}
+        return {name: functools.partial(_sum, layer) for name, (layer, _) in self._adapted.items()}
 
     def random_values(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the random values of these variables, before a checkpoint is loaded."""
@@ -194,8 +193,9 @@ class TensorFlowEngine:
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """Return the contents of a checkpoint without moments: all weights, and global_step."""
-        values = {name: variable.numpy() for name, variable in self.variables.items()}
-        return values | {name: read() for name, read in self.sums.items()} | {STEP_NAME: np.int64(step)}
+        sums = self.sums
+        values = {name: variable.numpy() for name, variable in self.variables.items() if name not in sums}
+        return values | {name: read() for name, read in sums.items()} | {STEP_NAME: np.int64(step)}
 
     def set_weights(self, values: Mapping[str, np.ndarray]) -> None:
         """Assign values from `weights`."""

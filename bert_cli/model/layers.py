@@ -96,8 +96,9 @@ class Dense(Scoped):
         super().__init__(scope)
         self.kernel = self.add_normal("kernel", (inputs, units), stddev, seed)
         self.bias = self.add_scoped("bias", (units,), "zeros")
-        is_adapted = lora is not None and lora.applies_to(scope)
-        self.adapter = LowRank(f"{scope}/kernel", inputs, units, lora, seed) if lora and is_adapted else None
+        self.adapter = (
+            LowRank(f"{scope}/kernel", inputs, units, lora, seed) if lora and lora.applies_to(scope) else None
+        )
 
     @property
     def sum(self) -> tf.Tensor:

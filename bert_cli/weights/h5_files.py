@@ -257,8 +257,12 @@ class KerasHubReader(Reader):
             self._file = _open_h5(path)
             self._file.visititems(self._add)
             self.shapes = {name: flat_shape(name, self._file[stored].shape) for name, stored in self._paths.items()}
+            quantized = [stored for stored in self._paths.values() if self._file[stored].dtype.kind != "f"]
         except _DAMAGES as error:
             raise _damage_error(path, _KERAS_HUB_FORMAT, error) from None
+        # Keras stores the scales of quantized weights in other variables.
+        if quantized:
+            raise InputError(f"{path}: {list_some(quantized, 1)} holds no floats; take a preset that is not quantized")
         if not any(name.startswith("bert/encoder/") for name in self._paths):
             stored_names = list_some(self.unused, 3) if self.unused else "no weights"
             raise InputError(f"{path}: has no layer of KerasHub's BertBackbone (it has {stored_names})")

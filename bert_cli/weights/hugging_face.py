@@ -181,8 +181,8 @@ def write_trained_adapter(
     for name in reader.shapes:
         stored_name = hugging_face_name(name, model_type, head_type)
         if f"{name}{LORA_A}" in reader.shapes:
-            module = str(stored_name).removesuffix(".weight")
-            pairs[module] = reader.read(f"{name}{LORA_A}"), reader.read(f"{name}{LORA_B}")
+            assert stored_name, "every kernel with an adapter has a name"
+            pairs[stored_name.removesuffix(".weight")] = reader.read(f"{name}{LORA_A}"), reader.read(f"{name}{LORA_B}")
         elif stored_name and not is_training_state(name) and (head_of(name) or name.startswith(POOLER)):
             values = reader.read(name)
             tensors[stored_name] = values.T if is_transposed(name) else values

@@ -46,6 +46,7 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, *to, "--labels=1,0"])
     refused([*there, *to, "--labels=1,1"], "--labels=1,1: different names")
     refused([*there, *to, "--format=coreml"], "--format")
+    refused([*there, *to, "--top_k=3"], "--top_k=3: the model in", "does not fill masks")
     refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
     refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
     refused([*there, f"--export_dir={trained}"])

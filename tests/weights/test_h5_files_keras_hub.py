@@ -122,3 +122,15 @@ def test_weights_of_another_network_are_named(preset):
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(InputError, match=r"is an incomplete or damaged model\.weights\.h5 of a KerasHub preset"):
         KerasHubReader(str(path))
+
+
+def test_quantized_weights_are_refused(preset):
+    """Keras stores int8 kernels under the same numbers, and their scales after them."""
+    path = preset / "model.weights.h5"
+    with h5py.File(path, "r+") as file:
+        kernel = file["layers/dense/vars/0"]
+        values = np.round(np.asarray(kernel) * 10).astype(np.int8)
+        del file["layers/dense/vars/0"]
+        file["layers/dense/vars/0"] = values
+    with pytest.raises(InputError, match=r"layers/dense/vars/0 holds no floats; take a preset that is not quantized"):
+        open_checkpoint(find_checkpoint(str(preset)))
