@@ -299,6 +299,8 @@ REFUSALS = {
     "serve": [
         "",
         "--output_dir=a --ssl_keyfile=b",
+        "--output_dir=a --uds=b --port=1",
+        "--output_dir=a --uds=b --host=c",
     ],
     "fill-mask": [
         "",

@@ -105,7 +105,8 @@ def _read_rows(table: TableFile, form: CorpusForm) -> Iterator[TextLines]:
     )
     table = table.with_paths(rules.flag_columns)
     left_out: list[LeftOut] = []
-    stream = table.filled_rows(left_out=left_out)
+    unread: dict[str, None] = {}
+    stream = table.filled_rows(left_out=left_out, unread=unread)
     sample = list(itertools.islice(stream, SAMPLE))
     refuse_if(not sample, f"{path}: is empty; rows of texts are needed")
     # No document is only a name such as "text", so that a single name is enough for a header.
@@ -136,7 +137,7 @@ def _read_rows(table: TableFile, form: CorpusForm) -> Iterator[TextLines]:
         yield TextLines(row.line, lines)
     left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
     left_out += LeftOut.of_lines("rows without a text", empty)
-    log_facts(columns.facts(path, num_documents, left_out))
+    log_facts(columns.facts(path, num_documents, left_out, unread=unread))
 
 
 def _make_document(lines: Iterable[str]) -> str:

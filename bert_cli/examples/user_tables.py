@@ -83,8 +83,7 @@ class UserTable:
     def facts(self) -> DataFacts:
         """Return the account of the file."""
         columns = self.columns if self.uses_labels else replace(self.columns, labels=())
-        facts = columns.facts(self.path, len(self.rows), self.left_out, self.kept)
-        return replace(facts, not_used=[*facts.not_used, *self.unread])
+        return columns.facts(self.path, len(self.rows), self.left_out, self.kept, self.unread)
 
     @property
     def has_labels(self) -> bool:

@@ -74,7 +74,7 @@ def translate(settings_class: type, command: str, text: str) -> str:
     Raises:
         InputError: if the text names no script, or one that another command replaces.
     """
-    script, their_flags = _read_command(command, text)
+    script, their_flags, launcher_flags = _read_command(command, text)
     if "do_train" in their_flags and their_flags["do_train"].lower() not in OFF:
         defaults = (default.removeprefix("--").partition("=") for default in script.defaults)
         for name, _, value in defaults:
@@ -85,7 +85,11 @@ def translate(settings_class: type, command: str, text: str) -> str:
         implied = [flag for flag in script.implied if flag == "--no_nsp"]
     flags = {flag.name: flag for flag in every_flag(settings_class)}
     ours: dict[str, str] = {}
-    remarks = _join_related(their_flags)
+    remarks = [
+        f"{word}: is a flag of the launcher; multiply --train_batch_size by the number of devices"
+        for word in launcher_flags
+    ]
+    remarks += _join_related(their_flags)
     for name, value in their_flags.items():
         remarks += _translate_flag(name, value, flags, ours)
     words = [*(f"--{name}={value}" if value else f"--{name}" for name, value in ours.items()), *implied]
@@ -98,8 +102,11 @@ def translate(settings_class: type, command: str, text: str) -> str:
     return "\n".join([shlex.join([command, *words]), *(f"# {remark}" for remark in remarks)])
 
 
-def _read_command(command: str, text: str) -> tuple[Script, dict[str, str]]:
-    """Return the script in a command line, and its flags with their values, "" without a value."""
+def _read_command(command: str, text: str) -> tuple[Script, dict[str, str], list[str]]:
+    """Return the script in a command line, its flags with their values, and a launcher's flags.
+
+    A value is "" for a flag without one. The launcher, such as torchrun, is before the script.
+    """
     flag = f"--{FROM_COMMAND}"
     try:
         words = shlex.split(text.replace("\\\n", " "))
@@ -129,7 +136,7 @@ def _read_command(command: str, text: str) -> tuple[Script, dict[str, str]]:
             raise InputError(f"{flag}: {word!r} is no flag; give flags instead of a file with them")
         else:
             flags[name] = f"{flags[name]} {word}".strip()
-    return script, flags
+    return script, flags, [word for word in words[:index] if word.startswith("--")]
 
 
 def _join_related(their_flags: dict[str, str]) -> list[str]:
@@ -197,9 +204,10 @@ def _translate_flag(name: str, value: str, flags: Mapping[str, Flag], ours: dict
         same = ours[ours_name] == our_value
         return [] if same else [f"--{name}={value}: --{ours_name}={ours[ours_name]} is already there"]
     if flags[ours_name].value_type is bool:
-        if our_value.lower() in OFF:
+        is_off = our_value.lower() in OFF
+        if is_off and flags[ours_name].default is False:
             return []
-        our_value = ""
+        our_value = "false" if is_off else ""
     if _counts_differently(ours_name, name):
         return [f"--{name}={value}: the flag is --{ours_name}, {note}"]
     ours[ours_name] = our_value

@@ -120,8 +120,9 @@ def _read_document(path: str, text: str) -> JsonTable:
         return _make_table(path, items, "a JSON array of {} records")
     if not isinstance(root, dict):
         return _make_table(path, document.values, "{} JSON objects")
-    if (records := unwrap_pandas(path, root)) is not None:
-        return _make_table(path, number_records(records), "pandas' JSON with {} rows")
+    if (unwrapped := unwrap_pandas(path, root)) is not None:
+        table = _make_table(path, number_records(unwrapped.values), "pandas' JSON with {} rows")
+        return replace(table, unread=tuple(unwrapped.unread))
     if (records := unwrap_lists(root)) is not None:
         return _make_table(path, number_records(records), "columns of {} values")
     arrays = document.members(lambda items: bool(items) and isinstance(items[0], dict))

@@ -102,7 +102,7 @@ def unwrap_rows(value: Any) -> UnwrappedRecords:
     return UnwrappedRecords([], [])
 
 
-def unwrap_pandas(path: str, value: JsonObject) -> list[Any] | None:
+def unwrap_pandas(path: str, value: JsonObject) -> UnwrappedRecords | None:
     """Return the records in an object that pandas' to_json writes, or None.
 
     These layouts are supported:
@@ -116,9 +116,10 @@ def unwrap_pandas(path: str, value: JsonObject) -> list[Any] | None:
         columns, data = as_list(value["columns"]), as_list(value["data"])
         if not has_form(data, [list]) or any(len(row) != len(columns) for row in data):
             raise InputError(f'{path}: "data" needs a list of {len(columns)} cells per row, as "columns" has names')
-        return [dict(zip(map(str, columns), row, strict=True)) for row in data]
+        rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
+        return UnwrappedRecords(rows, [name for name in value if name not in ("columns", "data")])
     objects = {name: as_object(column) for name, column in value.items() if as_object(column)}
-    return _unwrap_objects(objects) if value and len(objects) == len(value) else None
+    return UnwrappedRecords(_unwrap_objects(objects), []) if value and len(objects) == len(value) else None
 
 
 def unwrap_lists(value: JsonObject) -> list[Any] | None:

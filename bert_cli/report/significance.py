@@ -59,8 +59,7 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
 
     # Multi-label metrics take too long for many samples.
     metrics = () if problem.decoder.has_thresholds else problem.metrics.names(labels)
-    errors = np.array([problem.metrics.row_error(row, thresholds) for row in rows])
-    is_right = None if problem.reader.is_numeric else errors == 0
+    is_right = None if problem.reader.is_numeric else ~problem.metrics.is_wrong(label_ids, predictions, labels)
     return Scored(is_right, measure, [name for name in metrics if name not in LOSSES])
 
 
@@ -120,9 +119,10 @@ class Significance(NamedTuple):
             verdict = _DIFFERENT if self.test.is_different else _SAME
             counts = f"{self.test.only_first:,} only {first}, {self.test.only_second:,} only {second}"
             rows.append(("right rows", f"{verdict} (McNemar, p = {self.test.p_value:.3g})", counts))
-        for name, old, new, low, high in self.differences:
+        for difference in self.differences:
+            name, old, new, low, high = difference
             write = in_one_format([old, new])
-            verdict = _DIFFERENT if low > 0 or high < 0 else _SAME
+            verdict = _DIFFERENT if difference.is_different else _SAME
             interval = f"{second} minus {first}: {new - old:+.4f}, {CONFIDENCE:.0%} from {low:+.4f} to {high:+.4f}"
             values = f"{write(old)} and {write(new)}"
             rows.append((display_name(name, self.positive_label), f"{verdict} ({values})", interval))

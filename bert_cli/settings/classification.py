@@ -234,7 +234,9 @@ REPLACED_FLAGS = {"data_dir": ("train_file", "dev_file", "test_file"), "dev_spli
 
 def read_metrics(text: str) -> tuple[str, ...]:
     """Return the functions in the values of --metric, one per line or separated by commas."""
-    return tuple(dict.fromkeys(name.strip() for name in re.split(r"[,\n]", text) if name.strip()))
+    names = tuple(dict.fromkeys(name.strip() for name in re.split(r"[,\n]", text) if name.strip()))
+    refuse_if(not names, f"--metric={text}: names no function")
+    return names
 
 
 class CustomMetrics(FlagGroup, heading="Evaluation during training"):

@@ -112,7 +112,13 @@ class Server(FlagGroup, heading="Server"):
 
     host: str = option("127.0.0.1", "address to listen on; 0.0.0.0: all addresses of the machine")
     port: int = option(8000, "port to listen on; 0: any free port, which the log names", lower=0, upper=65535)
-    uds: str | None = option(None, "path of a unix socket to listen on, instead of --host and --port", path=True)
+    uds: str | None = option(
+        None,
+        "path of a unix socket to listen on, instead of --host and --port; --metrics_port still uses --host",
+        path=True,
+        excludes=("port", "host with no metrics_port"),
+        because="a unix socket has no address",
+    )
     ssl_certfile: str | None = option(None, "file with the certificate for TLS (PEM), and perhaps its key", path=True)
     ssl_keyfile: str | None = option(None, "file with the certificate's key", path=True, needs="ssl_certfile")
     metrics_port: int | None = option(

@@ -92,10 +92,16 @@ def test_prepared_files_share_no_group(capfd, table, tmp_path):
         ("jsonl", [{"text": "a b", "label": "x", "group": None}, {"text": "c", "label": "y", "group": "1"}], [], ":1: "),
         ("csv", ["text,label", "a b,x", "c d,y"], [], "--group_column=group: there is no such column"),
         ("csv", ["text,group", "a b,x", "c d,y"], ["--label_column=group"], "named twice by --label_column and --group"),
+        (
+            "csv",
+            ["text,label,group", "a b,x,1", "c d,y,2"],
+            ["--weight_column=group"],
+            "named twice by --weight_column and another flag",
+        ),
         ("csv", ["text,label,group", "a b,x,1", "c d,y,1"], [], "--group_column has one group, and 2 are needed"),
         ("jsonl", [{"text": "a", "label": "x", "group": {"id": 1}}] * 2, [], ":1: the group from 'group' is an object"),
     ],
-    ids=["empty", "null", "missing", "label", "one group", "object"],
+    ids=["empty", "null", "missing", "label", "weight", "one group", "object"],
 )  # fmt: skip
 def test_refused_groups(refused, tmp_path, name, rows, flags, message):
     path = write_rows(tmp_path / f"a.{name}", rows)

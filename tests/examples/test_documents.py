@@ -68,6 +68,12 @@ def test_each_row_is_a_document(tmp_path, log, name, data, block_size):
         check_message([message.replace(f"{tmp_path}/", "") for message in log.messages])
 
 
+def test_members_beside_the_documents_are_named(tmp_path, log):
+    data = json.dumps({"version": 1, "data": RECORDS})
+    assert read(tmp_path, data, "a.json") == DOCUMENTS
+    assert any("text from 'text'; not used: url, version" in message for message in log.messages)
+
+
 def test_workbooks_and_columns_are_tables(tmp_path, log):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(RECORDS)

@@ -61,6 +61,7 @@ def remarks_of(command: str, line: str) -> list[str]:
         ("--seed 1 --data_seed 1", "--random_seed=1"),
         ("--text_column_names title,body", "--text_column=title --text_b_column=body"),
         ("--load_best_model_at_end False", None),
+        ("--cased", "--do_lower_case=false"),
     ],
 )
 def test_flags_are_translated(theirs, ours):
@@ -68,6 +69,11 @@ def test_flags_are_translated(theirs, ours):
     if ours is not None:
         expected = shlex.split(ours.replace("--output_dir=a b", "'--output_dir=a b'"))
         assert sorted(words[1:]) == sorted(expected)
+
+
+def test_flags_of_a_launcher_are_named():
+    remarks = remarks_of("bert-classify", "torchrun --nproc_per_node=8 run_glue.py --do_eval")
+    assert remarks[0].startswith("# --nproc_per_node=8: is a flag of the launcher; multiply --train_batch_size")
 
 
 def test_defaults_of_the_script_are_written_if_it_trains():

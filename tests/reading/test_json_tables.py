@@ -49,6 +49,8 @@ def test_layouts_of_one_table(text):
 def test_members_beside_the_records():
     pathlib.Path("t.json").write_text(json.dumps({"version": 1, "data": RECORDS, "notes": []}), encoding="utf-8")
     assert find_json(Source("t.json")).unread == ("version", "notes")
+    pathlib.Path("t.json").write_text(FRAME.to_json(orient="split"), encoding="utf-8")
+    assert find_json(Source("t.json")).unread == ("index",)
 
 
 def test_columns_come_from_all_records():

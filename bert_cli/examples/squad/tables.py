@@ -47,7 +47,8 @@ def read_question_table(table: TableFile) -> QuestionTable:
         InputError: a column is missing or has two usual names, or answer_start is no number.
     """
     path = table.path
-    rows = table.filled_rows()
+    unread: dict[str, None] = {}
+    rows = table.filled_rows(unread=unread)
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: is empty; {_ADVICE}")
@@ -60,7 +61,7 @@ def read_question_table(table: TableFile) -> QuestionTable:
         cells = {member: row.cells[column] for member, column in columns.items()}
         records.append((f"{path}:{row.line}", _make_record(f"{path}:{row.line}", cells)))
     not_used = tuple(name for number, name in enumerate(names) if number not in columns.values())
-    return QuestionTable(records, not_used)
+    return QuestionTable(records, (*not_used, *unread))
 
 
 def _find_columns(place: str, names: list[str]) -> dict[str, int]:

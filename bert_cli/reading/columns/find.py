@@ -59,7 +59,7 @@ def find_columns(table: TableFile, sample: Sequence[Row], rules: ColumnRules) ->
     if len(set(used)) < len(used):
         text_flags = "--text_column, --text_b_column" + (", --choice_columns" if choices else "")
         raise InputError(f"{path}: one column is named twice by {text_flags} and --label_column")
-    if group in labels or weight in used:
+    if group in labels or (weight is not None and weight in (*used, group, identifier)):
         flags = "--label_column and --group_column" if group in labels else "--weight_column and another flag"
         raise InputError(f"{path}: one column is named twice by {flags}")
     answer = finder.find_answer()

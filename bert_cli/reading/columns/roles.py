@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -89,7 +89,12 @@ class TableColumns:
         return {**single, "choices": self.choices, "label": self.labels}
 
     def facts(
-        self, path: str, num_rows: int, left_out: Sequence[LeftOut] = (), kept: Collection[int] = ()
+        self,
+        path: str,
+        num_rows: int,
+        left_out: Sequence[LeftOut] = (),
+        kept: Collection[int] = (),
+        unread: Collection[str] = (),
     ) -> DataFacts:
         """Return the account of a file with these columns.
 
@@ -98,16 +103,18 @@ class TableColumns:
             num_rows: number of rows that are used.
             left_out: rows that are not used.
             kept: columns that predictions also have.
+            unread: members without a column, see TableFile.rows.
         """
         if self.names is None and self.width == 1:
-            return DataFacts(path, num_rows, left_out=left_out, form="a list of texts")
+            return DataFacts(path, num_rows, not_used=list(unread), left_out=left_out, form="a list of texts")
         # A column of objects is used if a flag names one of their members.
         used_names = [self.column_name(column) for column in itertools.chain(*self.roles.values())]
         paths = [split_path(name, self.names or ()) for name in used_names]
         used = set(itertools.chain(*self.roles.values()))
         copied = tuple(column for column in kept if column not in used)
         roles = self.roles | {"objects": tuple(path[0] for path in paths if path), "kept": copied}
-        return account_for(path, self.names, self.width, roles, left_out).use(num_rows)
+        facts = account_for(path, self.names, self.width, roles, left_out).use(num_rows)
+        return replace(facts, not_used=[*facts.not_used, *unread])
 
     def find_kept(self, path: str, rules: ColumnRules, paths: Sequence[str] = ()) -> dict[str, int]:
         """Return the columns of --keep_columns by name; raise InputError for a missing one.

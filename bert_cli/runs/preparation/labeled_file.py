@@ -90,7 +90,8 @@ class LabeledFile:
         """
         indices = self.indices
         left_out: list[LeftOut] = []
-        rows = self.table.filled_rows(warns, left_out)
+        unread: dict[str, None] = {}
+        rows = self.table.filled_rows(warns, left_out, unread if warns else None)
         headers: list[int] = []
         number = -1
         check_cells = make_cell_check(self.path, indices)
@@ -113,7 +114,7 @@ class LabeledFile:
             yield LabeledRow(reason, identifier or str(number), label, text, group)
         if warns:
             left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
-            log_facts(indices.facts(self.path, number + 1, left_out))
+            log_facts(indices.facts(self.path, number + 1, left_out, unread=unread))
 
     def _label(self, line: int, cell: Cell) -> str:
         """Return the label in a cell, also of a list with one label."""

@@ -33,6 +33,7 @@ from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
 
 CROSS_ENTROPY = "eval_cross_entropy"  # metric of label distributions
+CALIBRATION_ERRORS = ("eval_ece_uncalibrated", "eval_ece")
 
 
 def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type: ProblemType) -> None:
@@ -238,7 +239,7 @@ class FittingDecoder(Decoder):
             metrics = {**metrics, CROSS_ENTROPY: np.float32(cross_entropy(distributions, logits, weights))}
         if self.calibration:
             errors = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
-            metrics |= dict(zip(("eval_ece_uncalibrated", "eval_ece"), errors, strict=True))
+            metrics |= dict(zip(CALIBRATION_ERRORS, errors, strict=True))
             lines += self.format_calibration(label_ids, raw_predictions, predictions)
         return scores._replace(metrics=metrics, lines=lines)
 
@@ -274,7 +275,8 @@ def add_custom_metrics(
         InputError: if a metric fails, or has the name of another one.
     """
     problem_type, labels = decoder.problem_type, decoder.labels
-    check_names(metrics, problem_type.metrics.names(labels))
+    added_names = (CROSS_ENTROPY, *CALIBRATION_ERRORS, "eval_examples")
+    check_names(metrics, (*problem_type.metrics.names(labels), *added_names))
     if metrics and len(label_ids):
         # Multiple choice has one output for any number of choices.
         least = problem_type.reader.output_count(labels.names)
