@@ -5,6 +5,7 @@ equal numbers of documents. Each shard has a separate seed, so that it does not 
 shards, and its instances are shuffled.
 """
 
+import functools
 import itertools
 import random
 from array import array
@@ -98,20 +99,25 @@ class CorpusSource:
 
     def sample(self, most: int) -> np.ndarray:
         """Return the first `most` rows that training draws, before they are shuffled."""
-        return self._rows(self._shard_instances(0), most)
+        return self._first_rows[:most]
+
+    @functools.cached_property
+    def _first_rows(self) -> np.ndarray:
+        """Return the unshuffled rows of the first shard; the start of a training needs them three times."""
+        return self._rows(self._shard_instances(0))
 
     def pass_size(self) -> tuple[int, float]:
         """Return the number of sequences in a pass, and their mean length in tokens.
 
         Both are measured on the first shard, which is a pass or more of a small corpus.
         """
-        lengths = [len(instance.token_ids) for instance in self._shard_instances(0)]
+        lengths = self._first_rows[:, 0]
         passes = self._shard_documents / len(self._documents)
-        return max(1, round(len(lengths) / passes)), sum(lengths) / len(lengths)
+        return max(1, round(len(lengths) / passes)), int(lengths.sum()) / len(lengths)
 
     def shard(self, number: int) -> np.ndarray:
         """Return the shuffled rows of shard `number`."""
-        rows = self._rows(self._shard_instances(number))
+        rows = self._rows(self._shard_instances(number)) if number else self._first_rows
         return rows[np.random.default_rng([self._seed, number]).permutation(len(rows))]
 
     def _shard_instances(self, number: int) -> Iterator[Instance]:
