@@ -103,7 +103,10 @@ class CorpusSource:
 
     @functools.cached_property
     def _first_rows(self) -> np.ndarray:
-        """Return the unshuffled rows of the first shard; the start of a training needs them three times."""
+        """Return the unshuffled rows of the first shard.
+
+        They are kept, because the start of a training needs them three times.
+        """
         return self._rows(self._shard_instances(0))
 
     def pass_size(self) -> tuple[int, float]:
