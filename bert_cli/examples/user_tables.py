@@ -15,7 +15,7 @@ from bert_cli.base.formats import count_more, quote
 from bert_cli.base.log import LOG
 from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.labels.answers import Answers
+from bert_cli.examples.labels.answers import ProdigyAnswers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.labels.written_lists import has_spans, parse_list
 from bert_cli.examples.text_lines import split_line
@@ -117,13 +117,13 @@ class UserTable:
         return normalize_weights(self.path, self.columns.column_name(self.columns.weight), weights)
 
     @property
-    def answers(self) -> Answers | None:
+    def answers(self) -> ProdigyAnswers | None:
         """Return Prodigy's answers, or None if the table has no such column."""
         values = [row.answer for row in self.rows]
         # Another column of this name may begin with such words.
         if self.columns.answer is None or not are_answers(values):
             return None
-        return Answers(values, [(row.text_a, row.text_b) for row in self.rows])
+        return ProdigyAnswers(values, [(row.text_a, row.text_b) for row in self.rows])
 
     def label_cells(self, separator: str | None, are_distributions: bool = False) -> LabelCells:
         """Return the label cells for a problem type.

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.heads.losses import FORMULAS, Distillation, distribution_losses
+from bert_cli.heads.losses import FORMULAS, DistillationLoss, distribution_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -94,7 +94,7 @@ class BertClassifier(TaskModel):
         label_count: int,
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
-        distillation: Distillation | None = None,
+        distillation: DistillationLoss | None = None,
         temperatures: tuple[float, ...] = (),
         loss_columns: tuple[spec.Column, ...] = (),
         **options: Unpack[NetworkOptions],

@@ -178,7 +178,7 @@ FORMULAS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Distillation:
+class DistillationLoss:
     """A loss that also compares with another classifier, the teacher (Hinton et al., 2015).
 
         share · T² · KL(teacher at T ‖ student at T) + (1 − share) · label loss

@@ -10,7 +10,7 @@ from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.layers import Dense, LayerNorm, Scoped
+from bert_cli.model.layers import DenseLayer, LayerNormalization, Scoped
 
 
 class BertPretrainer(TaskModel):
@@ -165,8 +165,8 @@ class MaskedLmHead(Scoped):
         super().__init__("cls/predictions")
         hidden, width = config.hidden_size, config.embedding_width
         self.activation = config.masked_lm_activation
-        self.transform = Dense("cls/predictions/transform/dense", hidden, width, config.initializer_range, seed)
-        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
+        self.transform = DenseLayer("cls/predictions/transform/dense", hidden, width, config.initializer_range, seed)
+        self.norm = LayerNormalization("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
     def project(self, rows: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -197,8 +197,8 @@ class ReplacedTokensHead(Scoped):
         super().__init__("discriminator_predictions")
         hidden, stddev = config.hidden_size, config.initializer_range
         self.activation = config.activation
-        self.dense = Dense(f"{self.scope}/dense", hidden, hidden, stddev, seed)
-        self.output_layer = Dense(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
+        self.dense = DenseLayer(f"{self.scope}/dense", hidden, hidden, stddev, seed)
+        self.output_layer = DenseLayer(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
 
     def call(self, rows: tf.Tensor) -> tf.Tensor:
         """Return logits, float32 [M], for rows, float32 [M, H]."""

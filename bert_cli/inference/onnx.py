@@ -24,7 +24,7 @@ from bert_cli.onnx.runners import (
     masked_words_runner,
 )
 from bert_cli.runtime.machine import num_processors, pool_size
-from bert_cli.settings.devices import INT8, ONNXRUNTIME, Inference
+from bert_cli.settings.devices import INT8, ONNXRUNTIME, EngineChoice
 from bert_cli.weights.checkpoint import LoadReport, open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 
@@ -70,7 +70,7 @@ class OnnxEngine:
         self,
         network: Network,
         config: BertConfig | ModuleConfig,
-        inference: Inference,
+        inference: EngineChoice,
         open_backend: Callable[[], RunnerMaker],
         backend_version: Callable[[], str],
         concurrency: int,
@@ -177,7 +177,7 @@ class OnnxEngine:
 
 
 def open_onnxruntime(
-    network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
+    network: Network, config: BertConfig | ModuleConfig, inference: EngineChoice, many: bool = False
 ) -> OnnxEngine:
     """Return an engine with onnxruntime; see OnnxEngine, and rows.open_trained for `many`."""
     shares = share_processors(many, inference.num_threads)

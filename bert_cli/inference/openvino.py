@@ -16,7 +16,7 @@ from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import ALL_THREADS, Runner, RunnerMaker
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
-from bert_cli.settings.devices import BFLOAT16, FLOAT32, Inference
+from bert_cli.settings.devices import BFLOAT16, FLOAT32, EngineChoice
 
 _PRECISIONS = {BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
 _HINT = "INFERENCE_PRECISION_HINT"
@@ -26,7 +26,7 @@ _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
 
 
 def open_openvino(
-    network: Network, config: BertConfig | ModuleConfig, inference: Inference, many: bool = False
+    network: Network, config: BertConfig | ModuleConfig, inference: EngineChoice, many: bool = False
 ) -> OnnxEngine:
     """Return an engine with OpenVINO; see OnnxEngine, and rows.open_trained for `many`."""
     shares = share_processors(many, inference.num_threads)

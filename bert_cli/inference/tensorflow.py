@@ -37,7 +37,7 @@ from bert_cli.inference.engine import (
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.layers import Dense, Scoped, named_weights
+from bert_cli.model.layers import DenseLayer, Scoped, named_weights
 from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
@@ -136,7 +136,7 @@ class TensorFlowEngine:
         self._adapted = {
             f"{layer.scope}/kernel": (layer, layer.adapter)
             for layer in layers_inside(self.model)
-            if isinstance(layer, Dense) and layer.adapter
+            if isinstance(layer, DenseLayer) and layer.adapter
         }
         # All calls share TensorFlow's threads, which wait for one another after each operator of a call.
         is_shared = on_one_cpu(self.strategy) and num_processors() > 1
@@ -280,7 +280,7 @@ class TensorFlowEngine:
         return results | {f"attention_{number}": layer for number, layer in enumerate(attention)}
 
 
-def _sum(layer: Dense) -> np.ndarray:
+def _sum(layer: DenseLayer) -> np.ndarray:
     return layer.sum.numpy()
 
 

@@ -12,7 +12,7 @@ from bert_cli.base.spec import WORD_EMBEDDINGS
 from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import PROJECTION, BertConfig
-from bert_cli.model.layers import Dense, Embeddings, LayerNorm, TransformerLayer, named_weights
+from bert_cli.model.layers import DenseLayer, Embeddings, LayerNormalization, TransformerLayer, named_weights
 from bert_cli.model.layout import Layout, collect, dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.lora import Lora
 from bert_cli.model.shared_trace import shared_trace
@@ -65,14 +65,14 @@ class BertEncoder(keras.Model):
         self.projection = None
         if config.embedding_width != config.hidden_size:
             sizes = config.embedding_width, config.hidden_size
-            self.projection = Dense(PROJECTION, *sizes, config.initializer_range, seed)
+            self.projection = DenseLayer(PROJECTION, *sizes, config.initializer_range, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed, lora) for i in range(config.num_hidden_layers)]
         self.recomputes = recomputes
         self.lora = lora
         self._shared_trace = shared_trace(config, lora)
         self._frozen: list[_FrozenLayer] = []
         hidden = config.hidden_size
-        self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
+        self.pooler = DenseLayer("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         mark_built(self)
 
     def call(
@@ -252,13 +252,13 @@ class _FrozenLayer:
         return join_heads([context], self._heads, layout, head_rows, has_gradient=False), probabilities
 
 
-def _product(dense: Dense, factor: float = 1.0) -> Callable[..., tf.Tensor]:
-    """Return a Dense layer's function times `factor`, see onednn.constant_product."""
+def _product(dense: DenseLayer, factor: float = 1.0) -> Callable[..., tf.Tensor]:
+    """Return a DenseLayer's function times `factor`, see onednn.constant_product."""
     kernel, bias = (tf.cast(value * factor, onednn.DTYPE) for value in (dense.sum, dense.bias.value))
     return functools.partial(onednn.constant_product, weights=kernel, bias=bias)
 
 
-def _norm(norm: LayerNorm) -> Callable[..., tf.Tensor]:
-    """Return a LayerNorm's function, see onednn.layer_norm."""
+def _norm(norm: LayerNormalization) -> Callable[..., tf.Tensor]:
+    """Return a LayerNormalization's function, see onednn.layer_norm."""
     gamma, beta = (tf.cast(variable.value, onednn.DTYPE) for variable in (norm.gamma, norm.beta))
     return functools.partial(onednn.layer_norm, gamma=gamma, beta=beta, epsilon=float(norm.epsilon))

@@ -85,7 +85,7 @@ def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
     return variables
 
 
-class Dense(Scoped):
+class DenseLayer(Scoped):
     """A dense layer, x W + b, from [R, inputs] to [R, units].
 
     Its variables are kernel [inputs, units] and bias [units]. With an adapter, W is the sum of the
@@ -149,7 +149,7 @@ class LowRank(Scoped):
         return self.scale * tf.matmul(self.a.value, self.b.value)
 
 
-class LayerNorm(Scoped):
+class LayerNormalization(Scoped):
     """Layer normalization over H, with the variables gamma [H] and beta [H].
 
     The original uses an epsilon of 1e-12.
@@ -181,7 +181,7 @@ class Embeddings(Scoped):
         if self.type_count:
             self.types = self.add_normal("token_type_embeddings", (self.type_count, width), stddev, seed)
         self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, width), stddev, seed)
-        self.norm = LayerNorm("bert/embeddings/LayerNorm", width, config.layer_norm_eps)
+        self.norm = LayerNormalization("bert/embeddings/LayerNorm", width, config.layer_norm_eps)
         self._used_table: tf.Variable | None = None
 
     def restart(self, seed: int) -> None:
@@ -224,7 +224,7 @@ class SelfAttention(Scoped):
         self.rate = config.attention_probs_dropout_prob
         self.scale = (hidden // self.heads) ** -0.5
         self.query, self.key, self.value = (
-            Dense(f"{scope}/{name}", hidden, hidden, stddev, seed, lora) for name in ("query", "key", "value")
+            DenseLayer(f"{scope}/{name}", hidden, hidden, stddev, seed, lora) for name in ("query", "key", "value")
         )
 
     def call(
@@ -285,11 +285,11 @@ class TransformerLayer(Scoped):
         self.rate = config.hidden_dropout_prob
         self.attention_rate = config.attention_output_dropout_prob
         self.attention = SelfAttention(f"{scope}/attention/self", config, seed, lora)
-        self.attention_output = Dense(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed, lora)
-        self.attention_norm = LayerNorm(f"{scope}/attention/output/LayerNorm", hidden, config.layer_norm_eps)
-        self.widen = Dense(f"{scope}/intermediate/dense", hidden, wide, stddev, seed, lora)
-        self.narrow = Dense(f"{scope}/output/dense", wide, hidden, stddev, seed, lora)
-        self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
+        self.attention_output = DenseLayer(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed, lora)
+        self.attention_norm = LayerNormalization(f"{scope}/attention/output/LayerNorm", hidden, config.layer_norm_eps)
+        self.widen = DenseLayer(f"{scope}/intermediate/dense", hidden, wide, stddev, seed, lora)
+        self.narrow = DenseLayer(f"{scope}/output/dense", wide, hidden, stddev, seed, lora)
+        self.output_norm = LayerNormalization(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
 
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]

@@ -60,7 +60,7 @@ class TrainedHead(NamedTuple):
         return f"{outputs} without label names"
 
 
-class HeadRows(NamedTuple):
+class HeadRowSources(NamedTuple):
     """The trained head's row from which each output starts.
 
     Attributes:
@@ -127,7 +127,7 @@ def _unique_indices(names: Sequence[str]) -> dict[str, int]:
     return {name: index for index, name in enumerate(names) if counts[name] == 1}
 
 
-def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> HeadRows:
+def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> HeadRowSources:
     """Return the trained head's rows for a run's outputs.
 
     Rows follow label names. If names have no meaning (LABEL_0 or 0), or if --labels renames all of
@@ -140,26 +140,26 @@ def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> Hea
     """
     random = (None,) * num_outputs
     if trained.command in (_CLASSIFY, _TAG) and trained.command != labels.command:
-        return HeadRows(random, f"{trained.describe()} and belongs to {trained.command}; {_random_start(labels)}")
+        return HeadRowSources(random, f"{trained.describe()} and belongs to {trained.command}; {_random_start(labels)}")
     if trained.names and labels.names:
         sources = match_names(trained.names, labels.names, labels.aliases)
         if sources != random:
-            return HeadRows(sources, _describe_match(trained, labels, sources))
+            return HeadRowSources(sources, _describe_match(trained, labels, sources))
     if trained.num_outputs != num_outputs:
-        return HeadRows(random, f"{trained.describe()}; {_random_start(labels)}")
+        return HeadRowSources(random, f"{trained.describe()}; {_random_start(labels)}")
     in_order = tuple(range(num_outputs))
     if not labels.names or (not trained.names and _are_generic(labels.names)):
-        return HeadRows(in_order)
+        return HeadRowSources(in_order)
     is_tagger = labels.command == _TAG
     renames = labels.are_from_flag and not is_tagger
     if renames or not trained.names or _are_generic(trained.names) or _are_generic(labels.names):
         advice = "a labels.txt next to the checkpoint names them" if is_tagger else "--labels gives another order"
         advice = "as --labels orders them" if renames else advice
-        return HeadRows(
+        return HeadRowSources(
             in_order, f"{trained.describe()}; its rows are used in this order for {list_names(labels.names)}; {advice}"
         )
     advice = "" if is_tagger else "; if they are new names for the same labels, give --labels in the order of its rows"
-    return HeadRows(random, f"{trained.describe()}; {_random_start(labels)}{advice}")
+    return HeadRowSources(random, f"{trained.describe()}; {_random_start(labels)}{advice}")
 
 
 def _are_generic(names: tuple[str, ...]) -> bool:

@@ -38,7 +38,7 @@ from bert_cli.settings.groups import WINDOWS, Encoding
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.heads.losses import Distillation
+    from bert_cli.heads.losses import DistillationLoss
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 BATCH_SIZE = 32  # texts of maximum length
@@ -89,7 +89,7 @@ def build_classifier(
     text_input: TextInput,
     long_text: str,
     options: "NetworkOptions",
-    distillation: "Distillation | None" = None,
+    distillation: "DistillationLoss | None" = None,
     loss_columns: tuple[Column, ...] = (),
 ) -> "TaskModel":
     """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.

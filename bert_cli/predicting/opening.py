@@ -44,7 +44,7 @@ class ClassifierSettings:
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
     inference: Inference = group(Inference, without=("decoding",))
-    head: controls.Head = group(controls.Head)
+    head: controls.HeadInput = group(controls.HeadInput)
     devices: Devices = group(Devices, without=("batch_size",))
 
 

@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import has_form
 from bert_cli.reading.exports.cells import format_json_value
-from bert_cli.reading.exports.table import Export, convert, find_export
+from bert_cli.reading.exports.table import JsonExport, convert, find_export
 from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
@@ -62,7 +62,7 @@ def find_json(source: Source) -> JsonTable:
     if not _are_json_lines(head):
         return _read_document(source.name, source.text)
     keys: dict[str, None] = {}
-    export: Export | None = None
+    export: JsonExport | None = None
     for item in _read_json_lines(source.name, source.lines()):
         if item.value is not None:
             keys.update(dict.fromkeys(item.value))
@@ -74,7 +74,7 @@ def find_json(source: Source) -> JsonTable:
     return JsonTable(tuple(keys) or None)
 
 
-def _convert_export(path: str, items: Sequence[JsonRecord], export: Export) -> JsonTable:
+def _convert_export(path: str, items: Sequence[JsonRecord], export: JsonExport) -> JsonTable:
     rows = [JsonRecord(*row) for row in convert(path, export, items)]
     table = _make_table(path, rows, f"{len(items)} {export.title}")
     return replace(table, unread=tuple(export.find_unread(item.value for item in items)))

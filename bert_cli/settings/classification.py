@@ -10,7 +10,7 @@ from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
 from bert_cli.flags.paths import expand_home
 from bert_cli.settings.answering import SUBMITTED, Classification
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
     TEXT_COLUMNS,
     Choices,
@@ -343,7 +343,7 @@ class ClassifySettings(TrainingSettings):
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
-    head: Head = group(Head)
+    head: HeadInput = group(HeadInput)
     loss: Loss = group(Loss)
     sweep: Sweep = group(Sweep)
     seed: Seed = group(Seed)

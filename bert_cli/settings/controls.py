@@ -137,7 +137,7 @@ class Dropout(FlagGroup, heading="Controls"):
     )
 
 
-class Head(FlagGroup, heading="Controls"):
+class HeadInput(FlagGroup, heading="Controls"):
     """Input and dropout for the classifier."""
 
     classifier_dropout: float = deciding_option(0.1, "dropout before the classifier", lower=0.0, upper=_MOST_DROPOUT)

@@ -54,7 +54,7 @@ _FURTHER = {
 PRECISIONS = (*OF_TENSORFLOW, *_FURTHER)
 
 
-class Inference(NamedTuple):
+class EngineChoice(NamedTuple):
     """An engine and precision chosen with flags, and the flag (with its value) that chose them.
 
     Attributes:
@@ -68,7 +68,7 @@ class Inference(NamedTuple):
     num_threads: int = 0
 
 
-def chosen_inference(engine: str, precision: str) -> Inference | None:
+def chosen_inference(engine: str, precision: str) -> EngineChoice | None:
     """Return the engine and precision for --engine and --precision, None for TensorFlow.
 
     Raises:
@@ -86,7 +86,7 @@ def chosen_inference(engine: str, precision: str) -> Inference | None:
     if precision not in chosen.precisions:
         able = " or ".join(chosen.precisions)
         raise InputError(f"--engine={engine} computes in {able}, not in {precision}; leave --precision out")
-    return Inference(chosen.name, precision, f"--precision={precision}" if further else f"--engine={engine}")
+    return EngineChoice(chosen.name, precision, f"--precision={precision}" if further else f"--engine={engine}")
 
 
 # Inference engines only predict. TensorFlow's strategies would reserve devices that they do not use.
@@ -161,7 +161,7 @@ class Devices(FlagGroup, heading="Devices"):
     use_one_hot_embeddings: bool = option(False, "accepted for Google's commands, without effect", ignored=True)
 
     @property
-    def inference(self) -> Inference | None:
+    def inference(self) -> EngineChoice | None:
         """Return the result of `chosen_inference` for these flags."""
         inference = chosen_inference(self.engine, self.precision)
         return inference and inference._replace(num_threads=self.num_threads)

@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.flags.paths import file_list_reader
-from bert_cli.settings.controls import LORA_FLAGS, Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import LORA_FLAGS, Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles
 from bert_cli.settings.devices import WITHOUT_ENGINES, WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
@@ -333,7 +333,7 @@ class PretrainSettings(TrainingSettings):
     rates: LayerRates = group(LayerRates, without=LORA_FLAGS)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
-    head: Head = group(Head, only=())  # pre-training heads have no dropout
+    head: HeadInput = group(HeadInput, only=())  # pre-training heads have no dropout
     loss: Loss = group(
         Loss,
         {

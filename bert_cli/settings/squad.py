@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.answering import WINDOW_LENGTH, AnswerSearch, Squad
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles, TextForm
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
@@ -139,7 +139,7 @@ class SquadSettings(TrainingSettings):
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
-    head: Head = group(Head, only=())  # the question-answering head has no dropout
+    head: HeadInput = group(HeadInput, only=())  # the question-answering head has no dropout
     loss: Loss = group(
         Loss,
         {"label_smoothing": "label smoothing: fraction of start and end spread evenly over all tokens of the window"},

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from bert_cli.flags.option import group, replace_values
 from bert_cli.settings.answering import TaggerModel, Tagging, window_stride
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
@@ -142,7 +142,7 @@ class TagSettings(TrainingSettings):
     # Google's scripts do not use bias correction, but without it Adam learns tags too slowly.
     optimization: Optimization = group(Optimization, bias_correction=True)
     dropout: Dropout = group(Dropout)
-    head: Head = group(Head, only=("classifier_dropout",))
+    head: HeadInput = group(HeadInput, only=("classifier_dropout",))
     loss: Loss = group(Loss)
     sweep: Sweep = group(
         Sweep,

@@ -24,7 +24,7 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
 
-class Attention(FlagGroup, heading="Attention"):
+class AttentionOutput(FlagGroup, heading="AttentionOutput"):
     """Output of attention probabilities, to a file or to the terminal."""
 
     attentions: str | None = option(
@@ -105,7 +105,7 @@ class ExtractSettings:
         {"batch_size": "batch size in texts of max_seq_length; larger for shorter texts"},
         precision="float32",  # Google's digits
     )
-    attention: Attention = group(Attention)
+    attention: AttentionOutput = group(AttentionOutput)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT)
     hub: Hub = group(Hub, without=("hub_trainable",))
     log: Log = group(Log)

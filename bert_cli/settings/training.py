@@ -16,7 +16,7 @@ from bert_cli.flags.option import (
     transient_option,
 )
 from bert_cli.flags.rules import LIST
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
 
@@ -316,7 +316,7 @@ class TrainingSettings:
     rates: LayerRates
     optimization: Optimization
     dropout: Dropout
-    head: Head
+    head: HeadInput
     loss: Loss
     sweep: Sweep
     seed: Seed

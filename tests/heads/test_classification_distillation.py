@@ -13,7 +13,7 @@ from bert_cli.heads.classification import (  # noqa: E402
     BertClassifier,
     BertWindowsClassifier,
 )
-from bert_cli.heads.losses import FORMULAS, Distillation  # noqa: E402
+from bert_cli.heads.losses import FORMULAS, DistillationLoss  # noqa: E402
 from bert_cli.problem_types.registry import problem_type  # noqa: E402
 
 TEACHER = np.array([[2.0, 0.0, -1.0], [0.5, 0.5, 3.0]], np.float32)
@@ -45,7 +45,7 @@ def test_divergence_by_hand():
 @pytest.mark.parametrize("example_weights", [None, np.array([1.5, 0.5], np.float32)])
 @pytest.mark.parametrize("head_class", [BertClassifier, BertWindowsClassifier])
 def test_loss(tiny_config, batch_of, head_class, example_weights):
-    distillation = Distillation(temperature=2.0, share=0.25)
+    distillation = DistillationLoss(temperature=2.0, share=0.25)
     columns = () if example_weights is None else (EXAMPLE_WEIGHT,)
     model = head_class(tiny_config(), 3, distillation=distillation, loss_columns=columns, seed=1)
     model.head_dropout = 0.0

@@ -9,7 +9,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.features.ragged import StatedRows
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
-from bert_cli.heads.losses import Distillation
+from bert_cli.heads.losses import DistillationLoss
 from tests.configs import small_config
 
 CONFIG = small_config(vocab_size=15, max_position_embeddings=6)
@@ -24,7 +24,7 @@ CASES = {
     ),
     "choice": (lambda: BertChoice(CONFIG, 1, "multiple_choice", text_input=FIRST), np.array([1, 0], np.int32)),
     "distilled": (
-        lambda: BertClassifier(CONFIG, 3, distillation=Distillation(2.0, 0.5)),
+        lambda: BertClassifier(CONFIG, 3, distillation=DistillationLoss(2.0, 0.5)),
         np.array([2, 0, 1, 1], np.int32),
     ),
 }

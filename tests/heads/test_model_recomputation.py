@@ -10,7 +10,7 @@ from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
-from bert_cli.heads.losses import Distillation, LossRule
+from bert_cli.heads.losses import DistillationLoss, LossRule
 from bert_cli.heads.model import TaskModel, TrainingRule, tensor_specs
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
@@ -96,7 +96,7 @@ HEADS = {
     "mean": lambda config, **options: classifier(config, text_input=HEAD_INPUTS["mean"], **options),
     "multi-label": lambda config, **options: classifier(config, problem_type="multi_label", **options),
     "number": lambda config, **options: classifier(config, 1, problem_type="regression", **options),
-    "distilled": lambda config, **options: classifier(config, distillation=Distillation(2.0, 0.5), **options),
+    "distilled": lambda config, **options: classifier(config, distillation=DistillationLoss(2.0, 0.5), **options),
     "windows": lambda config, **options: BertWindowsClassifier(config, 3, **options),
     "choice": lambda config, **options: BertChoice(config, 1, "multiple_choice", **options),
     "tags": lambda config, **options: BertTagger(config, 3, **options),

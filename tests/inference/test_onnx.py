@@ -10,7 +10,7 @@ from bert_cli.inference.onnx import Shares, open_onnxruntime, share_processors
 from bert_cli.inference.rows import run_sequences
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.runners import ALL_THREADS
-from bert_cli.settings.devices import Inference
+from bert_cli.settings.devices import EngineChoice
 from tests.onnx.test_runners import random_model
 
 Batches = list[tuple[np.ndarray, Arrays]]  # row numbers, outputs
@@ -65,7 +65,7 @@ def test_many_batches_at_a_time_give_the_same_bits(name, precision, monkeypatch)
     sequences = sequences_of_all_lengths(config)
     results = []
     for many in (False, True):
-        engine = opener(Layers((3,)), config, Inference(name, precision, f"--engine={name}"), many=many)
+        engine = opener(Layers((3,)), config, EngineChoice(name, precision, f"--engine={name}"), many=many)
         engine.set_weights(weights)
         assert engine.concurrency == (3 if many else 1)
         results.append(list(run_sequences(engine, sequences, 24)))

@@ -19,7 +19,7 @@ from bert_cli.inference.onnx import open_onnxruntime
 from bert_cli.inference.openvino import open_openvino
 from bert_cli.onnx.graph import assemble
 from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
-from bert_cli.settings.devices import Inference
+from bert_cli.settings.devices import EngineChoice
 from bert_cli.weights.path import TF1, CheckpointPath
 from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
 from tests.snapshots import raises
@@ -33,7 +33,7 @@ HAS_BFLOAT16 = bool(BFLOAT16_UNITS & processor_flags())
 
 def make_engine(network, weights, config, precision="float32", name="openvino"):
     """Return an engine with weights."""
-    engine = OPENERS[name](network, config, Inference(name, precision, f"--engine={name}"))
+    engine = OPENERS[name](network, config, EngineChoice(name, precision, f"--engine={name}"))
     engine.set_weights(weights)
     return engine
 
@@ -121,14 +121,14 @@ def test_a_network_loaded_in_the_background_computes_the_same(name):
     config, _, weights = random_model()
     network = Layers((3,))
     expected = make_engine(network, weights, config, name=name).run(batch())["state_0"]
-    engine = OPENERS[name](network, config, Inference(name, "float32", f"--engine={name}"))
+    engine = OPENERS[name](network, config, EngineChoice(name, "float32", f"--engine={name}"))
     engine.start_loading(checkpoint_with(weights))
     np.testing.assert_array_equal(engine.run(batch())["state_0"], expected)
 
 
 def test_waiting_raises_errors_of_a_thread_that_loads():
     config, _, weights = random_model()
-    engine = open_openvino(Layers((3,)), config, Inference("openvino", "float32", "--engine=openvino"))
+    engine = open_openvino(Layers((3,)), config, EngineChoice("openvino", "float32", "--engine=openvino"))
     del weights["bert/embeddings/word_embeddings"]
     engine.start_loading(checkpoint_with(weights))
     with raises(InputError):

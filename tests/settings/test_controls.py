@@ -7,7 +7,7 @@ from bert_cli.base.head_types import MEAN
 from bert_cli.model.lora import Lora
 from bert_cli.settings.controls import (
     Dropout,
-    Head,
+    HeadInput,
     LayerRates,
     Loss,
     check_class_weights,
@@ -31,8 +31,11 @@ def test_weights_by_label():
 
 def test_flags_with_other_values():
     assert non_default_flags(Loss(), Dropout()) == []
-    assert non_default_flags(Loss(label_smoothing=0.1), Head(head_input="mean")) == ["label_smoothing", "head_input"]
-    assert Head(head_input="mean").text_input is MEAN
+    assert non_default_flags(Loss(label_smoothing=0.1), HeadInput(head_input="mean")) == [
+        "label_smoothing",
+        "head_input",
+    ]
+    assert HeadInput(head_input="mean").text_input is MEAN
 
 
 def test_equal_rates():

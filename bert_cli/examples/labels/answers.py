@@ -21,7 +21,7 @@ from bert_cli.reading.rows import LeftOut
 Text = tuple[str, str | None]  # a text, or a pair of texts
 
 
-class Answers(NamedTuple):
+class ProdigyAnswers(NamedTuple):
     """Answers of n rows.
 
     Attributes:
@@ -49,7 +49,7 @@ class AnsweredCells(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType | None) -> AnsweredCells:
+def apply_answers(cells: LabelCells, answers: ProdigyAnswers, problem_type: ProblemType | None) -> AnsweredCells:
     """Leave out rows without a usable answer.
 
     Multi-label data keeps one row per text, with the accepted labels, which may be (). Other data
@@ -83,7 +83,7 @@ def apply_answers(cells: LabelCells, answers: Answers, problem_type: ProblemType
 class _AnsweredFile:
     """A file's rows by answer. A binary row asks about a single label, as in {"label": "A"}."""
 
-    def __init__(self, cells: LabelCells, answers: Answers) -> None:
+    def __init__(self, cells: LabelCells, answers: ProdigyAnswers) -> None:
         self._cells, self._answers = cells, answers
         self._rows = {
             answer: [row for row, value in enumerate(answers.values) if (value or ACCEPT) == answer]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
-from bert_cli.examples.labels.answers import Answers, apply_answers
+from bert_cli.examples.labels.answers import ProdigyAnswers, apply_answers
 from bert_cli.examples.labels.indices import name_indices
 from bert_cli.examples.labels.label_names import check_column_names, find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
@@ -55,7 +55,7 @@ def read_labels(
     problem_type: ProblemType | None,
     names: tuple[str, ...] | None,
     role: FileRole,
-    answers: Answers | None = None,
+    answers: ProdigyAnswers | None = None,
 ) -> FileLabels:
     """Read a file's labels.
 

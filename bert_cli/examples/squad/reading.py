@@ -73,7 +73,7 @@ class QuestionExamples(NamedTuple):
     facts: DataFacts
 
 
-class Answer(NamedTuple):
+class GoldAnswer(NamedTuple):
     """An answer, and the offset of its first character in the context, None if the file lacks it."""
 
     text: str
@@ -216,7 +216,7 @@ def find_unused(members: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in members if name not in _USED_MEMBERS)
 
 
-def read_answers(question: Question) -> list[Answer]:
+def read_answers(question: Question) -> list[GoldAnswer]:
     """Return a question's answers; raise InputError if "answers" is missing or malformed.
 
     Hugging Face's data sets have an object with a list of texts and a list of offsets. Other files
@@ -225,7 +225,7 @@ def read_answers(question: Question) -> list[Answer]:
     location = f"{question.location}.answers"
     columns = question.fields.get("answers")
     if columns is None and isinstance(question.fields.get("answer"), str):
-        return [Answer(question.fields["answer"], None)] if question.fields["answer"].strip() else []
+        return [GoldAnswer(question.fields["answer"], None)] if question.fields["answer"].strip() else []
     if isinstance(columns, dict):
         texts = expect_member(columns, "text", list, location, _ANSWERS_LAYOUT)
         starts = expect_member(columns, "answer_start", list, location, _ANSWERS_LAYOUT)
@@ -237,7 +237,7 @@ def read_answers(question: Question) -> list[Answer]:
     else:
         entries = expect_member(question.fields, "answers", list, question.location, _ANSWERS_LAYOUT)
     return [
-        Answer(
+        GoldAnswer(
             expect_member(entry, "text", str, f"{location}[{index}]", _ANSWER_LAYOUT),
             expect_member(entry, "answer_start", int, f"{location}[{index}]", _ANSWER_LAYOUT)
             if entry.get("answer_start") is not None

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.squad.reading import (
-    Answer,
+    GoldAnswer,
     Question,
     QuestionExamples,
     read_answers,
@@ -39,7 +39,7 @@ def _is_impossible(question: Question, version_2_with_negative: bool) -> bool:
     return bool(mark)
 
 
-def _select_answers(question: Question, multiple_answers: str | None) -> list[Answer]:
+def _select_answers(question: Question, multiple_answers: str | None) -> list[GoldAnswer]:
     """Return the answers used for training.
 
     Raise InputError without answers, or with several answers and no rule for them.
@@ -61,7 +61,7 @@ def _select_answers(question: Question, multiple_answers: str | None) -> list[An
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
 
 
-def _find_answer(question: Question, answer: Answer) -> Answer:
+def _find_answer(question: Question, answer: GoldAnswer) -> GoldAnswer:
     """Return an answer without offset with the offset of its only occurrence in the context, or -1.
 
     Raise InputError if there are several occurrences. Whole words are preferred.
@@ -75,8 +75,8 @@ def _find_answer(question: Question, answer: Answer) -> Answer:
                 f"characters {list_some(list(map(str, starts)), 3)}; give answer_start, the number of characters before it"
             )
         if starts:
-            return Answer(text, starts[0])
-    return Answer(answer.text, -1)
+            return GoldAnswer(text, starts[0])
+    return GoldAnswer(answer.text, -1)
 
 
 class _Words(NamedTuple):
@@ -88,7 +88,7 @@ class _Words(NamedTuple):
     have_answer: bool
 
 
-def _find_words(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> _Words:
+def _find_words(paragraph: Paragraph, answer: GoldAnswer, unit: OffsetUnit) -> _Words:
     """Return the words at an answer's position; an answer may begin and end inside a word.
 
     Args:
@@ -107,12 +107,12 @@ def _find_words(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> _Word
     return _Words(first, last, text, bool(cleaned) and is_inside and first >= 0 and cleaned in text)
 
 
-def _clean(answer: Answer) -> str:
+def _clean(answer: GoldAnswer) -> str:
     """Return an answer without differences in white space, which the original ignores, too."""
     return " ".join(answer.text.split())
 
 
-def _locate(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> tuple[int, int] | None:
+def _locate(paragraph: Paragraph, answer: GoldAnswer, unit: OffsetUnit) -> tuple[int, int] | None:
     """Return the indices of an answer's first and last word; log and return None if it is absent."""
     words = _find_words(paragraph, answer, unit)
     if words.have_answer:
@@ -121,10 +121,10 @@ def _locate(paragraph: Paragraph, answer: Answer, unit: OffsetUnit) -> tuple[int
     return None
 
 
-def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[Answer]]]) -> OffsetUnit:
+def _choose_unit(path: str, answers_of_questions: Sequence[tuple[Question, list[GoldAnswer]]]) -> OffsetUnit:
     """Return the offset unit that finds most answers, and log an unusual one."""
 
-    def list_fits(item: tuple[Question, list[Answer]], unit: OffsetUnit) -> list[bool]:
+    def list_fits(item: tuple[Question, list[GoldAnswer]], unit: OffsetUnit) -> list[bool]:
         question, answers = item
         return [_find_words(question.paragraph, answer, unit).have_answer for answer in answers]
 

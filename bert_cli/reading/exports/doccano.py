@@ -32,7 +32,7 @@ def _is_annotation(value: Any) -> bool:
 
 
 def convert_texts(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
-    """Return a row per text, using label ids as labels; see `exports.table.Export`."""
+    """Return a row per text, using label ids as labels; see `exports.table.JsonExport`."""
     rows = []
     for line, record in records:
         annotations = record[_ANNOTATIONS]

@@ -21,7 +21,7 @@ def is_pair(value: Any) -> bool:
 
 
 def convert_pairs(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
-    """Return a row per pair, see `exports.table.Export`."""
+    """Return a row per pair, see `exports.table.JsonExport`."""
     return [[{"text": text, **annotations}] for _, (text, annotations) in records]
 
 
@@ -33,7 +33,7 @@ def is_document(value: Any) -> bool:
 
 
 def convert_documents(path: str, records: Sequence[tuple[int, Any]]) -> list[list[JsonObject]]:
-    """Return a row per paragraph, see `exports.table.Export`."""
+    """Return a row per paragraph, see `exports.table.JsonExport`."""
     return [[_read_paragraph(f"{path}:{line}", item) for item in value["paragraphs"]] for line, value in records]
 
 

@@ -9,7 +9,7 @@ from bert_cli.reading.exports import doccano, label_studio, spacy
 from bert_cli.reading.exports.cells import find_unused_members
 
 
-class Export(NamedTuple):
+class JsonExport(NamedTuple):
     """An export in JSON.
 
     Attributes:
@@ -33,16 +33,18 @@ class Export(NamedTuple):
 
 
 EXPORTS = (
-    Export(
+    JsonExport(
         "tasks of Label Studio",
         label_studio.is_exported_task,
         label_studio.is_task,
         label_studio.convert_tasks,
         (("id",), ("data",), *label_studio.ANNOTATIONS),
     ),
-    Export("texts of doccano with label ids", doccano.has_label_ids, doccano.has_annotations, doccano.convert_texts),
-    Export("pairs of spaCy, a text and its cats", spacy.is_pair, spacy.is_pair, spacy.convert_pairs),
-    Export(
+    JsonExport(
+        "texts of doccano with label ids", doccano.has_label_ids, doccano.has_annotations, doccano.convert_texts
+    ),
+    JsonExport("pairs of spaCy, a text and its cats", spacy.is_pair, spacy.is_pair, spacy.convert_pairs),
+    JsonExport(
         "documents of spaCy with cats",
         spacy.is_document,
         spacy.is_document,
@@ -52,12 +54,12 @@ EXPORTS = (
 )
 
 
-def find_export(value: Any) -> Export | None:
+def find_export(value: Any) -> JsonExport | None:
     """Return the export that has a record's form, or None."""
     return next((export for export in EXPORTS if export.recognizes(value)), None)
 
 
-def convert(path: str, export: Export, records: Sequence[tuple[int, Any]]) -> list[tuple[int, JsonObject]]:
+def convert(path: str, export: JsonExport, records: Sequence[tuple[int, Any]]) -> list[tuple[int, JsonObject]]:
     """Return all rows with their lines.
 
     Args:

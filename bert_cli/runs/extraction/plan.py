@@ -33,7 +33,7 @@ from bert_cli.reading.source import Source
 from bert_cli.runs.engine.shards import ShardPlan
 from bert_cli.settings.answering import Extraction
 from bert_cli.settings.groups import LAST_LAYER, ModelFiles
-from bert_cli.settings.texts import Attention, ExtractSettings
+from bert_cli.settings.texts import AttentionOutput, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 
@@ -73,7 +73,7 @@ def vector_flags(settings: ExtractSettings) -> VectorFlags:
     )
 
 
-def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
+def check_attention(attention: AttentionOutput, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
     """Raise InputError for a layer or a head that the model does not provide.
 
     Args:

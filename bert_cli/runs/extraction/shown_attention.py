@@ -9,7 +9,7 @@ from bert_cli.features.packing import warn_cuts
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.predicting.vectors import VectorModel
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.texts import Attention
+from bert_cli.settings.texts import AttentionOutput
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -37,7 +37,7 @@ def encode_text(text: TextLine, tokenizer: FullTokenizer, max_seq_length: int) -
     return features, tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
 
 
-def show_attention(vector_model: VectorModel, flags: Attention, tokenizer: FullTokenizer, model: str) -> None:
+def show_attention(vector_model: VectorModel, flags: AttentionOutput, tokenizer: FullTokenizer, model: str) -> None:
     """Print the attention for a text, and write a page with heat maps if the flags ask for it.
 
     Args:

@@ -180,14 +180,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertContrastiveClassifier
-        from bert_cli.heads.losses import Distillation
+        from bert_cli.heads.losses import DistillationLoss
 
         flags, text_input = self.settings.distillation, self.settings.head.text_input
         problem_type = data.decoder.problem_type
         if self.settings.phases.do_train and self.settings.method.method == CONTRASTIVE:
             num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
             return BertContrastiveClassifier(model.config, num_outputs, problem_type.name, text_input, **options)
-        distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
+        distillation = DistillationLoss(flags.distill_temperature, flags.distill_share) if data.teacher else None
         if problem_type.has_choices:
             return BertChoice(
                 model.config, 1, problem_type.name, text_input, distillation, loss_columns=loss_columns(data), **options
