@@ -1,7 +1,7 @@
 """Google's 2018 BERT workflow on current TensorFlow, as commands and as a Python API.
 
 The classes are Callback, Classifier, Ensemble, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
-(see bert_cli/api), and the Keras layers in bert_cli.keras.
+(see bert_cli/api), and the Keras layers in bert_cli.keras. `compare` compares two trainings.
 """
 
 import importlib
@@ -24,7 +24,7 @@ if started_command():
 # later, while it changes.
 turn_off_telemetry()
 
-# Class -> its module. Type checkers read __init__.pyi instead.
+# Name -> its module. Type checkers read __init__.pyi instead.
 _API = {
     "Callback": "bert_cli.api.watching",
     "Classifier": "bert_cli.api.classifier",
@@ -34,14 +34,15 @@ _API = {
     "QuestionAnswerer": "bert_cli.api.question_answerer",
     "Tagger": "bert_cli.api.tagger",
     "Tokenizer": "bert_cli.api.tokenizer",
+    "compare": "bert_cli.api.comparison",
 }
 __all__ = [
     "Callback", "Classifier", "Ensemble", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer",
-    "__version__",
+    "__version__", "compare",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> type:
+def __getattr__(name: str) -> object:
     # Import the API only if it is used: every command imports this file.
     if name in _API:
         return getattr(importlib.import_module(_API[name]), name)

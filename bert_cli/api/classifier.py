@@ -18,10 +18,10 @@ from bert_cli.api.evaluation import LabeledTexts, calibrate, score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
 from bert_cli.api.inputs.label_types import find_label_type, read_labels
 from bert_cli.api.inputs.made_by_methods import MadeByMethods
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.tables import COLUMN_ADVICE
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts
 from bert_cli.api.inputs.trained_columns import trained_columns
-from bert_cli.api.model_path import find_model
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Prediction, Predictions, make_predictions
 from bert_cli.api.saving import with_source

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from bert_cli.api.arguments import check_arguments
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
 from bert_cli.api.inputs.trained_columns import trained_columns
-from bert_cli.api.model_path import find_model
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
 from bert_cli.api.saving import SavableModel, with_source

@@ -13,11 +13,11 @@ from typing import Any, Unpack, overload
 
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.documents import read_documents
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.new_model import NewModel
 from bert_cli.api.inputs.options import PretrainOptions
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
-from bert_cli.api.model_path import find_model
 from bert_cli.api.results.masked_words import (
     FilledText,
     FilledTexts,

@@ -16,11 +16,11 @@ from typing import Any, Unpack
 
 from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.inputs.frames import TextColumns
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import SquadOptions
 from bert_cli.api.inputs.questions import read_questions
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
-from bert_cli.api.model_path import find_model
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.saving import with_source
 from bert_cli.api.training import TrainableModel, Training

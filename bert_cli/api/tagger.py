@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack, overload
 
 from bert_cli.api.arguments import check_arguments, read_bootstrap
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import TagOptions
 from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import Texts
-from bert_cli.api.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.saving import with_source

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_cli.api.arguments import option_values
-from bert_cli.api.model_path import find_model
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.results.cross_validation import CrossValidation, read_cross_validation
 from bert_cli.api.results.page import Page
 from bert_cli.api.saving import SavableModel, delete_with, temporary_folder
@@ -197,7 +197,7 @@ class TrainableModel(SavableModel):
         # Import late: a program that only predicts needs no tables.
         import pandas as pd
 
-        folder = self.output_dir or run_folders(self.source.checkpoint)[-1]
+        folder = run_folder(self)
         # The loss of an evaluation is in eval_loss; `loss` there is Google's mean of the batches' means.
         entries = [
             {name: value for name, value in entry.items() if name != "metrics"}
@@ -217,7 +217,7 @@ class TrainableModel(SavableModel):
         # Import late: includes matplotlib.
         from bert_cli.runs.reporting import build_page
 
-        folder = self.output_dir or run_folders(self.source.checkpoint)[-1]
+        folder = run_folder(self)
         return Page(f"Report of {os.path.basename(folder)}", build_page(RunDirectory(folder)))
 
     @classmethod
@@ -232,3 +232,8 @@ class TrainableModel(SavableModel):
         model.data_facts = report[DATA_FACTS]
         model.output_dir = folder
         return model
+
+
+def run_folder(model: TrainableModel) -> str:
+    """Return the directory of the training that made a model."""
+    return model.output_dir or run_folders(model.source.checkpoint)[-1]

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.api.model_path import find_model
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.base.errors import InputError, InputTypeError, name_arguments_in_errors
 from bert_cli.base.head_types import POOLER
 from bert_cli.base.log import warn_once

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.texts import list_items
-from bert_cli.api.model_path import find_model
 from bert_cli.base.errors import InputError, InputTypeError, name_arguments_in_errors
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer

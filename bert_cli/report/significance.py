@@ -20,6 +20,7 @@ from bert_cli.report.main_metric import display_name
 from bert_cli.report.run_files import Run
 
 _SHOWN_ROWS = 50
+_UNWEIGHTED = "These figures count each row once, without the weights of --weighted_metrics."
 _SAME, _DIFFERENT, UNTESTED = "not different", "different", "not tested"
 # Members of a row that hold the data, not a prediction.
 _GOLD = ("row", "label", "labels", "value", "is_answerable", "gold_entities")
@@ -32,11 +33,40 @@ class Scored(NamedTuple):
         is_right: whether the prediction of each row is right, bool [n]; None for numbers.
         measure: returns metrics of rows by number.
         names: metrics to compare.
+        decisions: prediction per row: a label, an answer's F1, or the number of correct entities.
+        gold: the data's side of a decision: at most one column, by name.
     """
 
     is_right: np.ndarray | None
     measure: Measure
     names: Sequence[str]
+    decisions: Sequence[Any]
+    gold: Mapping[str, Sequence[Any]]
+
+
+class DifferingRow(NamedTuple):
+    """A row that one run predicts right and the other one wrong.
+
+    Attributes:
+        examples: the row in both files.
+        decisions: both predictions, see Scored.
+        gold: see Scored, with this row's value.
+    """
+
+    examples: tuple[Mapping[str, Any], Mapping[str, Any]]
+    decisions: tuple[Any, Any]
+    gold: Mapping[str, Any]
+
+    @property
+    def number(self) -> int:
+        """Return the row's number in the data, from 0."""
+        return self.examples[0]["row"]
+
+    @property
+    def text(self) -> str:
+        """Return the row's text, "" if neither file has it."""
+        first, second = self.examples
+        return _text(first) or _text(second)
 
 
 def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
@@ -60,7 +90,11 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
     # Multi-label metrics take too long for many samples.
     metrics = () if problem.decoder.has_thresholds else problem.metrics.names(labels)
     is_right = None if problem.reader.is_numeric else ~problem.metrics.is_wrong(label_ids, predictions, labels)
-    return Scored(is_right, measure, [name for name in metrics if name not in LOSSES])
+    compared = [name for name in metrics if name not in LOSSES]
+    decisions = problem.decoder.decisions(predictions, labels)
+    has_names = problem.reader.has_names
+    gold = problem.columns.label_column(label_ids, labels).records() if has_names else label_ids.tolist()
+    return Scored(is_right, measure, compared, decisions, {"label": gold})
 
 
 def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
@@ -69,7 +103,7 @@ def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[s
     def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
         return {name: 100 * float(column[numbers].mean()) for name, column in scores.items()}
 
-    return Scored(scores["exact"] == 1, measure, list(scores))
+    return Scored(scores["exact"] == 1, measure, list(scores), scores["f1"].tolist(), {})
 
 
 def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
@@ -79,7 +113,9 @@ def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, A
         return {"eval_f1": EntityCounts(*counts[numbers].sum(axis=0).tolist()).f1}
 
     # All entities are right if none is missing and none is wrong.
-    return Scored((counts == counts[:, :1]).all(axis=1), measure, ["eval_f1"])
+    columns = dict(zip(ENTITY_COUNTS, counts.T.tolist(), strict=True))
+    gold, correct = ENTITY_COUNTS[0], columns[ENTITY_COUNTS[2]]
+    return Scored((counts == counts[:, :1]).all(axis=1), measure, ["eval_f1"], correct, {gold: columns[gold]})
 
 
 _SCORES = {
@@ -96,21 +132,25 @@ class Significance(NamedTuple):
         names: the runs' names.
         test: McNemar's test of right and wrong rows, None for numbers.
         differences: differences in metrics.
-        rows: pairs of rows with different outcomes.
+        rows: the rows that only one run predicts right.
+        gold_columns: names in DifferingRow.gold.
         num_rows: number of compared rows.
         positive_label: label that F1 is of.
+        is_weighted: whether a run's metrics weight the rows, which the comparison does not.
     """
 
     names: tuple[str, str]
     test: McNemar | None
     differences: list[Difference]
-    rows: list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+    rows: list[DifferingRow]
+    gold_columns: Sequence[str]
     num_rows: int
     positive_label: str
+    is_weighted: bool
 
     def lines(self) -> list[str]:
         """Return lines for the log."""
-        return [" · ".join(filter(None, row)) for row in self._table()]
+        return [" · ".join(filter(None, row)) for row in self._table()] + [_UNWEIGHTED] * self.is_weighted
 
     def _table(self) -> list[tuple[str, str, str]]:
         first, second = self.names
@@ -132,12 +172,9 @@ class Significance(NamedTuple):
         """Return the table of differences, and the rows with different outcomes."""
         note = (
             f"On {self.num_rows:,} rows: McNemar's exact test, and {SAMPLES:,} bootstrap samples that both runs share."
-        )
+        ) + f" {_UNWEIGHTED}" * self.is_weighted
         table = ReportTable(("measure", "verdict", "difference"), self._table())
-        shown = [
-            (number(first["row"]), _text(first) or _text(second), _outcome(first), _outcome(second))
-            for first, second in self.rows[:_SHOWN_ROWS]
-        ]
+        shown = [(number(row.number), row.text, *map(_outcome, row.examples)) for row in self.rows[:_SHOWN_ROWS]]
         rows = ReportTable(("row", "text", *self.names), shown)
         rest = f"The first {len(shown)} of {len(self.rows):,} rows that one of the runs predicts right and the other wrong."
         return [
@@ -193,8 +230,20 @@ def compare_pair(runs: Sequence[Run], names: Sequence[str]) -> tuple[Significanc
     if a.is_right is not None and b.is_right is not None:
         test, differing = mcnemar(a.is_right, b.is_right), np.flatnonzero(a.is_right != b.is_right)
     differences = paired_bootstrap(a.measure, b.measure, a.names, len(rows)) if a.names else []
-    pairs = [(rows[row], others[row]) for row in differing.tolist()]
-    return Significance((names[0], names[1]), test, differences, pairs, len(rows), runs[0].positive_label), ""
+    pairs = [
+        DifferingRow(
+            (rows[row], others[row]),
+            (a.decisions[row], b.decisions[row]),
+            {name: column[row] for name, column in a.gold.items()},
+        )
+        for row in differing.tolist()
+    ]
+    positive_label = runs[0].positive_label
+    is_weighted = any(run.manifest.get("weighted_metrics") for run in runs)
+    pair = Significance(
+        (names[0], names[1]), test, differences, pairs, list(a.gold), len(rows), positive_label, is_weighted
+    )
+    return pair, ""
 
 
 def untested_card(reason: str) -> Card:

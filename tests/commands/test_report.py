@@ -7,6 +7,8 @@ import sys
 import numpy_bert
 import pytest
 
+import bert_cli
+from bert_cli import Classifier
 from bert_cli.report_runs import main
 from tests.commands import helpers
 from tests.report.test_page import Reader
@@ -85,6 +87,8 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     assert outcome.code == 0, outcome.err
     assert {"card-compared", "card-differences", "card-significance"} <= set(Reader(page.read_text("utf-8")).ids)
     check_message(outcome.err, "right rows")
+    compared = bert_cli.compare(Classifier.load(trained), trained_once[0])
+    assert (compared.num_rows, compared.mcnemar.p_value) == (11, 1)
     # Our page is replaced.
     assert report(trained, trained_once[0], f"--output_file={page}").code == 0
     (tmp_path / "mine.html").write_text("mine", encoding="utf-8")

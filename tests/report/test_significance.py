@@ -164,3 +164,15 @@ def test_other_data_is_named_instead(tmp_path):
         runs.append(read_run(str(tmp_path / name)))
     compared = compare(runs)
     assert (compared.significance, "different data" in compared.warning) == (None, True)
+
+
+def test_weights_that_are_not_used_are_named(tmp_path):
+    runs = []
+    for name in "ab":
+        classified(tmp_path / name, 19)
+        manifest = json.loads((tmp_path / name / "run.json").read_text("utf-8"))
+        folders.write(tmp_path / name, "run.json", manifest | {"weighted_metrics": True})
+        runs.append(read_run(str(tmp_path / name)))
+    compared = compare(runs)
+    assert "without the weights of --weighted_metrics" in compared.significance.lines()[-1]
+    assert "without the weights of --weighted_metrics" in Reader(comparison_page(compared)).text

@@ -21,6 +21,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/mask_filler.py": "commands/test_fill_mask.py",
     "api/once.py": "commands/test_workers.py",
     "api/question_answerer.py": "commands/test_api.py",
+    "api/results/comparison.py": "api/test_comparison.py",
     "api/results/vectors.py": "api/results/test_sequence.py",
     "runs/tasks/classification/ensemble.py": "commands/test_classify_ensembles.py",
     "api/classifier_training.py": "commands/test_api_training.py",

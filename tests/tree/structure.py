@@ -93,16 +93,16 @@ exports: problem_types flags model onnx settings text reading.columns examples f
     weights heads opening predicting
 exports.signatures: model settings text sentence weights heads exports
 api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
-    examples.token_files corpus opening runs.preparation runs.tasks
-api.results: problem_types flags text outputs outputs.vectors report api.inputs
+    examples.token_files corpus weights opening runs.preparation runs.tasks
+api.results: metrics problem_types flags text outputs outputs.vectors report api.inputs
 api: metrics problem_types flags model settings text reading examples examples.squad examples.token_files corpus outputs
-    features sentence weights outputs.answers outputs.vectors inference run_directory opening
+    report features sentence weights outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
     api.inputs api.results
 serving: problem_types flags settings text examples.squad features sentence weights outputs.answers opening
     predicting
 serving.http: settings features serving
-keras: flags tf_internals model settings text features weights training.optimizers opening exports api.inputs api
+keras: flags tf_internals model settings text features weights training.optimizers opening exports api.inputs
 sklearn: problem_types features api.inputs api.results api
 builtin:
 bert_cli:

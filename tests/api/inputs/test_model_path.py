@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from bert_cli.api.model_path import find_model
+from bert_cli.api.inputs.model_path import find_model
 from bert_cli.base.errors import InputError
 
 
