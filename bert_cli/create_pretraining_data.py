@@ -30,7 +30,7 @@ from bert_cli.base.json_files import JsonObject
 from bert_cli.base.lines import find_inputs
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.writing import atomic_paths, staging_folder
-from bert_cli.corpus.shards import Job
+from bert_cli.corpus.shards import ShardJob
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
@@ -89,7 +89,12 @@ def run(settings: CreateDataSettings) -> dict:
 
 
 def _make_locally(
-    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, form: CorpusForm, num_examples: int
+    job: ShardJob,
+    inputs: list[str],
+    outputs: list[str],
+    settings: CreateDataSettings,
+    form: CorpusForm,
+    num_examples: int,
 ) -> JsonObject:
     """Write the files with local processes, log the first instances, and return counts.
 

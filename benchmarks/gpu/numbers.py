@@ -25,7 +25,7 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402  (the process is to be set up first)
 
 from bert_cli.base.spec import INPUTS  # noqa: E402
-from bert_cli.heads.classification import BertClassifier  # noqa: E402
+from bert_cli.heads.classification import BertTextClassifier  # noqa: E402
 from bert_cli.heads.pretraining import BertPretrainer  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.config_files import read_config  # noqa: E402
@@ -69,7 +69,7 @@ def training_steps(precision: str, strategy: tf.distribute.Strategy) -> tuple[fl
     arrays = dict(np.load(folder / "batch.npz"))
     count = len(arrays["label_ids"])
     with strategy.scope():
-        model = BertClassifier(read_config(str(folder / "bert_config.json")), 3, compute_dtype=precision)
+        model = BertTextClassifier(read_config(str(folder / "bert_config.json")), 3, compute_dtype=precision)
         model.head_dropout = 0.0  # Google's code was run without dropout
         weights = named_weights(model)
         load_weights(weights, Tf1Reader(str(folder / "bert_model.ckpt")))

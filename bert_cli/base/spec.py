@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 _Values = TypeVar("_Values")
 
 
-class Column(NamedTuple):
+class BatchColumn(NamedTuple):
     """An array of a batch: shape in the letters above, dtype as in NumPy."""
 
     name: str
@@ -20,7 +20,7 @@ class Column(NamedTuple):
 
 # Encoder inputs: token ids (0 for padding), mask (1 for a token, 0 for padding), and segment (0 for
 # the first text, 1 for the second).
-ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
+ENCODER = tuple(BatchColumn(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
 # Google's saved models on TensorFlow Hub use the same input names.
 INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
@@ -35,20 +35,20 @@ def encoder_inputs(batch: Mapping[str, _Values]) -> dict[str, _Values]:
 
 # Additional columns for distillation: the teacher's logits, and 1 for a labeled row, else 0.
 DISTILLATION = (
-    Column("teacher_logits", ("B", "L"), "float32"),
-    Column("has_label", ("B",), "float32"),
+    BatchColumn("teacher_logits", ("B", "L"), "float32"),
+    BatchColumn("has_label", ("B",), "float32"),
 )
 
 
 # Additional column if examples have weights in the loss.
-EXAMPLE_WEIGHT = Column("example_weight", ("B",), "float32")
+EXAMPLE_WEIGHT = BatchColumn("example_weight", ("B",), "float32")
 
 
 # Additional column if labels are distributions.
-LABEL_DISTRIBUTION = Column("label_distribution", ("B", "L"), "float32")
+LABEL_DISTRIBUTION = BatchColumn("label_distribution", ("B", "L"), "float32")
 
 
-def with_windows(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def with_windows(columns: tuple[BatchColumn, ...]) -> tuple[BatchColumn, ...]:
     """Return the columns for batches in which each row has up to K windows.
 
     A window without tokens is padding.
@@ -56,13 +56,13 @@ def with_windows(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return tuple(column._replace(shape=("B", "K", "S")) if column in ENCODER else column for column in columns)
 
 
-def with_states(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def with_states(columns: tuple[BatchColumn, ...]) -> tuple[BatchColumn, ...]:
     """Return the columns for batches with a frozen encoder's states instead of token ids.
 
     One state row replaces each sequence. The mask keeps its first token (S = 1): the number of
     sequences determines how many random numbers dropout draws.
     """
-    states = Column("states", (*columns[0].shape[:-1], "W"), "float32")
+    states = BatchColumn("states", (*columns[0].shape[:-1], "W"), "float32")
     return (
         *(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK),
         states,
@@ -72,23 +72,23 @@ def with_states(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 # Positions of the answer's first and last token; 0, which is [CLS], for no answer.
 SQUAD = (
     *ENCODER,
-    Column("start_positions", ("B",), "int32"),
-    Column("end_positions", ("B",), "int32"),
+    BatchColumn("start_positions", ("B",), "int32"),
+    BatchColumn("end_positions", ("B",), "int32"),
 )
 # label_ids: -1 for a word piece that is not trained. label_weights: a word piece's weight in the
 # global batch's loss.
-_TAGS = (Column("label_ids", ("B", "S"), "int32"), Column("label_weights", ("B", "S"), "float32"))
+_TAGS = (BatchColumn("label_ids", ("B", "S"), "int32"), BatchColumn("label_weights", ("B", "S"), "float32"))
 TAGGING = (*ENCODER, *_TAGS)
 # Labeled word pieces alone, with a frozen encoder's states.
-TAGGING_STATES = (*_TAGS, Column("states", ("B", "S", "W"), "float32"))
-_MASKS = Column("masked_lm_positions", ("B", "P"), "int32")
+TAGGING_STATES = (*_TAGS, BatchColumn("states", ("B", "S", "W"), "float32"))
+_MASKS = BatchColumn("masked_lm_positions", ("B", "P"), "int32")
 # masked_lm_weights is 0 for padding, see features.pretraining_batch.
 PRETRAINING = (
     *ENCODER,
     _MASKS,
-    Column("masked_lm_ids", ("B", "P"), "int32"),
-    Column("masked_lm_weights", ("B", "P"), "float32"),
-    Column("next_sentence_labels", ("B",), "int32"),
+    BatchColumn("masked_lm_ids", ("B", "P"), "int32"),
+    BatchColumn("masked_lm_weights", ("B", "P"), "float32"),
+    BatchColumn("next_sentence_labels", ("B",), "int32"),
 )
 FILL_MASK = (*ENCODER, _MASKS)
 

@@ -22,7 +22,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import shard_name
 from bert_cli.base.writing import atomic_paths, copy_file, write_json
-from bert_cli.corpus.shards import InstanceShard, Job, choose_num_shards, write_shard
+from bert_cli.corpus.shards import InstanceShard, ShardJob, choose_num_shards, write_shard
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.temporary import corpus_directory
 from bert_cli.corpus.text import read_blocks, tokenize_block
@@ -37,7 +37,7 @@ Piece = tuple[int, CorpusSize | None, str]  # file number, and the file's corpus
 
 def add_steps(
     pipeline: Any,
-    job: Job,
+    job: ShardJob,
     inputs: Sequence[str],
     num_outputs: int,
     num_shards: int,
@@ -90,7 +90,7 @@ def counts_path(folder: str, number: int, num_outputs: int) -> str:
     return f"{output_path(folder, number, num_outputs)}.json"
 
 
-def _store_piece(item: Any, job: Job, folder: str, form: CorpusForm) -> Any:
+def _store_piece(item: Any, job: ShardJob, folder: str, form: CorpusForm) -> Any:
     """Tokenize one file: (number, path) -> Piece."""
     number, path = item
     target_folder = os.path.join(folder, f"piece-{number:05d}")
@@ -107,7 +107,7 @@ def _store_piece(item: Any, job: Job, folder: str, form: CorpusForm) -> Any:
     return number, dataclasses.replace(size, folder=target_folder), ""
 
 
-def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards: int, folder: str) -> Any:
+def _join_pieces(pieces: Iterable[Piece], job: ShardJob, num_outputs: int, num_shards: int, folder: str) -> Any:
     """Join the pieces and return (corpus, number of shards), with 0 shards if a file is wrong."""
     # Sort, because Beam keeps no order and the corpus follows the file order.
     ordered = sorted(pieces, key=lambda piece: piece[0])
@@ -165,7 +165,7 @@ def _shard_path(folder: str, number: int) -> str:
     return os.path.join(folder, f"shard-{number:05d}")
 
 
-def _make_shard(shard: Any, job: Job, num_outputs: int) -> Any:
+def _make_shard(shard: Any, job: ShardJob, num_outputs: int) -> Any:
     """Return (output number, (shard number, counts))."""
     corpus = dataclasses.replace(shard.corpus, folder=_here(shard.corpus.folder))
     with corpus_directory() as scratch:

@@ -35,7 +35,7 @@ _LEAST_SHARDS = 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Job:
+class ShardJob:
     """Settings that all processes share.
 
     Attributes:
@@ -88,7 +88,7 @@ def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) ->
 
 
 def write_single_stream(
-    job: Job, size: CorpusSize, folder: str, paths: Sequence[str], on_document: Callable[[int], None]
+    job: ShardJob, size: CorpusSize, folder: str, paths: Sequence[str], on_document: Callable[[int], None]
 ) -> Counter:
     """Write the original's records for the same seed; record k goes to file k modulo len(paths).
 
@@ -143,11 +143,11 @@ def write_sharded(
     """Write the instances of all shards; shard s goes to file s modulo len(paths).
 
     A random permutation assigns each pass over each document to a shard. Each shard has a separate
-    seed, and shuffles its own instances. So the files depend only on the corpus, the workers' Job
+    seed, and shuffles its own instances. So the files depend only on the corpus, the workers' job
     and num_shards.
 
     Args:
-        workers: processes that share a Job.
+        workers: processes that share a job.
         size: the corpus.
         folder: directory for temporary files.
         paths: empty files to write.
@@ -166,7 +166,7 @@ def write_sharded(
     return counts
 
 
-def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
+def write_shard(job: ShardJob, shard: InstanceShard) -> tuple[str, Counter]:
     """Make a shard's instances; return its TFRecord file's path and the sums from count_rows."""
     path = os.path.join(shard.folder, f"shard-{shard.number:05d}")
     row_path = f"{path}.rows"
@@ -188,7 +188,7 @@ def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
     return path, counts
 
 
-def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[int]:
+def _documents_of_shard(job: ShardJob, shard: InstanceShard, seed: str) -> Iterator[int]:
     """Yield document numbers assigned to a shard, possibly several times: once per pass."""
     num_documents = shard.corpus.num_documents
     total = num_documents * job.dupe_factor
@@ -197,7 +197,7 @@ def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[i
         yield from (permute_range(start, min(start + _PAIRS, last), total, seed) % num_documents).tolist()
 
 
-def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
+def _write_rows(job: ShardJob, instances: Iterable[Instance], path: str) -> int:
     """Write instances as rows, and return their number."""
     row_format = RowFormat.of(job.sampling)
     num_rows = 0
@@ -208,7 +208,7 @@ def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
     return num_rows
 
 
-def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
+def _write_records(job: ShardJob, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
     """Write each batch of rows as records into a file; return the sums from count_rows."""
     counts: Counter[str] = Counter()
     row_format = RowFormat.of(job.sampling)

@@ -10,7 +10,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, POOLER, HeadSpec, head_of, is_of_tokens
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.heads.vectors import embed_texts
@@ -176,7 +176,7 @@ def load_head_model(
     if spec.head_type == ENCODER:
         model = BertEncoder(config)
     elif spec.is_text_classifier:
-        model = BertClassifier(
+        model = BertTextClassifier(
             config, spec.num_outputs, problem_type.name, spec.text_input, temperatures=spec.temperatures
         )
     else:

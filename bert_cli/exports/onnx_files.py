@@ -35,7 +35,7 @@ MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096
 
 
-class Network(NamedTuple):
+class NetworkToExport(NamedTuple):
     """A network to export, and a batch for comparing its outputs.
 
     Attributes:
@@ -51,7 +51,7 @@ class Network(NamedTuple):
     inputs: dict[str, np.ndarray]
 
 
-def open_network(exported: Exported) -> Network:
+def open_network(exported: Exported) -> NetworkToExport:
     """Load the network; raise InputError if the checkpoint is incomplete."""
     source, config, problem_type = exported.model, exported.model.config, exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
@@ -67,7 +67,7 @@ def open_network(exported: Exported) -> Network:
     # one: its second texts then have no token type.
     num_types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
     inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
-    return Network(spec, original, exported.check_labels(spec, reader.description), inputs)
+    return NetworkToExport(spec, original, exported.check_labels(spec, reader.description), inputs)
 
 
 def write(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.spec import EXAMPLE_WEIGHT, Column
+from bert_cli.base.spec import EXAMPLE_WEIGHT, BatchColumn
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines, weight_array
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, pack
@@ -39,7 +39,7 @@ class ChoiceFeatures:
         return len(self.guids)
 
     @property
-    def loss_values(self) -> dict[Column, np.ndarray]:
+    def loss_values(self) -> dict[BatchColumn, np.ndarray]:
         """Return the arrays that only the loss reads, by the column of a batch."""
         return {} if self.weights is None else {EXAMPLE_WEIGHT: self.weights}
 

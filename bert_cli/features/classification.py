@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bert_cli.base.names import TRUNCATE, WINDOWS
-from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
+from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, BatchColumn
 from bert_cli.features.encoded_text import LabeledText, WeightedExample
 from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, describe_cuts, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
@@ -54,7 +54,7 @@ class ClassificationFeatures:
         return len(self.guids)
 
     @property
-    def loss_values(self) -> dict[Column, np.ndarray]:
+    def loss_values(self) -> dict[BatchColumn, np.ndarray]:
         """Return the arrays that only the loss reads, by the column of a batch."""
         values = {EXAMPLE_WEIGHT: self.weights, LABEL_DISTRIBUTION: self.distributions}
         return {column: array for column, array in values.items() if array is not None}

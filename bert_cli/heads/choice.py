@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 
 
-class BertChoice(BertClassifier):
+class BertChoice(BertTextClassifier):
     """An encoder with a head that returns one logit per choice.
 
     The input is a dict of int32 [B, K, S] with K choices per example, the output is float32 [B, K].
@@ -29,7 +29,7 @@ class BertChoice(BertClassifier):
         return tf.reshape(logits, shape[:2])
 
     def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Return the logits [...] of float32 [..., W], see BertClassifier."""
+        """Return the logits [...] of float32 [..., W], see BertTextClassifier."""
         # Use one logit per sequence; the loss applies the softmax over K.
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
         return tf.reshape(logits, tf.shape(states)[:-1])

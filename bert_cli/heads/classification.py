@@ -60,7 +60,7 @@ class ClassifierHead(OutputLayer):
         return super().call(ops.dropout(pooled, dropout_rate, seed))
 
 
-class BertClassifier(TaskModel):
+class BertTextClassifier(TaskModel):
     """The encoder and classifier head for run_classifier.py.
 
     The input is a dict of int32 [B, S], the output is logits, float32 [B, n]. The variables are the
@@ -96,7 +96,7 @@ class BertClassifier(TaskModel):
         text_input: TextInput = POOLED,
         distillation: DistillationLoss | None = None,
         temperatures: tuple[float, ...] = (),
-        loss_columns: tuple[spec.Column, ...] = (),
+        loss_columns: tuple[spec.BatchColumn, ...] = (),
         **options: Unpack[NetworkOptions],
     ):
         problem = PROBLEM_TYPES.get(problem_type)
@@ -117,7 +117,7 @@ class BertClassifier(TaskModel):
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
-    def state_columns(self) -> tuple[spec.Column, ...]:
+    def state_columns(self) -> tuple[spec.BatchColumn, ...]:
         return spec.with_states(self.columns)
 
     def states(
@@ -200,12 +200,12 @@ class BertClassifier(TaskModel):
         return self.formulas.activate(logits / self.temperatures if self.temperatures else logits)
 
 
-class BertWindowsClassifier(BertClassifier):
-    """A BertClassifier for texts in up to K windows, which averages the windows' logits.
+class BertWindowsClassifier(BertTextClassifier):
+    """A BertTextClassifier for texts in up to K windows, which averages the windows' logits.
 
     The input is a dict of int32 [B, K, S], the output is logits, float32 [B, n]. So the loss is per
     text. Windows without tokens are skipped. Variables and arguments are the same as
-    in BertClassifier.
+    in BertTextClassifier.
     """
 
     # The number of states per text varies, so they cannot be kept for training.
@@ -248,8 +248,8 @@ def mean_of_windows(logits: tf.Tensor, is_window: tf.Tensor) -> tf.Tensor:
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
 
 
-class BertContrastiveClassifier(BertClassifier):
-    """A BertClassifier that is trained to have similar vectors for texts with the same label.
+class BertContrastiveClassifier(BertTextClassifier):
+    """A BertTextClassifier that is trained to have similar vectors for texts with the same label.
 
     The loss of a pair of rows is (cos(u, v) - s)², with the head's inputs u and v. s is 1 if both have
     the same label, and 0 otherwise. This is CosineSimilarityLoss of sentence-transformers, as SetFit

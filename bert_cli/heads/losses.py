@@ -203,6 +203,6 @@ class DistillationLoss:
             teacher, student: logits, [B, n].
             hard: label losses, [B].
         """
-        assert formulas.divergence, "BertClassifier refuses a distillation without one"
+        assert formulas.divergence, "BertTextClassifier refuses a distillation without one"
         soft = formulas.divergence(teacher / self.temperature, student / self.temperature)
         return self.share * self.temperature**2 * soft + (1.0 - self.share) * hard

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.base.head_types import POOLED
-from bert_cli.base.spec import Column
+from bert_cli.base.spec import BatchColumn
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
@@ -70,7 +70,7 @@ class TaskModel(keras.Model):
         text_input: the encoder output that a text head reads.
     """
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[BatchColumn, ...] = ()
     padding_counts = False
     head_dropout = 0.0
     text_input = POOLED
@@ -104,7 +104,7 @@ class TaskModel(keras.Model):
         mark_built(self)
 
     @property
-    def state_columns(self) -> tuple[Column, ...]:
+    def state_columns(self) -> tuple[BatchColumn, ...]:
         """Return the columns of training batches with states instead of tokens.
 
         A frozen encoder computes the states once. Empty if the head type does not support that.
@@ -187,7 +187,7 @@ def make_encoder(
     return BertEncoder(config, compute_dtype, seed, recomputes, lora)
 
 
-def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:
+def tensor_specs(columns: Iterable[BatchColumn], **sizes: int) -> dict[str, tf.TensorSpec]:
     """Return the signature of a batch.
 
     Sizes are variable, so that a new length needs no new trace, except for `sizes` (letter=size).

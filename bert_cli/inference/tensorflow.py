@@ -16,7 +16,7 @@ import tensorflow as tf
 from bert_cli.base import spec
 from bert_cli.base.head_types import count_parameters
 from bert_cli.base.log import inform_once
-from bert_cli.base.spec import Column
+from bert_cli.base.spec import BatchColumn
 from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.model import make_encoder, tensor_specs
 from bert_cli.heads.pretraining import BertPretrainer
@@ -236,7 +236,7 @@ class TensorFlowEngine:
     def width(self, longest: int) -> int:
         return longest if self._trims else self.max_seq_length
 
-    def make_runner(self, forward: Callable[[dict], dict], columns: Iterable[Column], flag: str) -> Callable:
+    def make_runner(self, forward: Callable[[dict], dict], columns: Iterable[BatchColumn], flag: str) -> Callable:
         """Compile forward(batch) for these columns; `flag`: see batch_distribution.memory_advice."""
         return make_runner(self.strategy, forward, tensor_specs(columns), flag)
 

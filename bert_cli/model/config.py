@@ -8,7 +8,7 @@ import dataclasses
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, FINE_TUNED, HEAD_INPUTS, HeadSpec, pretraining_shapes
 from bert_cli.base.json_files import JsonObject
-from bert_cli.model.networks import BERT, NETWORKS, Network
+from bert_cli.model.networks import BERT, NETWORKS, NetworkVariant
 from bert_cli.runtime.machine import free_memory, machine_memory
 
 # Added to the attention scores of padded keys, as in the original.
@@ -76,7 +76,7 @@ class BertConfig:
         return f"gelu_{self.gelu}" if name == "gelu" else name
 
     @property
-    def network(self) -> Network:
+    def network(self) -> NetworkVariant:
         """Return the differences between this network and BERT."""
         return NETWORKS[self.model_type]
 

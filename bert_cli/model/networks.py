@@ -17,7 +17,7 @@ CONFIG_NEEDED = "a bert_config.json is needed"
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
+class NetworkVariant:
     """The differences between a network and BERT, in its computation and in Hugging Face's files.
 
     Attributes:
@@ -78,13 +78,13 @@ class Network:
 
 BERT, ELECTRA = "bert", "electra"
 NETWORKS = {
-    BERT: Network(
+    BERT: NetworkVariant(
         defaults={"type_vocab_size": 2},
         constants={"embedding_size": 0},
         additional_keys={"position_embedding_type": "absolute"},
     ),
     # Sanh et al., 2019: a BERT without token types; transformers calls its pooler pre_classifier.
-    "distilbert": Network(
+    "distilbert": NetworkVariant(
         title="DistilBERT",
         class_prefix="DistilBert",
         pooler_activation="relu",
@@ -105,7 +105,7 @@ NETWORKS = {
         constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12, "embedding_size": 0},
     ),
     # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the text head's dense layer.
-    ELECTRA: Network(
+    ELECTRA: NetworkVariant(
         title="ELECTRA",
         class_prefix="Electra",
         pooler_activation="gelu_erf",

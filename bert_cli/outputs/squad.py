@@ -7,7 +7,7 @@ from typing import Any
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad.records import SquadExample
 from bert_cli.metrics.squad import raw_scores
-from bert_cli.outputs.answers.squad import NBestEntry, Prediction
+from bert_cli.outputs.answers.squad import NBestEntry, SquadPrediction
 from bert_cli.outputs.eval_examples import MOST_CHARACTERS, EvalExamples, kept_rows, shorten
 from bert_cli.problem_types.columns import significant
 
@@ -19,12 +19,12 @@ def _write(path: str, value: dict) -> None:
         file.write(json.dumps(value, indent=4) + "\n")
 
 
-def write_predictions(path: str, predictions: Sequence[Prediction]) -> None:
+def write_predictions(path: str, predictions: Sequence[SquadPrediction]) -> None:
     """Write predictions.json, {id: text}, in prediction order."""
     _write(path, {prediction.qas_id: prediction.text for prediction in predictions})
 
 
-def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> None:
+def write_nbest_predictions(path: str, predictions: Sequence[SquadPrediction]) -> None:
     """Write nbest_predictions.json, with entries best first.
 
     The layout is {id: [{"text", "probability", "start_logit", "end_logit"}]}.
@@ -37,7 +37,7 @@ def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> Non
     _write(path, entries)
 
 
-def write_null_odds(path: str, predictions: Sequence[Prediction]) -> None:
+def write_null_odds(path: str, predictions: Sequence[SquadPrediction]) -> None:
     """Write null_odds.json, {id: null odds}."""
     _write(path, {prediction.qas_id: prediction.null_odds for prediction in predictions})
 
@@ -56,7 +56,7 @@ def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, A
 
 def squad_examples(
     examples: Sequence[SquadExample],
-    predictions: Sequence[Prediction],
+    predictions: Sequence[SquadPrediction],
     gold: Mapping[str, Sequence[str]],
 ) -> EvalExamples:
     """Return examples for bert-squad: scores per question, and some answers in their context.

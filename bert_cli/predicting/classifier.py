@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec, TextInput
-from bert_cli.base.spec import Column
+from bert_cli.base.spec import BatchColumn
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import cut_entry
 from bert_cli.features.ragged import RaggedFeatures
@@ -90,7 +90,7 @@ def build_classifier(
     long_text: str,
     options: "NetworkOptions",
     distillation: "DistillationLoss | None" = None,
-    loss_columns: tuple[Column, ...] = (),
+    loss_columns: tuple[BatchColumn, ...] = (),
 ) -> "TaskModel":
     """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.
 
@@ -101,12 +101,12 @@ def build_classifier(
         long_text: value of --long_text.
         options: keyword arguments that all networks share.
         distillation: loss of a teacher's probabilities, or None.
-        loss_columns: further columns of training batches, see BertClassifier.
+        loss_columns: further columns of training batches, see BertTextClassifier.
     """
     # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
-    from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
+    from bert_cli.heads.classification import BertTextClassifier, BertWindowsClassifier
 
-    model_class = BertWindowsClassifier if long_text == WINDOWS else BertClassifier
+    model_class = BertWindowsClassifier if long_text == WINDOWS else BertTextClassifier
     num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
     problem_type = decoder.problem_type.name
     return model_class(

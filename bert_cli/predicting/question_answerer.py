@@ -16,7 +16,7 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.answers.answer_text import sentence_span
-from bert_cli.outputs.answers.squad import Decoder, Prediction, check_search
+from bert_cli.outputs.answers.squad import SpanDecoder, SquadPrediction, check_search
 from bert_cli.predicting.opening import AnswererSettings, open_for_new_texts
 from bert_cli.settings.answering import Squad
 from bert_cli.settings.groups import Encoding
@@ -53,7 +53,7 @@ def answer_windows(
     features: SquadFeatures,
     tokenizer: FullTokenizer,
     title: str | None,
-) -> tuple[list[Prediction], float]:
+) -> tuple[list[SquadPrediction], float]:
     """Return the answers to questions, and the number of windows per second.
 
     Args:
@@ -65,14 +65,14 @@ def answer_windows(
         title: title for the progress, None to show no progress.
     """
     answers, batch_size = settings.answers, settings.inference.predict_batch_size
-    decoder = Decoder(features, answers, settings.task.version_2_with_negative)
+    decoder = SpanDecoder(features, answers, settings.task.version_2_with_negative)
     rate = feed_decoder(predictor, decoder, features, batch_size, title, answers.keep_padding)
     return decoder.finish(examples, tokenizer), rate
 
 
 def feed_decoder(
     predictor: Predictor,
-    decoder: Decoder,
+    decoder: SpanDecoder,
     windows: SquadFeatures,
     batch_size: int,
     title: str | None = None,
@@ -99,7 +99,7 @@ def feed_decoder(
     return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)
 
 
-def answer_record(example: SquadExample, prediction: Prediction) -> dict:
+def answer_record(example: SquadExample, prediction: SquadPrediction) -> dict:
     """Return an answer as a record for JSON lines and the terminal.
 
     "answer" is "" if there is no answer. "start" and "end" are its characters in the context,
@@ -168,7 +168,7 @@ class TextAnswerer:
     tokenizer: FullTokenizer
     settings: AnswererSettings
 
-    def answer(self, examples: Sequence[SquadExample]) -> tuple[list[Prediction], Cuts]:
+    def answer(self, examples: Sequence[SquadExample]) -> tuple[list[SquadPrediction], Cuts]:
         """Return the answers to questions, and the number of tokens cut by --max_query_length.
 
         Args:

@@ -40,7 +40,7 @@ class ProblemType:
     has_choices: bool = False
 
     @property
-    def batch_columns(self) -> tuple[spec.Column, ...]:
+    def batch_columns(self) -> tuple[spec.BatchColumn, ...]:
         """Return the batch columns for a classifier; multiple choice has a sequence per choice."""
         tokens = spec.with_windows(spec.ENCODER) if self.has_choices else spec.ENCODER
-        return (*tokens, spec.Column("label_ids", self.reader.shape, self.reader.dtype))
+        return (*tokens, spec.BatchColumn("label_ids", self.reader.shape, self.reader.dtype))

@@ -29,7 +29,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import COMMAND
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runtime.machine import peak_memory
-from bert_cli.settings.training import Page
+from bert_cli.settings.training import ReportPage
 
 if TYPE_CHECKING:
     from bert_cli.inference.rows import Predictor
@@ -142,7 +142,7 @@ def _write(directory: RunDirectory, page: str) -> str:
     return f"wrote {path}, a page to look at"
 
 
-def finish(directory: RunDirectory, page: Page, has_news: bool = True, names_next: bool = True) -> None:
+def finish(directory: RunDirectory, page: ReportPage, has_news: bool = True, names_next: bool = True) -> None:
     """Write a run's page if flags ask for it and there is news, and log the run's result.
 
     Weights and results have been written, so an error here, such as a missing library, is only a

@@ -16,7 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.serving.access import current_request_id, current_span, fail_if_client_leaves
 from bert_cli.serving.jobs import Chunk, Compute, Job, Key
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.schedule import Schedule
+from bert_cli.serving.schedule import JobQueue
 
 # Seconds that a client should wait when memory is short.
 _RETRY_AFTER = 1
@@ -44,7 +44,7 @@ class Batcher:
         """
         self._compute = compute
         self._count_waits = count_waits
-        self._schedule = Schedule(max_queue, request_timeout)
+        self._schedule = JobQueue(max_queue, request_timeout)
         self._changed = threading.Condition()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="batches", daemon=True)

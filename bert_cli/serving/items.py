@@ -44,7 +44,7 @@ class MaskedCopy(NamedTuple):
     segment_ids: np.ndarray
 
 
-class Explanation(NamedTuple):
+class PreparedExplanation(NamedTuple):
     """The work for an explanation.
 
     Attributes:
@@ -88,7 +88,7 @@ TEXT, FP32, INT64, BOOL = "BYTES", "FP32", "INT64", "BOOL"
 _EMPTY: dict[str, Json] = {TEXT: "", FP32: 0.0, INT64: -1, BOOL: False}
 
 
-class Column(NamedTuple):
+class AnswerField(NamedTuple):
     """A member that a model's answers have.
 
     Attributes:

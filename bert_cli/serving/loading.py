@@ -28,7 +28,7 @@ from bert_cli.predicting.opening import (
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
-from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Column, Explanation, Item, MaskedCopy
+from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, AnswerField, Item, MaskedCopy, PreparedExplanation
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel, check_served, naming_flags
 from bert_cli.settings.classification import ClassifySettings
@@ -63,15 +63,17 @@ class _Classifier(ServedModel):
         return self._model.takes_pairs
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[AnswerField, ...]:
         decoder = self._model.decoder
         abstains = decoder.labels.abstain_from is not None
-        columns = {"classifier": [Column("label", TEXT)], "multi_label": [Column("labels", TEXT)]}.get(self.kind)
+        columns = {"classifier": [AnswerField("label", TEXT)], "multi_label": [AnswerField("labels", TEXT)]}.get(
+            self.kind
+        )
         if columns:
-            columns.append(Column("probabilities", FP32, len(self.labels)))
+            columns.append(AnswerField("probabilities", FP32, len(self.labels)))
         else:
-            columns = [Column("value", FP32)]
-        return (*columns, Column("abstain", BOOL)) if abstains else tuple(columns)
+            columns = [AnswerField("value", FP32)]
+        return (*columns, AnswerField("abstain", BOOL)) if abstains else tuple(columns)
 
     @name_arguments_in_errors()
     def answer(self, items: Sequence[Item]) -> list[JsonObject]:
@@ -87,7 +89,7 @@ class _Classifier(ServedModel):
         return None if encoding.long_text == WINDOWS else encoding.max_seq_length
 
     @name_arguments_in_errors()
-    def plan_explanation(self, item: Item, max_words: int) -> Explanation:
+    def plan_explanation(self, item: Item, max_words: int) -> PreparedExplanation:
         self._model.check_pair(item.second, "text_b")
         tokens = self._model.tokenize_for_explanation(item.first, item.second)
         num_words, num_cut = len(tokens.seen), tokens.cuts.num_cut_tokens
@@ -105,7 +107,7 @@ class _Classifier(ServedModel):
             return self._model.explanation_record(*item[:2], plan, predictions) | cut_entry(num_cut)
 
         copies = [MaskedCopy(*ids) for ids in zip(token_ids, segment_ids, strict=True)]
-        return Explanation(copies, num_cut, self._score_copies, answer)
+        return PreparedExplanation(copies, num_cut, self._score_copies, answer)
 
     def _score_copies(self, copies: Sequence[MaskedCopy]) -> list[Any]:
         lengths = [len(copy.token_ids) for copy in copies]
@@ -117,7 +119,7 @@ class _Classifier(ServedModel):
 
 class _Tagger(ServedModel):
     kind = "tagger"
-    columns = (Column("entities", TEXT),)
+    columns = (AnswerField("entities", TEXT),)
     _model: TextTagger
 
     @naming_flags
@@ -139,11 +141,11 @@ class _QuestionAnswerer(ServedModel):
     kind = "question_answerer"
     fields = ("question", "context")
     columns = (
-        Column("answer", TEXT),
-        Column("probability", FP32),
-        Column("start", INT64),
-        Column("end", INT64),
-        Column("sentence", TEXT),
+        AnswerField("answer", TEXT),
+        AnswerField("probability", FP32),
+        AnswerField("start", INT64),
+        AnswerField("end", INT64),
+        AnswerField("sentence", TEXT),
     )
     _model: TextAnswerer
 
@@ -170,7 +172,7 @@ class _QuestionAnswerer(ServedModel):
 
 class _MaskFiller(ServedModel):
     kind = "masked_lm"
-    columns = (Column("masks", TEXT),)
+    columns = (AnswerField("masks", TEXT),)
     _model: TextMaskFiller
 
     @naming_flags

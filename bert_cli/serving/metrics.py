@@ -30,7 +30,7 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _TIMES, _CHILD_TIMES, _START = slice(11, 13), slice(13, 15), 19
 
 
-class Metrics:
+class ServerMetrics:
     """Counts and times for GET /metrics."""
 
     def __init__(self, count_waiting: Callable[[], int], list_processes: Callable[[], list[int]] = this_process):

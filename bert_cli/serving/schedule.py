@@ -99,7 +99,7 @@ class _Lane:
         return [self.take(jobs[number], count) for number, count in counts.items()]
 
 
-class Schedule:
+class JobQueue:
     """Queue of jobs in two lanes; its users hold a lock.
 
     Attributes:

@@ -20,7 +20,7 @@ from bert_cli.predicting.opening import VectorSettings
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, open_vectors
 from bert_cli.sentence.steps import Normalize
-from bert_cli.serving.items import FP32, Column, Embedding, Explanation, Item, Token
+from bert_cli.serving.items import FP32, AnswerField, Embedding, Item, PreparedExplanation, Token
 from bert_cli.serving.responses import RequestError
 from bert_cli.settings.model_use import ModelFlags, VectorUseSettings
 from bert_cli.settings.serving import ServeSettings
@@ -193,7 +193,7 @@ class ServedModel(abc.ABC):
         `with_index` adds the index.
         """
 
-    def plan_explanation(self, item: Item, max_words: int) -> Explanation:
+    def plan_explanation(self, item: Item, max_words: int) -> PreparedExplanation:
         """Return the masked copies that show each word's contribution to the predicted label.
 
         Other threads may call this.
@@ -266,9 +266,9 @@ class ServedModel(abc.ABC):
         return self._vectors
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[AnswerField, ...]:
         """Return the members that are tensors in answers; an encoder only has vectors."""
-        return (Column("embedding", FP32, self.vectors.width),)
+        return (AnswerField("embedding", FP32, self.vectors.width),)
 
 
 def check_served(model: ServedModel) -> None:

@@ -15,7 +15,7 @@ from bert_cli.serving.batching import Batcher
 from bert_cli.serving.items import Embedding, Item, Token
 from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
-from bert_cli.serving.metrics import Metrics
+from bert_cli.serving.metrics import ServerMetrics
 from bert_cli.serving.processes import this_process
 from bert_cli.serving.requests import find_model
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
@@ -45,7 +45,7 @@ class Service:
     ):
         self.models = models
         self.limits = limits
-        self.metrics = Metrics(lambda: self.batcher.waiting, list_processes)
+        self.metrics = ServerMetrics(lambda: self.batcher.waiting, list_processes)
         for name, model in models.items():
             self.metrics.set_model(name, model.step)
         self.batcher = Batcher(self._compute, limits.max_queue, limits.request_timeout, self.metrics.count_waits)

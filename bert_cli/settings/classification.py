@@ -40,7 +40,7 @@ from bert_cli.settings.training import (
     DevSplit,
     EarlyStoppingFlags,
     FineTuning,
-    Page,
+    ReportPage,
     Saving,
     Seed,
     Sweep,
@@ -339,7 +339,7 @@ class ClassifySettings(TrainingSettings):
     distillation: Distillation = group(Distillation)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     custom: CustomMetrics = group(CustomMetrics)
-    page: Page = group(Page)
+    page: ReportPage = group(ReportPage)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

@@ -23,7 +23,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
-from bert_cli.settings.training import EarlyStoppingFlags, Page, Saving, Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.training import EarlyStoppingFlags, ReportPage, Saving, Seed, Sweep, Training, TrainingSettings
 
 # Forms of sequences. PAIRS are for next-sentence prediction, the other ones for masked words alone.
 PAIRS, DOCUMENTS, PACKED, LINES = "pairs", "documents", "packed", "lines"
@@ -329,7 +329,7 @@ class PretrainSettings(TrainingSettings):
     )
     steps: Steps = group(Steps)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
-    page: Page = group(Page)
+    page: ReportPage = group(ReportPage)
     rates: LayerRates = group(LayerRates, without=LORA_FLAGS)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

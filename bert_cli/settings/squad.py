@@ -24,7 +24,7 @@ from bert_cli.settings.training import (
     Bootstrap,
     EarlyStoppingFlags,
     FineTuning,
-    Page,
+    ReportPage,
     Saving,
     Seed,
     Sweep,
@@ -135,7 +135,7 @@ class SquadSettings(TrainingSettings):
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SpanLoss = group(SpanLoss)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
-    page: Page = group(Page)
+    page: ReportPage = group(ReportPage)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

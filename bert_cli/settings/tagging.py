@@ -26,7 +26,7 @@ from bert_cli.settings.training import (
     DevSplit,
     EarlyStoppingFlags,
     FineTuning,
-    Page,
+    ReportPage,
     Saving,
     Seed,
     Sweep,
@@ -137,7 +137,7 @@ class TagSettings(TrainingSettings):
     training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
-    page: Page = group(Page)
+    page: ReportPage = group(ReportPage)
     rates: LayerRates = group(LayerRates)
     # Google's scripts do not use bias correction, but without it Adam learns tags too slowly.
     optimization: Optimization = group(Optimization, bias_correction=True)

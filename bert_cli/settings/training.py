@@ -169,7 +169,7 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
     )
 
 
-class Page(FlagGroup, heading="Report"):
+class ReportPage(FlagGroup, heading="Report"):
     """HTML report that a run writes at its end."""
 
     report: bool = transient_option(
@@ -312,7 +312,7 @@ class TrainingSettings:
     encoding: Encoding
     training: Training
     early_stopping: EarlyStoppingFlags
-    page: Page
+    page: ReportPage
     rates: LayerRates
     optimization: Optimization
     dropout: Dropout

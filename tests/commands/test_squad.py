@@ -18,7 +18,7 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
-from bert_cli.outputs.answers.squad import Decoder
+from bert_cli.outputs.answers.squad import SpanDecoder
 from bert_cli.predicting.question_answerer import feed_decoder
 from bert_cli.run_squad import main
 from bert_cli.settings.answering import AnswerSearch
@@ -174,7 +174,7 @@ def test_packed_answers_equal_dense_answers(engine, trained, version_2):
     assert len(set(features.sequences.lengths.tolist())) > 5
     # Use an n-best size that covers all positions of a window: if padding displaces tokens,
     # Google's code can lose an answer.
-    packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
+    packed, dense = (SpanDecoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
     assert engine.packed
     feed_decoder(Predictor(engine, 26), packed, features, batch_size=3)
     inputs = features.sequences.pad(range(len(features)), 26)

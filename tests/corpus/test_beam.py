@@ -7,14 +7,14 @@ import pytest
 from bert_cli.base.json_files import read_json_object
 from bert_cli.corpus import beam
 from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.shards import Job
+from bert_cli.corpus.shards import ShardJob
 from bert_cli.settings.pretraining import MaskedLM
 from bert_cli.settings.texts import PLAIN_TEXT
 from bert_cli.text.tokenization import FullTokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two"]
 IDS = {word: index for index, word in enumerate(WORDS)}
-JOB = Job(FullTokenizer(IDS), "H", True, Sampling.of(IDS, 16, MaskedLM(4)), dupe_factor=1, random_seed=3)
+JOB = ShardJob(FullTokenizer(IDS), "H", True, Sampling.of(IDS, 16, MaskedLM(4)), dupe_factor=1, random_seed=3)
 
 
 def store_pieces(folder, *texts: str) -> list:

@@ -8,7 +8,7 @@ import pytest
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import (
     InstanceShard,
-    Job,
+    ShardJob,
     choose_num_shards,
     write_shard,
     write_sharded,
@@ -23,7 +23,7 @@ from bert_cli.text.tokenization import FullTokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{number}" for number in range(20))]
 IDS = {word: index for index, word in enumerate(WORDS)}
-JOB = Job(FullTokenizer(IDS), "H", True, Sampling.of(IDS, 16, MaskedLM(4)), dupe_factor=2, random_seed=3)
+JOB = ShardJob(FullTokenizer(IDS), "H", True, Sampling.of(IDS, 16, MaskedLM(4)), dupe_factor=2, random_seed=3)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, HeadSpec
 from bert_cli.exports.loaded import expected_outputs, load, load_head_model, random_inputs
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.registry import problem_type
 from tests.configs import small_config
@@ -39,7 +39,7 @@ class StoredWeights:
 
 @pytest.fixture(scope="module")
 def stored() -> StoredWeights:
-    weights = named_weights(BertClassifier(CONFIG, 3, seed=1))
+    weights = named_weights(BertTextClassifier(CONFIG, 3, seed=1))
     return StoredWeights({name: variable.numpy() for name, variable in weights.items()})
 
 

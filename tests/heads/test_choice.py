@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.model.layers import named_weights
 from tests.configs import WITHOUT_DROPOUT, small_config
 
@@ -25,7 +25,7 @@ def test_states_become_one_logit_per_choice(model):
 
 def test_choices_are_computed_like_texts(model, batch_of):
     texts = batch_of([5, 3, 4, 2], 6, vocab_size=30)
-    classifier = BertClassifier(small_config(**WITHOUT_DROPOUT), 1, "regression", seed=2)
+    classifier = BertTextClassifier(small_config(**WITHOUT_DROPOUT), 1, "regression", seed=2)
     for name, weight in named_weights(classifier).items():
         weight.assign(named_weights(model)[name])
     choices = {name: values.reshape(2, 2, 6) for name, values in texts.items()}

@@ -12,7 +12,7 @@ from numpy_bert import encode, loss_and_gradients, random_weights, variable_shap
 from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS, encoder_inputs
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
@@ -39,7 +39,9 @@ LOGITS = {"single_label": 3, "multi_label": 3, "regression": 1, "choice": 1}
 def make(problem: str):
     """Return a model without dropout, its variables, and the oracle's weights. Do not change them."""
     is_choice = problem == "choice"
-    model = BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertClassifier(CONFIG, LOGITS[problem], problem)
+    model = (
+        BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertTextClassifier(CONFIG, LOGITS[problem], problem)
+    )
     model.head_dropout = 0.0
     weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[problem]), seed=2)
     variables = named_weights(model)
@@ -145,14 +147,14 @@ def test_choices_may_have_any_order_and_padding_has_no_effect():
 @pytest.mark.parametrize(("problem_type", "count"), [("regression", 2), ("several", 2)])
 def test_invalid_problem_types(problem_type, count):
     with pytest.raises(ValueError, match=problem_type):
-        BertClassifier(CONFIG, count, problem_type=problem_type)
+        BertTextClassifier(CONFIG, count, problem_type=problem_type)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("text_input", HEAD_INPUTS.values(), ids=list(HEAD_INPUTS))
 def test_head_inputs(text_input, packed):
     weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
-    model = BertClassifier(CONFIG, 3, text_input=text_input)
+    model = BertTextClassifier(CONFIG, 3, text_input=text_input)
     choice = BertChoice(CONFIG, 1, "multiple_choice", text_input=text_input)
     for name, variable in named_weights(model).items():
         variable.assign(weights[name])

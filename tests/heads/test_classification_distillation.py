@@ -10,7 +10,7 @@ import tensorflow as tf  # noqa: E402
 
 from bert_cli.base.spec import EXAMPLE_WEIGHT  # noqa: E402
 from bert_cli.heads.classification import (  # noqa: E402
-    BertClassifier,
+    BertTextClassifier,
     BertWindowsClassifier,
 )
 from bert_cli.heads.losses import FORMULAS, DistillationLoss  # noqa: E402
@@ -43,7 +43,7 @@ def test_divergence_by_hand():
 
 
 @pytest.mark.parametrize("example_weights", [None, np.array([1.5, 0.5], np.float32)])
-@pytest.mark.parametrize("head_class", [BertClassifier, BertWindowsClassifier])
+@pytest.mark.parametrize("head_class", [BertTextClassifier, BertWindowsClassifier])
 def test_loss(tiny_config, batch_of, head_class, example_weights):
     distillation = DistillationLoss(temperature=2.0, share=0.25)
     columns = () if example_weights is None else (EXAMPLE_WEIGHT,)

@@ -10,7 +10,7 @@ import tensorflow as tf  # noqa: E402
 
 from bert_cli.base.spec import INPUTS  # noqa: E402
 from bert_cli.heads.classification import (  # noqa: E402
-    BertClassifier,
+    BertTextClassifier,
     BertWindowsClassifier,
     mean_of_windows,
 )
@@ -24,7 +24,7 @@ def test_mean():
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_text_logits_are_the_mean_of_its_windows(tiny_config, batch_of, packed):
-    single, windows = BertClassifier(tiny_config(), 3, seed=1), BertWindowsClassifier(tiny_config(), 3, seed=2)
+    single, windows = BertTextClassifier(tiny_config(), 3, seed=1), BertWindowsClassifier(tiny_config(), 3, seed=2)
     single.head_dropout = windows.head_dropout = 0.0
     for name, variable in named_weights(windows).items():
         variable.assign(named_weights(single)[name])

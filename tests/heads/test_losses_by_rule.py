@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.spec import encoder_inputs
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
 from bert_cli.heads.model import TrainingRule
 from bert_cli.heads.pretraining import BertPretrainer
@@ -97,7 +97,7 @@ def make_inputs(mask: np.ndarray) -> dict:
 
 
 def test_classifier_uses_its_rule_only_in_training():
-    model = BertClassifier(CONFIG, 3, seed=1, rule=TrainingRule(LossRule(class_weights=WEIGHTS), head_dropout=0.0))
+    model = BertTextClassifier(CONFIG, 3, seed=1, rule=TrainingRule(LossRule(class_weights=WEIGHTS), head_dropout=0.0))
     batch = make_inputs(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
     logits = model.sequence_logits(encoder_inputs(batch), True)
     plain = model.formulas.losses(batch["label_ids"], logits, PLAIN).numpy()

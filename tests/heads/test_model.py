@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
+from bert_cli.heads.classification import BertTextClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.heads.model import TrainingRule
 from bert_cli.heads.pretraining import BertPretrainer
@@ -17,7 +17,7 @@ CONFIG = BertConfig(
 )  # fmt: skip
 # Additional arguments and default dropout rate per head.
 HEADS = {
-    BertClassifier: ({"label_count": 3}, 0.1),
+    BertTextClassifier: ({"label_count": 3}, 0.1),
     BertWindowsClassifier: ({"label_count": 3}, 0.1),
     BertChoice: ({"label_count": 1, "problem_type": "multiple_choice"}, 0.1),
     BertTagger: ({"label_count": 3}, 0.1),

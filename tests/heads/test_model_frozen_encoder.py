@@ -8,7 +8,7 @@ from bert_cli.base.head_types import FIRST, MEAN
 from bert_cli.base.spec import INPUTS
 from bert_cli.features.ragged import StatedRows
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
+from bert_cli.heads.classification import BertTextClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import DistillationLoss
 from tests.configs import small_config
 
@@ -17,14 +17,14 @@ MASK = (np.arange(6) < np.array([6, 2, 4, 5])[:, None]).astype(np.int32)
 WORDS = np.random.default_rng(1).integers(1, 15, MASK.shape).astype(np.int32) * MASK
 SEED = tf.constant([3, 5])
 CASES = {
-    "single_label": (lambda: BertClassifier(CONFIG, 3), np.array([2, 0, 1, 1], np.int32)),
+    "single_label": (lambda: BertTextClassifier(CONFIG, 3), np.array([2, 0, 1, 1], np.int32)),
     "multi_label, mean": (
-        lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", text_input=MEAN),
+        lambda: BertTextClassifier(CONFIG, 2, problem_type="multi_label", text_input=MEAN),
         np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.float32),
     ),
     "choice": (lambda: BertChoice(CONFIG, 1, "multiple_choice", text_input=FIRST), np.array([1, 0], np.int32)),
     "distilled": (
-        lambda: BertClassifier(CONFIG, 3, distillation=DistillationLoss(2.0, 0.5)),
+        lambda: BertTextClassifier(CONFIG, 3, distillation=DistillationLoss(2.0, 0.5)),
         np.array([2, 0, 1, 1], np.int32),
     ),
 }

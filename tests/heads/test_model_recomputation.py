@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
+from bert_cli.heads.classification import BertTextClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import DistillationLoss, LossRule
 from bert_cli.heads.model import TaskModel, TrainingRule, tensor_specs
 from bert_cli.heads.pretraining import BertPretrainer
@@ -88,7 +88,7 @@ def assert_same_bits(make: Callable[..., TaskModel], **options: object) -> None:
 
 
 def classifier(config, label_count=3, **options):
-    return BertClassifier(config, label_count, **options)
+    return BertTextClassifier(config, label_count, **options)
 
 
 HEADS = {

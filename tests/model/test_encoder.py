@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.features.pretraining_batch import loss_shares
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
@@ -130,7 +130,7 @@ def labels_for(task: str, inputs: dict) -> dict:
 
 def build(task: str, config):
     if task == "classification":
-        model = BertClassifier(config, 3)
+        model = BertTextClassifier(config, 3)
         model.head_dropout = 0.0
         return model
     return BertPretrainer(config) if task == "pretraining" else BertSpanModel(config)
@@ -219,7 +219,7 @@ def test_gradients_of_low_precision_products_are_close_and_float32(dtype, gelu, 
     config, inputs = tiny_config(gelu=gelu, num_hidden_layers=1), batch_of([9, 3, 6], WIDTH)
     batch, actual = inputs | labels_for("classification", inputs), {}
     for name in ("float32", dtype):
-        model = BertClassifier(config, 3, compute_dtype=name)
+        model = BertTextClassifier(config, 3, compute_dtype=name)
         model.head_dropout = 0.0
         set_random_weights(model, "classification", config, seed=5)
         with tf.GradientTape() as tape:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.model import ops
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
@@ -147,7 +147,7 @@ def test_attention_probabilities_are_returned_without_dropout(tiny_config, batch
 
 def test_classifier_dropout_is_a_tenth_for_any_config(tiny_config):
     hidden, rows = 16, 600
-    model = BertClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=0.0), hidden)
+    model = BertTextClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=0.0), hidden)
     set_weights(model, {"bert/pooler/dense/bias": 20.0, "output_weights": np.eye(hidden)})  # tanh(20) is 1
     inputs = full_batch(rows, 1)
     logits = model(inputs, training=True, seed=SEED).numpy()
@@ -162,7 +162,7 @@ def test_classifier_dropout_is_a_tenth_for_any_config(tiny_config):
 def test_head_mask_differs_from_encoder_masks(tiny_config):
     """The encoder's first mask and the head's mask have equal shapes for single tokens, so equal seeds would show."""
     hidden, rows, rate = 16, 600, 0.1
-    model = BertClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=rate), hidden)
+    model = BertTextClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=rate), hidden)
     set_weights(
         model,
         {
@@ -182,8 +182,8 @@ def test_head_mask_differs_from_encoder_masks(tiny_config):
 @pytest.mark.parametrize("packed", [False, True])
 def test_no_dropout_outside_training(tiny_config, batch_of, packed):
     inputs = batch_of([9, 3, 1], 9)
-    with_rates = BertClassifier(tiny_config(hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5), 3, seed=3)
-    without = BertClassifier(tiny_config(), 3, seed=3)
+    with_rates = BertTextClassifier(tiny_config(hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5), 3, seed=3)
+    without = BertTextClassifier(tiny_config(), 3, seed=3)
     expected = without(inputs, packed=packed)
     np.testing.assert_array_equal(with_rates(inputs, packed=packed), expected)
     np.testing.assert_array_equal(with_rates(inputs, packed=packed, seed=SEED), expected)

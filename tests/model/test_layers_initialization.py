@@ -7,7 +7,7 @@ import numpy as np
 import numpy_bert
 import pytest
 
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.deferred_initialization import DeferredInitialization
@@ -30,7 +30,7 @@ HEADS = {
 
 def build(task: str, config, seed: int):
     if task == "classification":
-        return BertClassifier(config, 3, seed=seed)
+        return BertTextClassifier(config, 3, seed=seed)
     return {"pretraining": BertPretrainer, "squad": BertSpanModel, "": BertEncoder}[task](config, seed=seed)
 
 
@@ -91,7 +91,7 @@ def test_weights_depend_only_on_the_seed(tiny_config, values_of):
 
 def test_other_seeds_and_other_names_give_other_values(tiny_config, values_of):
     config = tiny_config()
-    first, second = (values_of(named_weights(BertClassifier(config, 3, seed=seed))) for seed in (0, 1))
+    first, second = (values_of(named_weights(BertTextClassifier(config, 3, seed=seed))) for seed in (0, 1))
     drawn = {name: value for name, value in first.items() if not name.endswith(("bias", "beta", "gamma"))}
     assert len(drawn) == 3 + 2 * 6 + 1 + 1
     for name, value in drawn.items():

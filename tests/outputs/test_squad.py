@@ -1,13 +1,13 @@
 """Files with answers, and examples of them."""
 
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.outputs.answers.squad import NBestEntry, Prediction
+from bert_cli.outputs.answers.squad import NBestEntry, SquadPrediction
 from bert_cli.outputs.squad import squad_examples, write_nbest_predictions, write_null_odds, write_predictions
 
 
 def test_files(tmp_path):
     entries = (NBestEntry("cat", 0.75, 1.5, 1.0, (4, 7)), NBestEntry("", 0.25, 0.5, 1.0, None))
-    predictions = [Prediction("q", "cat", (4, 7), entries, -20.5, True)]
+    predictions = [SquadPrediction("q", "cat", (4, 7), entries, -20.5, True)]
     paths = [tmp_path / name for name in ("predictions.json", "nbest_predictions.json", "null_odds.json")]
     for write, path in zip((write_predictions, write_nbest_predictions, write_null_odds), paths, strict=True):
         write(str(path), predictions)
@@ -26,8 +26,8 @@ def test_examples_have_scores_and_contexts():
     best = NBestEntry("cat", 0.6, 1.0, 1.0, (4, 7))
     no_answer = NBestEntry("", 0.4, 0.0, 0.0, None)
     predictions = [
-        Prediction("a", "", None, (no_answer, best), 1.5, True),
-        Prediction("b", "the cat", (6000, 6007), (best,), None, True),
+        SquadPrediction("a", "", None, (no_answer, best), 1.5, True),
+        SquadPrediction("b", "the cat", (6000, 6007), (best,), None, True),
     ]
     kept = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
     first, second = kept.rows

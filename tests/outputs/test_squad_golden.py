@@ -11,7 +11,7 @@ from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
 from bert_cli.outputs.answers.answer_text import sentence_span
-from bert_cli.outputs.answers.squad import Decoder
+from bert_cli.outputs.answers.squad import SpanDecoder
 from bert_cli.outputs.squad import write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.settings.answering import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
@@ -40,7 +40,7 @@ def test_files_of_the_original(home, request, tmp_path, run, folder):
     version_2 = flags["version_2_with_negative"]
     threshold = call.get("null_score_diff_threshold", 0.0)
     search = AnswerSearch(call["n_best_size"], call["max_answer_length"], threshold)
-    decoder = Decoder(features, search, version_2)
+    decoder = SpanDecoder(features, search, version_2)
     windows = given_logits["unique_ids"] - FIRST_UNIQUE_ID
     for rows in np.array_split(np.arange(len(windows))[::-1], 5):
         decoder.add(windows[rows], given_logits["start_logits"][rows], given_logits["end_logits"][rows])
@@ -75,7 +75,7 @@ def test_real_questions(shared):
     start, end = np.zeros((2, len(features), 384), np.float32)
     rows = np.flatnonzero(features.start_positions)
     start[rows, features.start_positions[rows]] = end[rows, features.end_positions[rows]] = 9.0
-    decoder = Decoder(features, AnswerSearch(), False)
+    decoder = SpanDecoder(features, AnswerSearch(), False)
     decoder.add(np.arange(len(features)), start, end)
     predictions = decoder.finish(examples, tokenizer)
     same = sum(p.text == " ".join(e.answer_text.split()) for p, e in zip(predictions, examples, strict=True))

@@ -1,7 +1,7 @@
 """Answers to questions as records."""
 
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.outputs.answers.squad import NBestEntry, Prediction
+from bert_cli.outputs.answers.squad import NBestEntry, SquadPrediction
 from bert_cli.predicting.question_answerer import answer_record
 
 EXAMPLE = SquadExample("1", "Who barks?", split_context("It rains. A dog barks. A cat sleeps."))
@@ -10,7 +10,7 @@ NOTHING = NBestEntry("", 0.25, 0.0, 0.0, None)
 
 
 def test_an_answer_with_its_sentence():
-    record = answer_record(EXAMPLE, Prediction("1", "dog", (12, 15), (DOG, NOTHING), None, True))
+    record = answer_record(EXAMPLE, SquadPrediction("1", "dog", (12, 15), (DOG, NOTHING), None, True))
     assert record == {
         "id": "1",
         "question": "Who barks?",
@@ -27,11 +27,11 @@ def test_an_answer_with_its_sentence():
 
 
 def test_no_answer():
-    record = answer_record(EXAMPLE, Prediction("1", "", None, (NOTHING, DOG), 1.5, True))
+    record = answer_record(EXAMPLE, SquadPrediction("1", "", None, (NOTHING, DOG), 1.5, True))
     assert (record["answer"], record["probability"], record["sentence"], record["null_odds"]) == ("", 0.25, None, 1.5)
 
 
 def test_contexts_without_a_candidate():
     only_entry = NBestEntry("empty", 1.0, 0, 0, None)
-    record = answer_record(EXAMPLE, Prediction("1", "empty", None, (only_entry,), None, False))
+    record = answer_record(EXAMPLE, SquadPrediction("1", "empty", None, (only_entry,), None, False))
     assert (record["answer"], record["nbest"]) == ("", [])

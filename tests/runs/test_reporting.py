@@ -9,7 +9,7 @@ from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
-from bert_cli.settings.training import Page
+from bert_cli.settings.training import ReportPage
 from tests.report import folders
 from tests.snapshots import check_message
 
@@ -58,7 +58,7 @@ def test_an_interrupt_is_not_a_warning(tmp_path):
 
 
 def test_a_folder_without_a_run_gets_no_page(tmp_path, warnings):
-    finish(RunDirectory(str(tmp_path)), Page())
+    finish(RunDirectory(str(tmp_path)), ReportPage())
     assert list(tmp_path.iterdir()) == []
     assert warnings() == []
 
@@ -70,7 +70,7 @@ def test_a_sweep_has_one_page(tmp_path):
     folders.write(
         tmp_path, "run.json", {"command": "bert-classify", "several": "runs", "config": {}, "files": ["report.html"]}
     )
-    finish(RunDirectory(str(tmp_path)), Page())  # the runs have not been compared yet
+    finish(RunDirectory(str(tmp_path)), ReportPage())  # the runs have not been compared yet
     assert not (tmp_path / "report.html").exists()
     members = [{"folder": run_folder.name, "eval": {}} for run_folder in run_folders]
     folders.write(tmp_path, "run_report.json", {"several": {"kind": "runs", "members": members}, "total_seconds": 1.0})

@@ -6,14 +6,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bert_cli.serving.keys import Client
-from bert_cli.serving.metrics import Metrics
+from bert_cli.serving.metrics import ServerMetrics
 
 UNITS = ("_seconds", "_bytes", "_texts", "_step", "_fds", "_info", "_processes")
 
 
 @pytest.fixture
 def metrics():
-    metrics = Metrics(lambda: 3)
+    metrics = ServerMetrics(lambda: 3)
     metrics.set_model("tags", 120)
     return metrics
 

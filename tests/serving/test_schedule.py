@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.serving.jobs import Job, Key
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.schedule import MAX_BATCH_ITEMS, MAX_BATCH_TOKENS, Schedule
+from bert_cli.serving.schedule import MAX_BATCH_ITEMS, MAX_BATCH_TOKENS, JobQueue
 
 KEY = Key("predict", "a")
 TOKENS = 10
@@ -21,7 +21,7 @@ def job(count, cost=TOKENS, key=KEY, age=0.0, seconds=SECONDS, is_explanation=Fa
 
 def make_schedule(seconds_per_token=None, max_items=100_000, jobs=()):
     """Return a queue with jobs; without `seconds_per_token`, the model's speed is unknown."""
-    schedule = Schedule(max_items, SECONDS)
+    schedule = JobQueue(max_items, SECONDS)
     if seconds_per_token is not None:
         first = job(100)
         schedule.add(first)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bert_cli.serving.access import begin_request
-from bert_cli.serving.items import Explanation, Item, MaskedCopy, Token
+from bert_cli.serving.items import Item, MaskedCopy, PreparedExplanation, Token
 from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import RequestError
@@ -89,7 +89,7 @@ def test_one_request_for_tokens_runs_at_a_time():
 
 def test_an_explanation_counts_as_its_copies():
     copy = MaskedCopy(np.zeros(3, np.int32), np.zeros(3, np.int8))
-    plan = Explanation([copy] * 11, 0, lambda copies: [0] * len(copies), lambda scores: {"copies": len(scores)})
+    plan = PreparedExplanation([copy] * 11, 0, lambda copies: [0] * len(copies), lambda scores: {"copies": len(scores)})
     client = Client(texts_per_second=0.1)
 
     async def run() -> dict:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
@@ -36,7 +36,7 @@ def batch_of(step: int) -> dict:
 
 def start(compact: bool, seed=1):
     """Return a run before its first step."""
-    model = BertClassifier(CONFIG, 3, seed=seed)
+    model = BertTextClassifier(CONFIG, 3, seed=seed)
     model.head_dropout = 0.0
     variables = named_weights(model)
     words = CompactEmbeddings(model.encoder, np.array([USED, USED[::-1]], np.int32)) if compact else None

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.features.pretraining_batch import training_batch
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.config_files import read_config
@@ -40,7 +40,7 @@ def inputs_of(batch: dict) -> dict:
 
 
 def classification(config):
-    model = BertClassifier(config, 3)
+    model = BertTextClassifier(config, 3)
     model.head_dropout = 0.0  # the original has 0.1, but the golden run had no dropout
     return model, lambda batch: inputs_of(batch) | {"label_ids": batch["label_ids"]}
 

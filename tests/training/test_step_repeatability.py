@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
@@ -40,7 +40,7 @@ class Training:
     def __init__(self, seed: int):
         strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
         with strategy.scope():
-            self.model = BertClassifier(CONFIG, 3, seed=1)
+            self.model = BertTextClassifier(CONFIG, 3, seed=1)
             self.variables = named_weights(self.model)
             self.words = CompactEmbeddings(self.model.encoder, np.arange(20))
             trained = self.variables | {WORDS: self.words.table}

@@ -17,7 +17,7 @@ import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 from bert_cli.base.errors import InputError  # noqa: E402
 from bert_cli.base.spec import encoder_inputs  # noqa: E402
 from bert_cli.heads.choice import BertChoice  # noqa: E402
-from bert_cli.heads.classification import BertClassifier  # noqa: E402
+from bert_cli.heads.classification import BertTextClassifier  # noqa: E402
 from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
@@ -67,10 +67,10 @@ def replica_values(strategy, variable) -> list:
 
 def train(
     strategy, optimizer_class=AdamWeightDecay, frozen_layers=None, accumulation_steps=1
-) -> tuple[dict, BertClassifier]:
+) -> tuple[dict, BertTextClassifier]:
     """Make four updates of a classifier without dropout; return its checkpoint's tensors and more, and the model."""
     with strategy.scope():
-        model = BertClassifier(CONFIG, 3, seed=1)
+        model = BertTextClassifier(CONFIG, 3, seed=1)
         model.head_dropout = 0.0
         variables = named_weights(model)
         factors = rate_factors(variables, layer_factors(1, 0.5, frozen_layers)) if frozen_layers is not None else {}

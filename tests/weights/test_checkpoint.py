@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config_files import read_config
 from bert_cli.model.encoder import BertEncoder
@@ -61,7 +61,7 @@ def test_written_values_are_read_bit_for_bit(prefix):
 
 def test_a_model_is_restored_bit_for_bit(prefix, tiny_config, values_of, batch_of):
     config = tiny_config(gelu="erf")
-    source, target = BertClassifier(config, 3, seed=1), BertClassifier(config, 3, seed=2)
+    source, target = BertTextClassifier(config, 3, seed=1), BertTextClassifier(config, 3, seed=2)
     write_tf1(prefix, values_of(named_weights(source)))
     report = load_weights(named_weights(target), Tf1Reader(prefix))
     assert (sorted(report.loaded), report.missing, report.unused) == (sorted(named_weights(source)), [], [])
@@ -74,7 +74,7 @@ def test_a_model_is_restored_bit_for_bit(prefix, tiny_config, values_of, batch_o
 def test_the_report_of_loading_a_pretrained_encoder(prefix, tiny_config, values_of):
     """Load a pre-trained model into a classifier: the encoder matches, and moments are not unused."""
     config = tiny_config()
-    source, target = BertPretrainer(config, seed=1), BertClassifier(config, 3, seed=2)
+    source, target = BertPretrainer(config, seed=1), BertTextClassifier(config, 3, seed=2)
     tensors = values_of(named_weights(source))
     kernel = "bert/pooler/dense/kernel"
     slots = {f"{kernel}/adam_m": tensors[kernel], f"{kernel}/adam_v": tensors[kernel]}
@@ -124,9 +124,9 @@ def test_several_wrong_shapes_are_counted(prefix, tiny_config, values_of):
 
 
 def test_advice_for_another_number_of_labels(prefix, tiny_config, values_of):
-    write_tf1(prefix, values_of(named_weights(BertClassifier(tiny_config(), 4))))
+    write_tf1(prefix, values_of(named_weights(BertTextClassifier(tiny_config(), 4))))
     with pytest.raises(InputError) as caught:
-        load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
+        load_weights(named_weights(BertTextClassifier(tiny_config(), 3)), Tf1Reader(prefix))
     check_message(message_of(caught))
     assert "another number of labels" in message_of(caught)
 
@@ -134,7 +134,7 @@ def test_advice_for_another_number_of_labels(prefix, tiny_config, values_of):
 def test_a_checkpoint_of_another_model(prefix, tiny_config):
     write_tf1(prefix, {"generator/w": np.zeros(3, np.float32), "output_bias": np.zeros(3, np.float32)})
     with pytest.raises(InputError) as caught:
-        load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
+        load_weights(named_weights(BertTextClassifier(tiny_config(), 3)), Tf1Reader(prefix))
     message = message_of(caught)
     check_message(message, f"{prefix}: ")
     assert message.endswith("is it a BERT checkpoint?")

@@ -11,7 +11,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
@@ -40,7 +40,7 @@ def filled(model):
 MODELS = [
     (BertEncoder, ()),
     (BertPretrainer, (MASKED_LM, NEXT_SENTENCE)),
-    (lambda config: BertClassifier(config, 3), (CLASSIFIER,)),
+    (lambda config: BertTextClassifier(config, 3), (CLASSIFIER,)),
     (BertSpanModel, (SPANS,)),
 ]
 

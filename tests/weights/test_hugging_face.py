@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
@@ -155,7 +155,7 @@ def test_other_stored_dtypes_become_float32(folder, tiny_config, dtype):
 
 
 @pytest.mark.parametrize(
-    "build", [lambda config: BertClassifier(config, 3, seed=4), lambda c: BertSpanModel(c, seed=4)]
+    "build", [lambda config: BertTextClassifier(config, 3, seed=4), lambda c: BertSpanModel(c, seed=4)]
 )
 def test_heads_of_fine_tuned_models(folder, tiny_config, build):
     source = build(tiny_config())
@@ -193,7 +193,7 @@ def test_a_missing_file(tmp_path):
         HuggingFaceReader(str(tmp_path))
 
 
-@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertClassifier(config, 3), BertSpanModel])
+@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertTextClassifier(config, 3), BertSpanModel])
 def test_shards_are_read_bit_for_bit(tmp_path, tiny_config, build):
     source = named_weights(build(tiny_config()))
     tensors = sorted(hugging_face_tensors(source).items())
@@ -224,7 +224,7 @@ def tensorflow_path(name: str) -> str:
     return f"{group}/tf_model/{path}:0"
 
 
-@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertClassifier(config, 3), BertSpanModel])
+@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertTextClassifier(config, 3), BertSpanModel])
 def test_tensorflow_weights_of_transformers_are_read_bit_for_bit(tmp_path, tiny_config, build):
     source = named_weights(build(tiny_config()))
     with h5py.File(tmp_path / "tf_model.h5", "w") as file:

@@ -18,7 +18,7 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import Layout, find_layout, split_sentences, warn_about_one_sentence
+from bert_cli.examples.token_files.layout import TokenLayout, find_layout, split_sentences, warn_about_one_sentence
 from bert_cli.reading.columns.words import WordColumns
 from bert_cli.reading.rows import LeftOut, Row, refuse_rows
 from bert_cli.reading.source import Source
@@ -71,7 +71,7 @@ def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     rows = list(_split_rows(lines))
     left_out: list[LeftOut] = []
 
-    def find(trial: TokenFlags, omitted: list[LeftOut]) -> Layout:
+    def find(trial: TokenFlags, omitted: list[LeftOut]) -> TokenLayout:
         words = _skip_comments(rows, trial, omitted)
         return find_layout(path, words, trial, "a file with one word and its tag on each line")
 

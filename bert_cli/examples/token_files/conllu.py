@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from bert_cli.examples.token_files.layout import Layout, split_sentences
+from bert_cli.examples.token_files.layout import TokenLayout, split_sentences
 from bert_cli.reading.rows import LeftOut, Row
 
 # CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
@@ -11,7 +11,7 @@ _NO_WORD = re.compile(r"([0-9]{1,9})(-|\.)([0-9]{1,9})")
 _CONLLU_WIDTH = 10  # columns of CoNLL-U; files with some of them are recognized by their numbers
 
 
-def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row]:
+def skip_conllu_rows(layout: TokenLayout, left_out: list[LeftOut]) -> list[Row]:
     """Return the rows without CoNLL-U's multiword tokens and empty nodes, which go to `left_out`."""
     sentences = split_sentences(layout.rows)
     numbers = [[row.cells[0] for row in rows] for rows in sentences]
@@ -23,7 +23,7 @@ def skip_conllu_rows(layout: Layout, left_out: list[LeftOut]) -> list[Row]:
     return [row for row in layout.rows if row.line not in skipped]
 
 
-def _is_conllu(layout: Layout, numbers: Sequence[Sequence[str]]) -> bool:
+def _is_conllu(layout: TokenLayout, numbers: Sequence[Sequence[str]]) -> bool:
     if all(map(_are_conllu_numbers, numbers)):
         return True
     # With all columns, a sentence may have gaps. But no sentence has only rows that are not words.

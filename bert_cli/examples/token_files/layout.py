@@ -22,7 +22,7 @@ _MAX_SENTENCE_LENGTH = 50  # words; a longer sentence usually means that blank l
 _SENTENCE_ENDS = frozenset(".!?。！？")
 
 
-class Layout(NamedTuple):
+class TokenLayout(NamedTuple):
     """Rows, and the columns with words and tags.
 
     Attributes:
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
         return account_for(path, self.names, width, roles, (*self.left_out, *left_out))
 
 
-def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, has_names: bool = False) -> Layout:
+def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, has_names: bool = False) -> TokenLayout:
     """Detect the header and the columns; raise InputError if there are no words or it is unclear.
 
     Args:
@@ -86,7 +86,7 @@ def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, 
     columns = find_columns(location, names, len(words[0].cells), flags.rules)
     refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
     left_out = LeftOut.of_lines("rows that repeat the header, as in joined files", repeated)
-    return Layout(list(rows), columns, names, header.line if header else 0, left_out)
+    return TokenLayout(list(rows), columns, names, header.line if header else 0, left_out)
 
 
 def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> bool:

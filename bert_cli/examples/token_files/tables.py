@@ -18,7 +18,7 @@ from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, make_examples, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, make_file
-from bert_cli.examples.token_files.layout import Layout, find_layout, split_sentences
+from bert_cli.examples.token_files.layout import TokenLayout, find_layout, split_sentences
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.words import TAG_NAMES, WordColumns
 from bert_cli.reading.delimited import DELIMITER_NAMES, Delimited, find_delimited
@@ -109,7 +109,7 @@ def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     return TaggingFile(path, lines, numbered, TABLE, header=header, account=layout.account(path, left_out))
 
 
-def _has_tags(layout: Layout, flags: TokenFlags) -> bool:
+def _has_tags(layout: TokenLayout, flags: TokenFlags) -> bool:
     """Return whether a table has tags; in a table with a sentence per row, tags are lists."""
     if layout.names is None or not _has_lists(layout.words[0], layout.columns):
         return layout.has_tags(flags)
@@ -165,7 +165,7 @@ def _read_list(cell: Any) -> tuple[str, ...] | None:
     return parsed.items if parsed else None
 
 
-def _read_sentences(table: TableFile, layout: Layout, flags: TokenFlags) -> TaggingFile:
+def _read_sentences(table: TableFile, layout: TokenLayout, flags: TokenFlags) -> TaggingFile:
     """Read a table with a sentence per row, as if rows were JSON records."""
     names, columns = layout.names or [], layout.columns
     word = names[columns.word]

@@ -12,7 +12,7 @@ from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_texts
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.weights.variables import Reader
 
 
@@ -68,7 +68,7 @@ def _predict(probabilities: tf.Tensor, thresholds: np.ndarray) -> tf.Tensor:
     return tf.where(is_over, label, 1 - label)
 
 
-def _load(reader: Reader, exported: Exported) -> BertClassifier:
+def _load(reader: Reader, exported: Exported) -> BertTextClassifier:
     """Load the classifier; raise InputError if the checkpoint does not have it with these labels."""
     labels, model, problem_type = exported.labels, exported.model, exported.problem_type
     temperatures = exported.temperatures

@@ -1,6 +1,6 @@
 """Answers from the start and end logits of windows.
 
-decoder = Decoder(features, search, version_2_with_negative)
+decoder = SpanDecoder(features, search, version_2_with_negative)
 decoder.add(windows, start_logits, end_logits)          # per batch; keeps a few numbers per window
 predictions = decoder.finish(examples, tokenizer)
 """
@@ -40,7 +40,7 @@ class NBestEntry(NamedTuple):
     span: tuple[int, int] | None
 
 
-class Prediction(NamedTuple):
+class SquadPrediction(NamedTuple):
     """The answer to a question.
 
     Attributes:
@@ -69,7 +69,7 @@ def check_search(search: AnswerSearch) -> None:
             raise InputError(f"--{flag}: {value} leaves no answer; give 1 or more")
 
 
-class Decoder:
+class SpanDecoder:
     """Decoder that keeps each window's best starts and ends, n_best_size at most.
 
     Answers depend on nothing else.
@@ -167,7 +167,7 @@ class Decoder:
         logits = self._null_logits[windows].astype(np.float64)
         return tuple(logits[logits.sum(axis=1).argmin()].tolist()) if len(logits) else (0.0, 0.0)
 
-    def finish(self, examples: Sequence[SquadExample], tokenizer: FullTokenizer) -> list[Prediction]:
+    def finish(self, examples: Sequence[SquadExample], tokenizer: FullTokenizer) -> list[SquadPrediction]:
         """Return the answers in example order.
 
         Args:
@@ -213,7 +213,7 @@ def _texts(
 
 def _predict(
     qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, search: AnswerSearch
-) -> Prediction:
+) -> SquadPrediction:
     """Choose the n-best list and the answer; `null_logits` are used for version_2_with_negative."""
     by_text: dict[str, NBestEntry] = {}
     for entry in texts:
@@ -226,12 +226,12 @@ def _predict(
     # None means that there is no candidate: a window's best span comes before its null answer.
     best = next((entry for entry in nbest if entry.span is not None), None)
     if null_logits is None:
-        return Prediction(qas_id, nbest[0].text, nbest[0].span, tuple(nbest), None, best is not None)
+        return SquadPrediction(qas_id, nbest[0].text, nbest[0].span, tuple(nbest), None, best is not None)
     if best is None:
-        return Prediction(qas_id, "", None, tuple(nbest), NO_ANSWER_ODDS, False)
+        return SquadPrediction(qas_id, "", None, tuple(nbest), NO_ANSWER_ODDS, False)
     null_odds = null_logits[0] + null_logits[1] - best.start_logit - best.end_logit
     text, span = ("", None) if null_odds > search.null_score_diff_threshold else (best.text, best.span)
-    return Prediction(qas_id, text, span, tuple(nbest), null_odds, True)
+    return SquadPrediction(qas_id, text, span, tuple(nbest), null_odds, True)
 
 
 def _with_probabilities(nbest: list[NBestEntry]) -> list[NBestEntry]:

@@ -31,7 +31,7 @@ class TrackedRun:
     known_id: str
 
 
-class Service:
+class TrackingService:
     """A tracking service, as an interface.
 
     Attributes:
@@ -94,7 +94,7 @@ _IMPATIENT = {
 _MAX_PARAMS = 100  # in one request to MLflow's server
 
 
-class Mlflow(Service):
+class Mlflow(TrackingService):
     """A run in MLflow, using MLFLOW_TRACKING_URI. A sweep's runs are children of the sweep's run."""
 
     name = "mlflow"
@@ -184,7 +184,7 @@ _ANSWER_SECONDS = 10.0
 _WANDB_IMPATIENT = {"WANDB_INIT_TIMEOUT": "20", "WANDB_FINISH_TIMEOUT": "120"}
 
 
-class Wandb(Service):
+class Wandb(TrackingService):
     """A run in Weights & Biases; its files are in ./wandb, or in WANDB_DIR.
 
     A sweep's runs are a group. The sweep itself is one more run in the group. It starts when the
@@ -246,4 +246,4 @@ class Wandb(Service):
             self._run.finish(exit_code=0 if status == FINISHED else 1)
 
 
-SERVICES: dict[str, type[Service]] = {service.name: service for service in (Mlflow, Wandb)}
+SERVICES: dict[str, type[TrackingService]] = {service.name: service for service in (Mlflow, Wandb)}

@@ -22,7 +22,7 @@ from bert_cli.base.writing import write_json
 from bert_cli.outputs.history import HistoryEntry
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback
-from bert_cli.runs.callbacks.services import FAILED, FINISHED, KILLED, Service, TrackedRun
+from bert_cli.runs.callbacks.services import FAILED, FINISHED, KILLED, TrackedRun, TrackingService
 from bert_cli.runs.callbacks.tracked_results import (
     evaluation_numbers,
     final_numbers,
@@ -52,7 +52,7 @@ class Tracker(Callback):
 
     def __init__(
         self,
-        service: Service,
+        service: TrackingService,
         directory: RunDirectory,
         flags: Mapping[str, str],
         parent: "Tracker | None" = None,

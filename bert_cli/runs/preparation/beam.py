@@ -16,7 +16,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import move_file, staging_folder
 from bert_cli.corpus import beam
-from bert_cli.corpus.shards import Job
+from bert_cli.corpus.shards import ShardJob
 from bert_cli.corpus.store import check_has_sentences
 from bert_cli.settings.pretraining import Beam
 from bert_cli.settings.texts import CorpusForm
@@ -65,7 +65,7 @@ def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) 
 
 
 def make_with_beam(
-    job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam, form: CorpusForm
+    job: ShardJob, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam, form: CorpusForm
 ) -> dict[str, Any]:
     """Write TFRecord files with a Beam pipeline.
 

@@ -7,7 +7,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
+from bert_cli.corpus.shards import ShardJob, choose_num_shards, write_sharded, write_single_stream
 from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
@@ -42,7 +42,7 @@ def expand_outputs(output_file: str) -> list[str]:
     return paths
 
 
-def prepare_job(settings: CreateDataSettings) -> Job:
+def prepare_job(settings: CreateDataSettings) -> ShardJob:
     """Return the tokenizer and all settings that determine the instances."""
     vocabulary_flags = settings.vocabulary
     masking = settings.masking
@@ -64,7 +64,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     if masking.whole_words_from == SPACES:
         tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
         num_ids *= 2
-    return Job(
+    return ShardJob(
         tokenizer=tokenizer,
         typecode=token_typecode(num_ids),
         # Without workers, read like Google's script: a document continues in the next file.
@@ -76,7 +76,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
 
 
 def write_instances(
-    job: Job, workers: Workers, corpus: CorpusSize, work_folder: str, paths: list[str], num_shards: int
+    job: ShardJob, workers: Workers, corpus: CorpusSize, work_folder: str, paths: list[str], num_shards: int
 ) -> dict[str, int]:
     """Write the TFRecord files, and return counts for the report.
 

@@ -38,7 +38,7 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.squad import NO_ANSWER, bootstrap_scores, read_null_odds, read_predictions, score
 from bert_cli.opening.bundle import AnyModel
-from bert_cli.outputs.answers.squad import Prediction, check_search
+from bert_cli.outputs.answers.squad import SquadPrediction, check_search
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import squad_examples, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
@@ -91,7 +91,7 @@ def score_file(settings: SquadSettings) -> dict:
     return scores
 
 
-class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
+class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]]):
     """Task of bert-squad; see interface.Task for its methods."""
 
     command = QUESTIONS.command
@@ -198,11 +198,11 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
     def network(self, model: AnyModel, data: SquadDataset) -> Head:
         return answerer_network(self.settings.answers.keep_padding)
 
-    def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
+    def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[SquadPrediction], float]:
         split, settings = data.splits["predict"], select_groups(AnswererSettings, self.settings)
         return answer_windows(settings, predictor, split.examples, split.features, data.tokenizer, "predicting")
 
-    def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation[tuple[list[Prediction], float]]:
+    def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation[tuple[list[SquadPrediction], float]]:
         """Evaluate exact match and F1; the `details` are the result of `answer_windows`."""
         predictions, rate = predictions_and_rate = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
@@ -217,7 +217,9 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         intervals = functools.partial(bootstrap_scores, version_2, data.gold, texts, samples, seed)
         return Evaluation(scores, [], report, predictions_and_rate, examples, intervals if samples else Intervals)
 
-    def compare(self, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]]) -> Comparison | None:
+    def compare(
+        self, data: SquadDataset, evaluation: Evaluation[tuple[list[SquadPrediction], float]]
+    ) -> Comparison | None:
         """Compare with no answer to any question, which is right for many questions of SQuAD 2.0."""
         if not self.settings.task.version_2_with_negative:
             return None
@@ -229,7 +231,10 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
         return Comparison({NO_ANSWER: {"f1": share, "exact": share}}, is_varied, collapse, "")
 
     def predict(
-        self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation[tuple[list[Prediction], float]] | None
+        self,
+        predictor: Predictor,
+        data: SquadDataset,
+        evaluation: Evaluation[tuple[list[SquadPrediction], float]] | None,
     ) -> JsonObject:
         """Write the answer files, and warn about questions without a possible answer.
 
@@ -243,7 +248,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[Prediction], float]]):
             PREDICT_FILE_KEY: os.path.basename(self.settings.data.predict_file or ""),
         }
 
-    def _write(self, predictions: list[Prediction]) -> None:
+    def _write(self, predictions: list[SquadPrediction]) -> None:
         """Write the answer files; rename those that answer another --predict_file."""
         directory = RunDirectory(self.settings.phases.output_dir)
         for name, backup_name in backup_answer_names(directory, self.settings.data.predict_file).items():

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from bert_cli.base.json_files import Json, JsonObject
 from bert_cli.serving.http.protocol import Call
-from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Column
+from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, AnswerField
 from bert_cli.serving.requests import parse_object, refuse_other_members
 from bert_cli.serving.responses import RequestError, json_response
 
@@ -111,7 +111,7 @@ def _decode_texts(data: bytes, place: str) -> Iterator[Json]:
             raise RequestError(400, f"{place}: the binary data has a text that is not UTF-8") from None
 
 
-def _encode(column: Column, values: Sequence[Json]) -> bytes:
+def _encode(column: AnswerField, values: Sequence[Json]) -> bytes:
     """Return a tensor's values as binary data."""
     if column.datatype == TEXT:
         texts = [str(value).encode() for value in values]
@@ -119,14 +119,14 @@ def _encode(column: Column, values: Sequence[Json]) -> bytes:
     return np.asarray(values, _DTYPES[column.datatype]).tobytes()
 
 
-def choose_outputs(values: JsonObject, columns: Sequence[Column]) -> dict[Column, bool]:
+def choose_outputs(values: JsonObject, columns: Sequence[AnswerField]) -> dict[AnswerField, bool]:
     """Return the requested columns, and whether each is answered as binary data."""
     is_binary = _member(values, "parameters", "the body").get(_BINARY_OUTPUT) is True
     outputs = values.get("outputs")
     if outputs is None:
         return dict.fromkeys(columns, is_binary)
     by_name = {column.name: column for column in columns}
-    chosen: dict[Column, bool] = {}
+    chosen: dict[AnswerField, bool] = {}
     for number, output in enumerate(outputs if isinstance(outputs, list) else [None]):
         name = output.get("name") if isinstance(output, dict) else None
         if not isinstance(output, dict) or not isinstance(name, str) or name not in by_name:
@@ -153,7 +153,7 @@ def describe_tensor(name: str, datatype: str, num_texts: int = -1, width: int | 
     return {"name": name, "datatype": datatype, "shape": [num_texts] if width is None else [num_texts, width]}
 
 
-def tensor_response(answer: JsonObject, columns: Mapping[Column, bool], records: Sequence[JsonObject]) -> Response:
+def tensor_response(answer: JsonObject, columns: Mapping[AnswerField, bool], records: Sequence[JsonObject]) -> Response:
     """Return the response with a tensor per column.
 
     Args:

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answers.answer_text import final_span, join_pieces
-from bert_cli.outputs.answers.squad import Decoder, check_search
+from bert_cli.outputs.answers.squad import SpanDecoder, check_search
 from bert_cli.settings.answering import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
@@ -35,7 +35,7 @@ def logits(length=12, **at):
 
 def decode(search, start, end, examples=(EXAMPLE,), length=20, stride=20, version_2=False):
     features = squad_features(examples, TOKENIZER, length, stride, 4, is_training=False)
-    decoder = Decoder(features, search, version_2)
+    decoder = SpanDecoder(features, search, version_2)
     decoder.add(range(len(features)), start, end)
     return decoder.finish(examples, TOKENIZER)
 
@@ -167,9 +167,9 @@ def test_wrong_arguments_are_refused():
         decode(SEARCH, logits(length=9), logits(length=9))
     features = squad_features([EXAMPLE], TOKENIZER, 20, 20, 4, is_training=False)
     with pytest.raises(ValueError, match="window 0 has no logits"):
-        Decoder(features, SEARCH, False).finish([EXAMPLE], TOKENIZER)
+        SpanDecoder(features, SEARCH, False).finish([EXAMPLE], TOKENIZER)
     with pytest.raises(ValueError, match="other examples"):
-        Decoder(features, SEARCH, False).finish([EXAMPLE] * 2, TOKENIZER)
+        SpanDecoder(features, SEARCH, False).finish([EXAMPLE] * 2, TOKENIZER)
     for search, flag in ((AnswerSearch(0), "n_best_size"), (AnswerSearch(1, 0), "max_answer_length")):
         with pytest.raises(InputError, match=f"--{flag}: 0"):
             check_search(search)
@@ -193,7 +193,7 @@ def test_answers_follow_the_plain_rule(contexts, gap, n_best, longest, version_2
     rng = np.random.default_rng(seed)
     start, end = rng.integers(-3, 4, (2, len(features), 10)).astype(np.float32)  # whole numbers, so that many are equal
     search = AnswerSearch(n_best, longest)
-    decoder = Decoder(features, search, version_2)
+    decoder = SpanDecoder(features, search, version_2)
     order = rng.permutation(len(features))
     for rows in np.array_split(order, 3):  # logits may arrive in any order
         decoder.add(rows, start[rows], end[rows])

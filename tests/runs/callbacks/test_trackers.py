@@ -15,7 +15,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks import services, trackers
 from bert_cli.runs.callbacks.observers import Observation, end
 from bert_cli.runs.callbacks.recording import HistoryCallback
-from bert_cli.runs.callbacks.services import Service
+from bert_cli.runs.callbacks.services import TrackingService
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
 from bert_cli.runs.callbacks.trackers import check_trackers
 from bert_cli.runtime.signals import Stopped
@@ -142,7 +142,7 @@ class Server:
         self._server.server_close()
 
 
-class HttpService(Service):
+class HttpService(TrackingService):
     """Service that posts JSON to a server, as MLflow's client does."""
 
     name, can_add_earlier_steps, server = "mlflow", True, None

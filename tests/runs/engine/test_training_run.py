@@ -8,7 +8,7 @@ import pytest
 
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.ragged import with_token_ids
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
@@ -33,7 +33,11 @@ def make_engine(precision: str) -> TensorFlowEngine:
     )  # fmt: skip
     network = Head(HeadSpec(CLASSIFIER, 3), "a classifier")
     return TensorFlowEngine(
-        network, lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=1), devices, 8, train_batch_size=4
+        network,
+        lambda dtype: BertTextClassifier(CONFIG, 3, compute_dtype=dtype, seed=1),
+        devices,
+        8,
+        train_batch_size=4,
     )
 
 

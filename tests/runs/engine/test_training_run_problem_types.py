@@ -10,7 +10,7 @@ from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
@@ -64,7 +64,7 @@ def make_engine(problem_type: str) -> TensorFlowEngine:
     def make_model(dtype: str):
         if problem_type == "choice":
             return BertChoice(CONFIG, 1, "multiple_choice", compute_dtype=dtype, seed=1)
-        return BertClassifier(
+        return BertTextClassifier(
             CONFIG, 2 if problem_type == "multi_label" else 1, problem_type, compute_dtype=dtype, seed=1
         )
 

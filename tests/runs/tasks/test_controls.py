@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
 from bert_cli.inference.engine import Head
 from bert_cli.inference.tensorflow import TensorFlowEngine
@@ -174,7 +174,7 @@ def train_model(flags: dict, features, folder, state: str | None = None) -> dict
     rule = controls.training_rule(settings, class_weights)
     engine = TensorFlowEngine(
         Head(HeadSpec(CLASSIFIER, 3), "a classifier"),
-        lambda dtype: BertClassifier(ONE_LAYER_CONFIG, 3, compute_dtype=dtype, seed=1, rule=rule),
+        lambda dtype: BertTextClassifier(ONE_LAYER_CONFIG, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
@@ -216,7 +216,7 @@ def test_a_frozen_encoder_is_computed_once(features, tmp_path, monkeypatch):
     """The weights equal a run that computes the encoder in every step, and only the head changes."""
     flags = {"freeze_encoder": True, "gradient_accumulation_steps": 2, "class_weights": "a=2"}
     trained = train_model(flags, features, tmp_path / "once")
-    monkeypatch.setattr(BertClassifier, "state_columns", ())
+    monkeypatch.setattr(BertTextClassifier, "state_columns", ())
     expected = train_model(flags, features, tmp_path / "each")
     assert trained.keys() == expected.keys()
     for name, value in expected.items():
@@ -239,7 +239,7 @@ def test_frozen_layers_stay_bit_for_bit_and_have_no_moments(features, tmp_path):
 def make_model(config: BertConfig = CONFIG, rule: TrainingRule = PLAIN_TRAINING):
     from bert_cli.model.layers import named_weights
 
-    model = BertClassifier(config, 3, seed=1, rule=rule)
+    model = BertTextClassifier(config, 3, seed=1, rule=rule)
     return model, named_weights(model)
 
 

@@ -12,7 +12,7 @@ import pytest
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.flags.option import build
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.inference.tensorflow import TensorFlowEngine
@@ -35,13 +35,13 @@ SECOND = dataclasses.replace(FIRST, steps=4, warmup_steps=0, learning_rate=0.02,
 def traces(monkeypatch) -> list:
     """A list that gets a network each time its loss is traced."""
     traced = []
-    loss_terms = BertClassifier.loss_terms
+    loss_terms = BertTextClassifier.loss_terms
 
     def noted(model, *args, **options):
         traced.append(model)
         return loss_terms(model, *args, **options)
 
-    monkeypatch.setattr(BertClassifier, "loss_terms", noted)
+    monkeypatch.setattr(BertTextClassifier, "loss_terms", noted)
     return traced
 
 
@@ -59,7 +59,7 @@ def train(features, tmp_path) -> Callable:
         def make_engine():
             return TensorFlowEngine(
                 network,
-                lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=updates.random_seed),
+                lambda dtype: BertTextClassifier(CONFIG, 3, compute_dtype=dtype, seed=updates.random_seed),
                 settings.devices,
                 8,
                 updates.batch_size,

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.flags.option import build
-from bert_cli.outputs.answers.squad import Prediction
+from bert_cli.outputs.answers.squad import SquadPrediction
 from bert_cli.runs.tasks.interface import Evaluation
 from bert_cli.runs.tasks.squad import SquadTask
 from bert_cli.runs.tasks.squad_data import SquadDataset
@@ -13,7 +13,7 @@ from tests.runs.tasks.test_squad_data import TOKENIZER
 
 def compare(texts, results, version_2=True):
     settings = build(SquadSettings, {"version_2_with_negative": version_2, "output_dir": "o"})
-    predictions = [Prediction(str(number), text, None, (), 0.0, True) for number, text in enumerate(texts)]
+    predictions = [SquadPrediction(str(number), text, None, (), 0.0, True) for number, text in enumerate(texts)]
     data = SquadDataset(settings, TOKENIZER, {}, {})
     return SquadTask(settings).compare(data, Evaluation(results, [], {}, (predictions, 1.0)))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.serving.http.app import Guard, make_app
 from bert_cli.serving.http.protocol import State
-from bert_cli.serving.items import FP32, TEXT, Column, Embedding, Token
+from bert_cli.serving.items import FP32, TEXT, AnswerField, Embedding, Token
 from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.served_model import ServedModel
 from bert_cli.serving.service import Service
@@ -40,7 +40,7 @@ class FirstWords(ServedModel):
 
     kind = "classifier"
     is_classifier = True
-    columns = (Column("label", TEXT), Column("probabilities", FP32, 2))
+    columns = (AnswerField("label", TEXT), AnswerField("probabilities", FP32, 2))
 
     def __init__(self, name, checkpoint, flags):
         super().__init__(name, checkpoint, flags)
@@ -61,7 +61,7 @@ class Numbers(FirstWords):
     """A regression of pairs: the number of equal words."""
 
     kind = "regression"
-    columns = (Column("value", FP32),)
+    columns = (AnswerField("value", FP32),)
 
     def answer(self, items):
         return [
@@ -75,7 +75,7 @@ class Vectors(FirstWords):
 
     kind = "encoder"
     is_classifier = False
-    columns = (Column("embedding", FP32, 2),)
+    columns = (AnswerField("embedding", FP32, 2),)
 
 
 class Application:

@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
-from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, Column
+from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, BatchColumn
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.examples.splitting import (
@@ -229,7 +229,7 @@ def check_weights(weights: np.ndarray | None, held_out: np.ndarray, is_weighted:
         )
 
 
-def loss_columns(data: ClassificationDataset) -> tuple[Column, ...]:
+def loss_columns(data: ClassificationDataset) -> tuple[BatchColumn, ...]:
     """Return the columns of the training batches for weights and for label distributions."""
     return tuple(data.splits["train"].features.loss_values) if "train" in data.splits else ()
 

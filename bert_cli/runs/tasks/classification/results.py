@@ -227,7 +227,7 @@ def name_scores(scores: Scores, suffix: str, task_name: str, task: GlueTask | No
     return Scores(metrics, details, [f"  {line}" for line in lines])
 
 
-class LabeledRows(Protocol):
+class LabeledSplit(Protocol):
     """Rows of a split: texts, [] for multiple choice, and features with their labels."""
 
     @property
@@ -239,8 +239,8 @@ class LabeledRows(Protocol):
 
 def score_baselines(
     decoder: FittingDecoder,
-    train: LabeledRows,
-    dev: LabeledRows,
+    train: LabeledSplit,
+    dev: LabeledSplit,
     num_outputs: int,
     seed: int,
     batch_size: int,
