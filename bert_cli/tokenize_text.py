@@ -30,7 +30,7 @@ from bert_cli.text.offsets import token_offsets
 from bert_cli.text.vocabulary import UNK
 
 
-class Texts(FlagGroup, heading="Texts"):
+class TextArguments(FlagGroup, heading="Texts"):
     """Texts to tokenize."""
 
     texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
@@ -49,7 +49,7 @@ class TokenizeSettings:
 
     modes: ClassVar[tuple[str, ...]] = ("texts", "input_file")
 
-    texts: Texts = group(Texts)
+    texts: TextArguments = group(TextArguments)
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files, {"input_file": "file with one text or pair per line; - for standard input"}, only=("input_file",)

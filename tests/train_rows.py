@@ -3,10 +3,10 @@
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.training_inputs import RowInput
 from bert_cli.runs.engine.training_run import train
-from bert_cli.training.loop import Callback, TrainingFigures
+from bert_cli.training.loop import LoopCallback, TrainingFigures
 
 
-class Called(Callback):
+class Called(LoopCallback):
     """Callback that calls a function at each step that is due."""
 
     def __init__(self, every, call, saves=False):

@@ -20,7 +20,7 @@ from bert_cli.api.inputs.tables import (
 )
 from bert_cli.api.inputs.texts import read_texts
 from bert_cli.api.results.cross_validation import CrossValidation
-from bert_cli.api.training import TrainableModel, Training
+from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, name_arguments_in_errors, refuse_if
 from bert_cli.flags.paths import path_text
@@ -275,5 +275,5 @@ class TrainableClassifier(TrainableModel):
         def make_task(settings: ClassifySettings) -> ClassificationTask:
             return MemoryTask(settings, tables, label_type, has_column_names, custom_metrics)
 
-        training = Training(ClassifySettings, make_task, phases, output_dir, options, watching)
+        training = PythonTraining(ClassifySettings, make_task, phases, output_dir, options, watching)
         return training.cross_validate() if folds else cls._load_trained(training)

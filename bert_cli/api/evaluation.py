@@ -21,7 +21,7 @@ from bert_cli.flags.paths import path_text
 from bert_cli.metrics.custom import CustomMetric
 from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.predicting.decoder import Decoder
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
@@ -32,7 +32,7 @@ from bert_cli.runs.tasks.classification.decoder import (
     add_custom_metrics,
     bootstrap_metrics,
 )
-from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit, make_split
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings, read_abstain_error
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
 from bert_cli.settings.groups import TUNED
@@ -60,7 +60,7 @@ class LabeledTexts:
 
     def infer(
         self, classifier: TextClassifier, decoder: FittingDecoder, settings: ClassifySettings
-    ) -> tuple[Split, Predictions]:
+    ) -> tuple[ClassificationSplit, PredictionArrays]:
         """Return the labeled rows and the raw predictions.
 
         Args:

@@ -27,7 +27,7 @@ from bert_cli.api.results.masked_words import (
     make_scored_text,
 )
 from bert_cli.api.saving import with_source
-from bert_cli.api.training import TrainableModel, Training
+from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.base.names import PAIR_MARK
@@ -98,7 +98,7 @@ class MaskFiller(TrainableModel):
         with tempfile.TemporaryDirectory() as folder:
             size = check_arguments(BuildVocabSettings, {"vocab_size": vocab_size})["vocab_size"]
             new_model = NewModel(config, size, folder)
-            training = Training(
+            training = PythonTraining(
                 PretrainSettings,
                 lambda settings: PretrainingTask(settings, in_memory, new_model.temporary_files(settings)),
                 phases | {"do_eval": True, "bert_config_file": None},

@@ -23,7 +23,7 @@ from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.saving import with_source
-from bert_cli.api.training import TrainableModel, Training
+from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors
 from bert_cli.examples.squad.records import SquadExample, split_context
@@ -89,7 +89,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         }
         phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         return cls._load_trained(
-            Training(
+            PythonTraining(
                 SquadSettings,
                 lambda settings: SquadTask(settings, sources),
                 phases | {"do_eval": dev is not None},

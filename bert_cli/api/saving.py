@@ -25,7 +25,8 @@ from bert_cli.text.tokenizer_files import find_tokenizer_files
 from bert_cli.weights.path import HUB, KERAS, KERAS_HUB, TF1, CheckpointPath
 from bert_cli.weights.weights_only import read_weights_only
 
-# Files that a run writes and a model does not need, although their suffixes are also used by models.
+# Files that a run writes and a model does not need,
+# although their suffixes are also used by models.
 _OTHER_FILES = frozenset((BEST_FILE, EVAL_RESULTS, REPORT))
 _VOCABULARY = "vocab_file"  # directory in a pickle
 _DESCRIPTIONS, _WEIGHTS = (".json", ".txt"), (".safetensors", ".h5")
@@ -278,7 +279,8 @@ def temporary_folder() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="bert_cli-")
     try:
         yield folder
-    # Ctrl-C must not leave a directory of several hundred megabytes either, unless a training keeps it.
+    # Ctrl-C must not leave a directory of several hundred
+    # megabytes either, unless a training keeps it.
     except BaseException as error:
         if getattr(error, "output_dir", None) != folder:
             shutil.rmtree(folder, ignore_errors=True)

@@ -19,7 +19,7 @@ from bert_cli.api.inputs.texts import Texts
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
 from bert_cli.api.saving import with_source
-from bert_cli.api.training import TrainableModel, Training
+from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors, refuse_if
 from bert_cli.examples.tagging import TaggingExample
@@ -120,7 +120,7 @@ class Tagger(TrainableModel):
             dev is not None and options.get("cross_validation"),
             "--dev_file and --cross_validation: give one of them; each fold is held out once",
         )
-        training = Training(
+        training = PythonTraining(
             TagSettings,
             lambda settings: TaggingTask(settings, tables),
             phases | {"do_eval": dev is not None},

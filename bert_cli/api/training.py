@@ -44,7 +44,7 @@ Model = TypeVar("Model", bound="TrainableModel")
 
 
 @dataclasses.dataclass(frozen=True)
-class Training:
+class PythonTraining:
     """A training from Python, with the flags and the code of a command.
 
     Attributes:
@@ -198,7 +198,8 @@ class TrainableModel(SavableModel):
         import pandas as pd
 
         folder = run_folder(self)
-        # The loss of an evaluation is in eval_loss; `loss` there is Google's mean of the batches' means.
+        # The loss of an evaluation is in eval_loss; `loss`
+        # there is Google's mean of the batches' means.
         entries = [
             {name: value for name, value in entry.items() if name != "metrics"}
             | {name: value for name, value in entry.get("metrics", {}).items() if name != "loss"}
@@ -221,7 +222,7 @@ class TrainableModel(SavableModel):
         return Page(f"Report of {os.path.basename(folder)}", build_page(RunDirectory(folder)))
 
     @classmethod
-    def _load_trained(cls: type[Model], training: Training) -> Model:
+    def _load_trained(cls: type[Model], training: PythonTraining) -> Model:
         """Train as the command does, and load the trained model."""
         model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
         with training.run() as (report, folder):

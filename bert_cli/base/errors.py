@@ -21,7 +21,8 @@ from bert_cli.base.formats import byte_size
 _PACKAGE = "bert_cli"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-# A flag, or a command line to run, which stays as it is. Other programs have hyphens in their flags.
+# A flag, or a command line to run, which stays as
+# it is. Other programs have hyphens in their flags.
 _FLAG = re.compile(r"bert-[a-z-]+(?: --\S+)+|--([a-z][a-z0-9_]*)\b(?!-)(=(true|false)\b)?")
 # Not in parentheses, which may have texts like these.
 _CLAUSES, _ALTERNATIVES = re.compile(r"; (?![^(]*\))"), re.compile(r", or (?![^(]*\))")

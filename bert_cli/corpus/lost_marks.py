@@ -9,9 +9,9 @@ from bert_cli.text.tokenizer_settings import TokenizerSettings
 from bert_cli.text.vowel_marks import has_marks, has_vowel_marks, strip_marks
 
 # Shares of running words in wordfreq's lists for 42 languages. Marks that are vowels: 2.5 % in
-# Persian, 11 % in Japanese, 36 % in Vietnamese, 49 % in Hindi; 0 % in European languages. Words that
-# become a more frequent one, where three or more words become one: 24 % in Vietnamese, at most 2.5 %
-# in European languages (Romanian), 1.3 % in French.
+# Persian, 11 % in Japanese, 36 % in Vietnamese, 49 % in Hindi; 0 % in European languages. Words
+# that become a more frequent one, where three or more words become one: 24 % in Vietnamese, at most
+# 2.5 % in European languages (Romanian), 1.3 % in French.
 _VOWEL_SHARE = 0.01
 _MERGED_SHARE = 0.1
 _MIN_FORMS = 3  # words that become one; a short text with "resume" and "résumé" is no sign

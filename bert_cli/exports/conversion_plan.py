@@ -95,7 +95,8 @@ def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, targ
         if target.format == "hf" and not network.has_class(head):
             raise InputError(f"--head={head}: Hugging Face's {network.title} has no class with this head")
         return head
-    # Drop this head: bert-pretrain trains it for any network, but this one's class has no such head.
+    # Drop this head: bert-pretrain trains it for any
+    # network, but this one's class has no such head.
     if target.format == "hf" and NEXT_SENTENCE in network.lacks:
         heads = tuple(name for name in heads if name != NEXT_SENTENCE)
     # Use the files next to the checkpoint: a classifier, a tagger and a multiple-choice head have

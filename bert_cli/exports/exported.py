@@ -186,7 +186,8 @@ def find_exported(settings: ExportSettings) -> Exported:
     is_hub = export.format == "hub"
     head_type = ENCODER if is_hub else _find_head_type(settings, model)
     _check_head_flags(settings, model, head_type)
-    # A file of token ids has the encoder's outputs, and vectors only on request or if the model is made for them.
+    # A file of token ids has the encoder's outputs, and
+    # vectors only on request or if the model is made for them.
     has_vectors = export.format == "saved_model" or _wants_vectors(settings) or bool(modules_file(model.folder))
     recipe = _choose_recipe(settings, model) if head_type == ENCODER and not is_hub and has_vectors else None
     # Use the length from training for a classifier. A module may be trained further on any length.

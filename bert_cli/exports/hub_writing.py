@@ -42,8 +42,8 @@ def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callab
         module: root object.
         signatures: concrete functions, by signature name if there are several.
     """
-    # TensorFlow traces its own functions with AutoGraph. Since Python 3.13, its syntax trees cause a
-    # DeprecationWarning. In a program that turns warnings into errors, AutoGraph fails, and logs
+    # TensorFlow traces its own functions with AutoGraph. Since Python 3.13, its syntax trees cause
+    # a DeprecationWarning. In a program that turns warnings into errors, AutoGraph fails, and logs
     # five lines per function.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r".*'___pyct_anno'", DeprecationWarning)

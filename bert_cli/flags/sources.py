@@ -32,8 +32,8 @@ _SPACED = re.compile(r"(--?[A-Za-z_][\w-]*)(?:\s+=\s*|\s+(?![=\s]|--?[A-Za-z])|=
 _COMMENT = re.compile(r"\s#(\s|$)")
 _FURTHER_FLAG = re.compile(r"\s--(?:no)?([A-Za-z_]\w*)(?=[=\s]|$)")
 _QUOTES = ("'", '"')
-# For each Service, Kubernetes sets variables in all pods of its namespace. For a Service bert-serve,
-# BERT_SERVE_PORT is tcp://10.0.0.1:80.
+# For each Service, Kubernetes sets variables in all pods of its namespace. For a Service
+# bert-serve, BERT_SERVE_PORT is tcp://10.0.0.1:80.
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://\S+:\d+")
 _SERVICE_NAME = re.compile(r"\w*_SERVICE_(HOST|PORT(_\w+)?)|\w*_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?")
 

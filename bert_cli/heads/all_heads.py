@@ -48,7 +48,8 @@ class BertWithHeads(keras.Model):
         self.encoder = BertEncoder(config)
         self.of_tokens = of_tokens
         self.head_names = tuple(heads)
-        # The seeds do not matter: all weights come from a checkpoint, and missing ones are not written.
+        # The seeds do not matter: all weights come from
+        # a checkpoint, and missing ones are not written.
         if MASKED_LM in heads:
             self.masked_lm = MaskedLmHead(config, 0)
         if NEXT_SENTENCE in heads:

@@ -29,7 +29,8 @@ def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 
 
-# TextInput -> function from the encoder's outputs and input_mask to the head's input, float32 [B, H].
+# TextInput -> function from the encoder's outputs
+# and input_mask to the head's input, float32 [B, H].
 TEXT_ROWS = {
     POOLED: lambda outputs, mask: outputs["pooled_output"],
     FIRST: lambda outputs, mask: outputs["first_output"],

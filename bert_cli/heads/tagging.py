@@ -65,7 +65,8 @@ class BertTagger(TaskModel):
         """
         if seed is not None:
             seed = ops.offset_seed(seed, 1, 0)  # the encoder uses even offsets
-            # Use a separate seed per replica: the number of tokens in other replicas is unknown here.
+            # Use a separate seed per replica: the number
+            # of tokens in other replicas is unknown here.
             if seed.shape[0] > 2:
                 seed = tf.stack([seed[0] + seed[2] * 7919, seed[1]])
         return self.head(rows, dropout_rate=self.head_dropout, seed=seed)

@@ -20,8 +20,8 @@ from bert_cli.settings.devices import BFLOAT16, FLOAT32, EngineChoice
 
 _PRECISIONS = {BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
 _HINT = "INFERENCE_PRECISION_HINT"
-# This location means that a constant's offset is an address. onnxruntime defined it for its OpenVINO
-# provider, and OpenVINO 2026.4 supports it.
+# This location means that a constant's offset is an address. onnxruntime defined it for its
+# OpenVINO provider, and OpenVINO 2026.4 supports it.
 _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
 
 
@@ -60,7 +60,8 @@ def _openvino() -> Any:
         # Importing OpenVINO sends an event to Google Analytics and stores a client id in the home
         # directory. It does neither if this package is missing.
         hidden_names = ["openvino_telemetry"]
-        # Its converter for other formats takes a quarter of the import; a user's program may need it.
+        # Its converter for other formats takes a quarter
+        # of the import; a user's program may need it.
         if PROCESS.is_command:
             hidden_names.append("openvino.tools.ovc")
         with hidden_packages(hidden_names):
@@ -103,7 +104,8 @@ class _Running:
 
     def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         fed = {name: values for name, values in inputs.items() if name in self._input_names}
-        # A request handles one call at a time. It keeps its memory for activations, so use it again.
+        # A request handles one call at a time. It keeps
+        # its memory for activations, so use it again.
         try:
             request = self._idle.get_nowait()
         except queue.Empty:

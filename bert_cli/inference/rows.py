@@ -160,7 +160,8 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], co
         try:
             for item in items:
                 waiting.append(threads.submit(function, item))
-                # One call waits for the thread that is done first. More results would fill the memory.
+                # One call waits for the thread that is done
+                # first. More results would fill the memory.
                 if len(waiting) > count:
                     yield waiting.popleft().result()
             while waiting:

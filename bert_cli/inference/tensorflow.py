@@ -138,7 +138,8 @@ class TensorFlowEngine:
             for layer in layers_inside(self.model)
             if isinstance(layer, DenseLayer) and layer.adapter
         }
-        # All calls share TensorFlow's threads, which wait for one another after each operator of a call.
+        # All calls share TensorFlow's threads, which wait
+        # for one another after each operator of a call.
         is_shared = on_one_cpu(self.strategy) and num_processors() > 1
         self.concurrency = 2 if is_shared and has_small_outputs(network) else 1
         self._runner: Callable[[Arrays], Arrays] | None = None

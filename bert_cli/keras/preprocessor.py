@@ -184,7 +184,8 @@ def _to_tensors(texts: Any) -> Any:
     if any(
         isinstance(item, tuple) and len(item) == 2 and all(isinstance(text, str) for text in item) for item in items
     ):
-        # Elsewhere, such an item is a pair. As one of two columns, it would be two first or second texts.
+        # Elsewhere, such an item is a pair. As one of two
+        # columns, it would be two first or second texts.
         raise InputTypeError(
             "texts: the layer takes pairs as two columns, found a tuple of two texts; pass [texts, others], "
             "such as list(map(list, zip(*pairs)))"

@@ -114,7 +114,8 @@ class DenseLayer(Scoped):
             training: use kernels for weights that change.
             product: the result, if it is computed already.
         """
-        # Weights stay float32, because bfloat16 would lose small updates. Each step casts them once.
+        # Weights stay float32, because bfloat16 would
+        # lose small updates. Each step casts them once.
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if product is not None:
             assert self.adapter is None, "BertEncoder does not recompute layers with adapters"
@@ -122,8 +123,8 @@ class DenseLayer(Scoped):
         if training and tf.inside_function() and onednn.is_available(x.dtype):
             y = ops.biased_product(x, kernel, bias)
         else:
-            # TensorFlow fuses a two-dimensional product with a bias that follows directly, and outside
-            # training also with GELU.
+            # TensorFlow fuses a two-dimensional product with a bias that
+            # follows directly, and outside training also with GELU.
             y = ops.add_bias(tf.matmul(x, kernel), bias)
         return y + self.adapter(x) if self.adapter else y
 
@@ -256,8 +257,8 @@ class SelfAttention(Scoped):
         # Compute products in the compute dtype, and the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
-            # Apply the scale in float32: unless it is a power of two, bfloat16 would round each score
-            # a second time.
+            # Apply the scale in float32: unless it is a power of
+            # two, bfloat16 would round each score a second time.
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
             # Even offsets only: the head's dropout uses 1.
             bucket_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)

@@ -20,8 +20,8 @@ from bert_cli.model.config import MASKED_SCORE
 from bert_cli.model.ops import traced_once
 
 # Generating code for a new product shape takes milliseconds. So sizes that vary between batches are
-# multiples: widths of WIDTHS; row counts of ROWS below 512, of 2 · ROWS below 1,024, of 4 · ROWS below
-# 2,048 and so on.
+# multiples: widths of WIDTHS; row counts of ROWS below 512,
+# of 2 · ROWS below 1,024, of 4 · ROWS below 2,048 and so on.
 ROWS, WIDTHS = 16, 8
 _DOUBLINGS = tuple(512 << power for power in range(16))
 
@@ -141,9 +141,9 @@ def _packed_tables(
     else:
         bucket_widths = tf.broadcast_to(width, [batch])
 
-    # Unused rows read the slot after a sequence's end: attention ignores it, so its gradient is 0. If
-    # every sequence fills its bucket, they repeat the row of a token. The arrays are padded by one
-    # number, because a batch, or a shard of it, may have no sequences.
+    # Unused rows read the slot after a sequence's end: attention ignores it, so its gradient is 0.
+    # If every sequence fills its bucket, they repeat the row of a token. The arrays are padded by
+    # one number, because a batch, or a shard of it, may have no sequences.
     ends, bucket_ends = tf.pad(widths, [[0, 1]]), tf.pad(bucket_widths, [[0, 1]])
     spare = tf.argmax(bucket_ends - ends, output_type=tf.int32)
     tokens = tf.size(sequence)

@@ -104,7 +104,8 @@ NETWORKS = {
         defaults={"num_hidden_layers": 6},
         constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12, "embedding_size": 0},
     ),
-    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the text head's dense layer.
+    # Clark et al., 2020: a BERT with narrower embeddings;
+    # its pooler is the text head's dense layer.
     ELECTRA: NetworkVariant(
         title="ELECTRA",
         class_prefix="Electra",

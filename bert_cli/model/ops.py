@@ -33,7 +33,8 @@ def traced_once(function: Callable) -> Callable:
             return function(*args, **options)
         if not hasattr(local, "traced"):
             local.traced = tf.function(function, autograph=False)
-        # Convert variables: a trace keeps mirrored ones, so a later model would use the first model's.
+        # Convert variables: a trace keeps mirrored ones,
+        # so a later model would use the first model's.
         values = [tf.convert_to_tensor(arg) if isinstance(arg, tf.Variable) else arg for arg in args]
         return local.traced(*values, **options)
 
@@ -51,8 +52,8 @@ def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) 
     """
     dtype = x.dtype
 
-    # Not Keras' LayerNormalization: it has many small operators, each a pass over memory, forward and
-    # backward.
+    # Not Keras' LayerNormalization: it has many small
+    # operators, each a pass over memory, forward and backward.
     @tf.custom_gradient
     def normalize(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple[tf.Tensor, Callable]:
         x = tf.cast(x, tf.float32)

@@ -149,8 +149,8 @@ def _call_with_recomputation(
         with tf.GradientTape() as tape:
             tape.watch(watched)
             y, kept = first_pass(detached, constants)
-        # Trace now: when the gradient is computed, the caller has returned, and with several devices
-        # a call of second_pass would trace again.
+        # Trace now: when the gradient is computed, the caller has returned, and with several
+        # devices a call of second_pass would trace again.
         traced_second_pass = second_pass.get_concrete_function(detached, constants, kept)
 
         def gradient(dy: tf.Tensor) -> list[tf.Tensor | None]:

@@ -71,7 +71,8 @@ def find_bert(
         InputError: if the config is damaged or does not fit the checkpoint.
     """
     if config_file:
-        # The weights decide, not the vocabulary: it may belong to another model, or extend this one's.
+        # The weights decide, not the vocabulary: it may
+        # belong to another model, or extend this one's.
         if checkpoint and checkpoint.kind != HUB and not has_vocab_size(config_file):
             vocab_size = _num_words(checkpoint) or vocab_size
         config = read_config(config_file, gelu, vocab_size)

@@ -33,7 +33,7 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
 from bert_cli.problem_types.columns import rows_of, significant
-from bert_cli.problem_types.parts import LabelSet, Predictions
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 
 MOST_ROWS = 20_000
@@ -99,7 +99,7 @@ def classification_examples(
     problem_type: ProblemType,
     labels: LabelSet,
     label_ids: np.ndarray,
-    predictions: Predictions,
+    predictions: PredictionArrays,
     text_of: Callable[[int], dict[str, Any]],
     temperature: float | None = None,
 ) -> EvalExamples:

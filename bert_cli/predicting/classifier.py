@@ -29,7 +29,7 @@ from bert_cli.predicting.explanation import (
 )
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type
 from bert_cli.settings.answering import Classification
@@ -170,7 +170,7 @@ class TextClassifier:
 
     def infer(
         self, features: ClassificationFeatures, batch_size: int = BATCH_SIZE, title: str | None = None
-    ) -> Predictions:
+    ) -> PredictionArrays:
         """Return the model's outputs for features, see Predictor.infer."""
         return self.decoder.infer(self.predictor, features, batch_size, title)
 
@@ -215,12 +215,12 @@ class TextClassifier:
         """Return a text's masked copies, see `explain`."""
         return plan_explanation(tokens, self.tokenizer, budget)
 
-    def score_copies(self, copies: RaggedFeatures) -> Predictions:
+    def score_copies(self, copies: RaggedFeatures) -> PredictionArrays:
         """Return the model's outputs for masked copies, which may be of several texts."""
         return score_copies(self.predictor, self.decoder, copies, BATCH_SIZE)
 
     def explanation_record(
-        self, text: str, text_b: str | None, plan: ExplanationPlan, predictions: Predictions
+        self, text: str, text_b: str | None, plan: ExplanationPlan, predictions: PredictionArrays
     ) -> dict[str, Any]:
         """Return the same record as `explain`.
 

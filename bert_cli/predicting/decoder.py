@@ -17,7 +17,7 @@ from bert_cli.metrics import multi_label
 from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.parts import LabelSet, Predictions
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.groups import TUNED, Inference
 
@@ -43,20 +43,22 @@ class Decoder:
     labels: LabelSet
     calibration: Calibration | None = None
 
-    def infer(self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None) -> Predictions:
+    def infer(
+        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
+    ) -> PredictionArrays:
         """Return predictions, calibrated if there is a calibration; see Predictor.infer."""
         predictions, _ = self.infer_raw(predictor, features, batch_size, title)
         return self.calibrate(predictions, features.label_ids)
 
     def infer_raw(
         self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
-    ) -> tuple[Predictions, float]:
+    ) -> tuple[PredictionArrays, float]:
         """Return predictions without calibration, and rows per second; see Predictor.infer."""
         logits, examples_per_second = predictor.infer(features, batch_size, title)
         predictions = self.problem_type.decoder.postprocess(logits, features.label_ids)
         return {**predictions, "logits": logits}, examples_per_second
 
-    def calibrate(self, predictions: Predictions, label_ids: np.ndarray) -> Predictions:
+    def calibrate(self, predictions: PredictionArrays, label_ids: np.ndarray) -> PredictionArrays:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
         if not self.calibration:
             return predictions

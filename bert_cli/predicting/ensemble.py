@@ -11,7 +11,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.metrics.doubts import DOUBTS
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.predicting.decoder import Decoder
-from bert_cli.problem_types.parts import OutputDecoder, Predictions, measure_doubt
+from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays, measure_doubt
 
 AnyDecoder = TypeVar("AnyDecoder", bound=Decoder)
 
@@ -21,7 +21,7 @@ def mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
 
 
-def average(decoder: OutputDecoder, members: Sequence[Predictions], label_ids: np.ndarray) -> Predictions:
+def average(decoder: OutputDecoder, members: Sequence[PredictionArrays], label_ids: np.ndarray) -> PredictionArrays:
     """Return the mean of the members' probabilities or numbers, with losses.
 
     Args:
@@ -34,7 +34,7 @@ def average(decoder: OutputDecoder, members: Sequence[Predictions], label_ids: n
     return {**decoder.postprocess(logits, label_ids), decoder.output_name: output, "logits": logits}
 
 
-def disagreement(decoder: Decoder, members: Sequence[Predictions]) -> np.ndarray:
+def disagreement(decoder: Decoder, members: Sequence[PredictionArrays]) -> np.ndarray:
     """Return how much of the mean's entropy comes from differences, 0 to 1, float64 [n].
 
     It is the mean's entropy without the members' mean entropy, which is 0 if all members have the
@@ -79,7 +79,7 @@ def label_order(names: Sequence[str], decoders: Sequence[Decoder]) -> list[list[
     return orders
 
 
-def reorder(decoder: OutputDecoder, predictions: Predictions, order: Sequence[int]) -> Predictions:
+def reorder(decoder: OutputDecoder, predictions: PredictionArrays, order: Sequence[int]) -> PredictionArrays:
     """Return predictions with columns in another order.
 
     Args:

@@ -19,7 +19,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.columns import significant
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.text.tokenization import FullTokenizer, chunks
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 
@@ -117,7 +117,7 @@ def plan_explanation(tokens: WordTokens, tokenizer: FullTokenizer, budget: int =
     return ExplanationPlan(tokens, orders, masked_rows(tokens, orders, tokenizer))
 
 
-def score_copies(predictor: Predictor, decoder: Decoder, copies: RaggedFeatures, batch_size: int) -> Predictions:
+def score_copies(predictor: Predictor, decoder: Decoder, copies: RaggedFeatures, batch_size: int) -> PredictionArrays:
     """Return a classifier's predictions for masked copies, which may be of several texts.
 
     Args:
@@ -134,7 +134,7 @@ def score_copies(predictor: Predictor, decoder: Decoder, copies: RaggedFeatures,
 
 
 def explanation_record(
-    plan: ExplanationPlan, decoder: Decoder, predictions: Predictions, label: int | None = None
+    plan: ExplanationPlan, decoder: Decoder, predictions: PredictionArrays, label: int | None = None
 ) -> dict[str, Any]:
     """Return the prediction for a text, and each word's share in the score.
 

@@ -224,7 +224,8 @@ def significant(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-# Texts of 0 and 1: integers, floats of NumPy and of Python, and truth values of Python, JSON and Excel.
+# Texts of 0 and 1: integers, floats of NumPy and of
+# Python, and truth values of Python, JSON and Excel.
 FLAGS: dict[str, int] = dict.fromkeys(("0", "0.", "0.0", "False", "false", "FALSE"), 0)
 FLAGS |= dict.fromkeys(("1", "1.", "1.0", "True", "true", "TRUE"), 1)
 Cell = str | tuple[str, ...]  # a tuple is a JSON list of names

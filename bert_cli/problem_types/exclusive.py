@@ -28,8 +28,8 @@ from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
     OutputDecoder,
+    PredictionArrays,
     PredictionColumns,
-    Predictions,
     Suspects,
 )
 from bert_cli.problem_types.problem_type import ProblemType
@@ -74,7 +74,7 @@ class ExclusiveDecoder(OutputDecoder):
         # that matters.
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
+    def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[Any]:
         """Return each row's predicted output as an index, see predict_labels."""
         return predict_labels(predictions["probabilities"], labels.thresholds).tolist()
 
@@ -84,7 +84,7 @@ class ExclusiveDecoder(OutputDecoder):
         after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
         return after
 
-    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return the total probability of the outputs that are not predicted."""
         probabilities = np.array(predictions["probabilities"], np.float64)
         # Sum instead of subtracting from 1: next to 1, the largest probability has lost its digits.
@@ -96,19 +96,19 @@ class ExclusiveDecoder(OutputDecoder):
 class ExclusiveColumns(PredictionColumns):
     """The most probable output, and all probabilities."""
 
-    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+    def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         # Sums of float32 numbers are too far from 1 for scikit-learn's log_loss.
         decided = predict_labels(predictions["probabilities"], labels.thresholds)
         return MetricArrays(label_ids, decided, probabilities / probabilities.sum(axis=1, keepdims=True))
 
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         return {
             "label": TextColumn([str(label) for label in self.decoder.decisions(predictions, labels)]),
             "probabilities": Probabilities(output_names(predictions, labels), predictions["probabilities"]),
         }
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"label": label_ids, "probabilities": predictions["probabilities"]}
 
 
@@ -195,20 +195,20 @@ class SingleLabelDecoder(ExclusiveDecoder):
         thresholds[labels.positive_index] = threshold
         return thresholds
 
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         column = [labels.positive_index]
         [threshold] = tune_thresholds(label_ids[:, np.newaxis] == column, predictions["probabilities"][:, column])
         return self.set_threshold(threshold, labels)
 
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[str]:
+    def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[str]:
         """Return each row's predicted label, see predict_labels."""
         return _label_names(predict_labels(predictions["probabilities"], labels.thresholds), labels)
 
     def explained_score(
-        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+        self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
-        # The score is the log-odds of the explained label against the others. With two labels this is
-        # the difference between their logits.
+        # The score is the log-odds of the explained label against the others. With two labels this
+        # is the difference between their logits.
         best = int(predict_labels(predictions["probabilities"][:1], labels.thresholds)[0])
         explained = {} if label is None else {"explained_label": labels.names[label]}
         label = best if label is None else label
@@ -229,7 +229,7 @@ class SingleLabelColumns(ExclusiveColumns):
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         return TextColumn(_label_names(label_ids, labels))
 
-    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
         """Return rows with a label that is not the predicted one, least probable label first.
 
         The columns are given, predicted and probability (of the given label). Ties keep the row

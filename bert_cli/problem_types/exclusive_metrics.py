@@ -11,7 +11,7 @@ from bert_cli.metrics.classification import predict_labels
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -30,7 +30,7 @@ def predict_row(probabilities: Sequence[float], thresholds: Sequence[float | Non
     return int(predict_labels(np.array([probabilities], np.float64), limits)[0])
 
 
-def output_names(predictions: Predictions, labels: LabelSet) -> Sequence[str]:
+def output_names(predictions: PredictionArrays, labels: LabelSet) -> Sequence[str]:
     """Return the label names, or the numbers of the choices, which have no names."""
     return labels.names or [str(choice) for choice in range(predictions["probabilities"].shape[1])]
 
@@ -47,14 +47,16 @@ class ExclusiveMetrics(Metrics):
     def names(self, labels: LabelSet) -> tuple[str, ...]:
         return ("eval_accuracy", *classification.LOSSES)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Scores:
         losses, probabilities = predictions["losses"], predictions["probabilities"]
         results = classification.choice_metrics(
             label_ids, losses, probabilities, batch_size, predictions.get("weights")
         )
         return Scores(results, {}, [])
 
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+    def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         best = np.unique(predict_labels(predictions["probabilities"], labels.thresholds))
         name = output_names(predictions, labels)[best[0]]
         return f"every row gets the label {name}" if len(best) == 1 else ""
@@ -66,10 +68,10 @@ class ExclusiveMetrics(Metrics):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(outputs)
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         return predict_labels(predictions["probabilities"], labels.thresholds) != label_ids
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: PredictionArrays) -> float:
         """Return the expected calibration error of the predicted output's probability."""
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
@@ -90,7 +92,9 @@ class SingleLabelMetrics(ExclusiveMetrics):
     def names(self, labels: LabelSet) -> tuple[str, ...]:
         return single_label.metric_names(labels.names)
 
-    def measure(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Results:
+    def measure(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Results:
         losses, probabilities, positive = predictions["losses"], predictions["probabilities"], self._positive(labels)
         weights = predictions.get("weights")
         metrics = single_label.classification_metrics(
@@ -98,7 +102,9 @@ class SingleLabelMetrics(ExclusiveMetrics):
         )
         return {**metrics}
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Scores:
         results = self.measure(label_ids, predictions, labels, batch_size)
         details = classification.classification_report(
             label_ids, predictions["probabilities"], labels.names, labels.thresholds
@@ -118,7 +124,7 @@ class SingleLabelMetrics(ExclusiveMetrics):
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
         return single_label.undefined_scores(label_ids, labels.names, self._positive(labels))
 
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+    def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         reason = super().collapse(predictions, labels)
         if not reason or len(labels.names) != 2:
             return reason

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores, unsupported
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores, unsupported
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -41,13 +41,17 @@ class Metrics(abc.ABC):
         """Return the keys of eval_results.txt that can rank evaluations, the main metric first."""
 
     @abc.abstractmethod
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Scores:
         """Return metrics for `predictions`, `label_ids` and `labels`; raise InputError for NaN.
 
         The original's `loss` depends on `batch_size`.
         """
 
-    def measure(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Results:
+    def measure(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Results:
         """Return the metrics from `evaluate` alone.
 
         `label_ids`, `predictions`, `labels` and `batch_size` are its arguments.
@@ -63,7 +67,7 @@ class Metrics(abc.ABC):
         return {}
 
     @abc.abstractmethod
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+    def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         """Return a description if all rows have the same prediction, "" otherwise."""
 
     @abc.abstractmethod
@@ -86,11 +90,11 @@ class Metrics(abc.ABC):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         """Return the loss of guessing: equal probabilities, or 0 for every row in a regression."""
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
         raise unsupported("wrong decisions")
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: PredictionArrays) -> float:
         """Return the expected calibration error of the probabilities."""
         raise unsupported("calibration")
 

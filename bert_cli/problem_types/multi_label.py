@@ -28,8 +28,8 @@ from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
     OutputDecoder,
+    PredictionArrays,
     PredictionColumns,
-    Predictions,
     Scores,
     Suspects,
 )
@@ -46,7 +46,7 @@ def _thresholds(labels: LabelSet) -> np.ndarray:
     return labels.thresholds
 
 
-def _over(predictions: Predictions, labels: LabelSet) -> np.ndarray:
+def _over(predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
     """Return which labels are predicted, bool [n, L]."""
     return multi_label.over_thresholds(predictions["probabilities"], _thresholds(labels))
 
@@ -120,7 +120,7 @@ class MultiLabelDecoder(OutputDecoder):
     def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
         return np.full(len(labels.names), threshold)
 
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         return multi_label.tune_thresholds(label_ids, predictions["probabilities"])
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -132,12 +132,12 @@ class MultiLabelDecoder(OutputDecoder):
         clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
         return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
 
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[tuple[str, ...]]:
+    def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[tuple[str, ...]]:
         """Return each row's labels at or above their thresholds, in the order of `labels`."""
         return [_select_names(labels, row) for row in _over(predictions, labels)]
 
     def explained_score(
-        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+        self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
         # The score is the log-odds of the explained label, its logit.
         label = int(predictions["probabilities"][0].argmax()) if label is None else label
@@ -164,7 +164,7 @@ class MultiLabelDecoder(OutputDecoder):
         threshold = multi_label.DEFAULT_THRESHOLD
         return np.where((after >= threshold) == (before >= threshold), after, before)
 
-    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return 1 − the probability that all decisions are correct."""
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
@@ -180,7 +180,9 @@ class MultiLabelMetrics(Metrics):
         averages = ("eval_roc_auc", "eval_roc_auc_micro", "eval_average_precision")
         return ("eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", *averages, *LOSSES)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Scores:
         losses, probabilities, thresholds = predictions["losses"], predictions["probabilities"], _thresholds(labels)
         results, details = multi_label.multi_label_metrics(
             label_ids, losses, probabilities, labels.names, thresholds, batch_size
@@ -194,7 +196,7 @@ class MultiLabelMetrics(Metrics):
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
         return multi_label.undefined_scores(label_ids)
 
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+    def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         return "" if _over(predictions, labels).any() else "no row gets a label"
 
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
@@ -224,7 +226,7 @@ class MultiLabelMetrics(Metrics):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(2)
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return which rows have at least one wrong label, bool [n].
 
         Args:
@@ -234,7 +236,7 @@ class MultiLabelMetrics(Metrics):
         """
         return (_over(predictions, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: PredictionArrays) -> float:
         """Return the mean calibration error over labels."""
         columns = zip(np.asarray(predictions["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
         return float(np.mean([reliability(probability, is_present).error for probability, is_present in columns]))
@@ -260,25 +262,25 @@ class MultiLabelMetrics(Metrics):
 class MultiLabelColumns(PredictionColumns):
     """All labels at or above their thresholds, and all probabilities."""
 
-    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+    def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         return MetricArrays(label_ids.astype(int), _over(predictions, labels).astype(int), probabilities)
 
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return label names (see NameListColumn; a list in jsonl) and probabilities."""
         return {
             "labels": self.label_column(_over(predictions, labels), labels),
             "probabilities": Probabilities(labels.names, predictions["probabilities"]),
         }
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         has_commas = any("," in name for name in labels.names)
         return NameListColumn([_select_names(labels, row) for row in label_ids > 0], has_commas)
 
-    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
 
         The columns are label, given and predicted (yes or no), and probability (of the given

@@ -20,7 +20,7 @@ from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
 # Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
 # [n] and `logits` [n, L]; with --weighted_metrics also the rows' `weights` [n].
-Predictions = Mapping[str, np.ndarray]
+PredictionArrays = Mapping[str, np.ndarray]
 
 
 class LabelSet(NamedTuple):
@@ -184,7 +184,7 @@ class OutputDecoder(abc.ABC):
         """Return LabelSet.thresholds with --threshold=`threshold`."""
         raise unsupported("threshold")
 
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return LabelSet.thresholds with the best F1 for `label_ids`, `predictions` and `labels`."""
         raise unsupported("threshold")
 
@@ -197,11 +197,11 @@ class OutputDecoder(abc.ABC):
         raise unsupported("inverse")
 
     @abc.abstractmethod
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
+    def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[Any]:
         """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
 
     def explained_score(
-        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+        self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
         """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows].
 
@@ -225,7 +225,7 @@ class OutputDecoder(abc.ABC):
         return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
 
     def calibrate(
-        self, predictions: Predictions, label_ids: np.ndarray, calibration: Calibration
+        self, predictions: PredictionArrays, label_ids: np.ndarray, calibration: Calibration
     ) -> dict[str, np.ndarray]:
         """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
 
@@ -240,7 +240,7 @@ class OutputDecoder(abc.ABC):
         """Return the probabilities `after` calibration, with the decisions from `before` it."""
         raise unsupported("calibration")
 
-    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
         raise unsupported("uncertainty")
 
@@ -259,13 +259,13 @@ class PredictionColumns(abc.ABC):
     chart: str = "calibration"
     mistakes_title: str = "The most confident mistakes"
 
-    def record(self, predictions: Predictions, row: int, labels: LabelSet) -> dict[str, Any]:
+    def record(self, predictions: PredictionArrays, row: int, labels: LabelSet) -> dict[str, Any]:
         """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
         output_name = self.decoder.output_name
         columns = self.prediction_columns({output_name: predictions[output_name][row : row + 1]}, labels)
         return {name: column.records()[0] for name, column in columns.items()}
 
-    def prediction_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def prediction_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""
         columns = self.decision_columns(predictions, labels)
         if labels.abstain_from is None:
@@ -273,26 +273,26 @@ class PredictionColumns(abc.ABC):
         return columns | {"abstain": FlagColumn(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}
 
     @abc.abstractmethod
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return the columns with the decision and its probabilities."""
 
     @abc.abstractmethod
-    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+    def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
         """Return the arguments of the user's metrics: `label_ids`, and `predictions` by `labels`."""
 
     @abc.abstractmethod
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         """Return the columns of eval_examples.jsonl, [n, …] each."""
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         """Return the labels of n rows as a table column."""
         raise unsupported("cross-validation")
 
-    def out_of_fold(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def out_of_fold(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return columns for out_of_fold.tsv: `label_ids`, then `predictions` named by `labels`."""
         (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
         return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
 
-    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
         """Return suspected errors in `label_ids`, from out-of-fold `predictions` and `labels`."""
         raise unsupported("cross-validation")

@@ -19,8 +19,8 @@ from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
     OutputDecoder,
+    PredictionArrays,
     PredictionColumns,
-    Predictions,
     Scores,
     Suspects,
 )
@@ -168,11 +168,11 @@ class NumberDecoder(OutputDecoder):
         """Return numbers [n] as logits [n, 1]."""
         return probabilities[:, np.newaxis]
 
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[float]:
+    def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()
 
     def explained_score(
-        self, predictions: Predictions, labels: LabelSet, label: int | None = None
+        self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
         return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
@@ -186,7 +186,9 @@ class NumberMetrics(Metrics):
     def names(self, labels: LabelSet) -> tuple[str, ...]:
         return (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> Scores:
         weights = predictions.get("weights")
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size, weights)
         missing = [name for name in CORRELATIONS if name not in metrics]
@@ -201,7 +203,7 @@ class NumberMetrics(Metrics):
             reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
         return dict.fromkeys(CORRELATIONS, reason)
 
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+    def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         values = predictions["values"]
         least, most = significant(values.min()), significant(values.max())
         if least == most:
@@ -228,19 +230,19 @@ class NumberMetrics(Metrics):
 class NumberColumns(PredictionColumns):
     """The predicted number."""
 
-    def metric_arrays(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> MetricArrays:
+    def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
         return MetricArrays(label_ids, predictions["values"])
 
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         return {"value": NumberColumn(np.asarray(predictions["values"], np.float32))}
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": predictions["values"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         return NumberColumn(label_ids)
 
-    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
         """Return every row, largest difference from its number first.
 
         No distance alone makes a label an error. The columns are given, predicted and difference

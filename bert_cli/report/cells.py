@@ -13,7 +13,7 @@ from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.components import Link, in_one_format, plain, settings_in_one_format
 from bert_cli.report.main_metric import score, score_with_deviation
 from bert_cli.report.run_files import Run
-from bert_cli.report.sweeps import Sweep, member_folders, read_sweep
+from bert_cli.report.sweeps import SweepReport, member_folders, read_sweep
 
 _NOT_COMPARED = {"files", "init_checkpoint_digest", "vocabulary", "training_data", "labels"}
 DATA_ROWS = ("training data", "evaluation data")
@@ -89,7 +89,7 @@ def page_link(name: str, folder: str, page_folder: str) -> Link | str:
     return Link(name, urllib.parse.quote(f"{relative}/{PAGE}"))
 
 
-def make_cells(runs: Sequence[Run], names: Sequence[str], sweep: Sweep | None) -> list[Cell]:
+def make_cells(runs: Sequence[Run], names: Sequence[str], sweep: SweepReport | None) -> list[Cell]:
     """Return a cell per member of a grid, otherwise per run.
 
     Args:

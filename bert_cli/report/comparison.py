@@ -24,7 +24,7 @@ from bert_cli.report.main_metric import baseline_tiles, best_step, display_name,
 from bert_cli.report.overview import sweep_commands
 from bert_cli.report.run_files import Run
 from bert_cli.report.significance import compare_pair, untested_card
-from bert_cli.report.sweeps import Sweep
+from bert_cli.report.sweeps import SweepReport
 from bert_cli.report.training import metric_card
 
 _SUSPECTS = "suspects"
@@ -61,7 +61,7 @@ class RunComparison:
         untested: why two runs have no common rows, "" if they have or need none.
     """
 
-    def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = ""):
+    def __init__(self, runs: Sequence[Run], sweep: SweepReport | None = None, page_folder: str = ""):
         """Compare runs.
 
         Args:

@@ -25,7 +25,7 @@ from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import baseline_tiles, display_name, main_metric, score
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
-from bert_cli.report.sweeps import Sweep, read_sweep
+from bert_cli.report.sweeps import SweepReport, read_sweep
 
 _AGAIN = "Make this page again"
 
@@ -96,7 +96,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def sweep_commands(sweep: Sweep, run: Run) -> list[tuple[str, str]]:
+def sweep_commands(sweep: SweepReport, run: Run) -> list[tuple[str, str]]:
     """Return (purpose, command) pairs to repeat a sweep, use its best run, and make the page.
 
     Args:

@@ -17,7 +17,7 @@ from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_
 from bert_cli.report.figures import silence_matplotlib
 from bert_cli.report.overview import intervals_card, lengths_cards, run_cards, tiles, title
 from bert_cli.report.run_files import Run
-from bert_cli.report.sweeps import Sweep
+from bert_cli.report.sweeps import SweepReport
 from bert_cli.report.training import training_cards
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run_page(run: Run) -> str:
     return _render(sections, title=title(run), over=over, under=" · ".join(under), tiles=tiles(run), warning="")
 
 
-def compare(runs: Sequence[Run], sweep: Sweep | None = None, page_folder: str = "") -> RunComparison:
+def compare(runs: Sequence[Run], sweep: SweepReport | None = None, page_folder: str = "") -> RunComparison:
     """Return a comparison of runs that used the same command; see RunComparison.
 
     Raises:

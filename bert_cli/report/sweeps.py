@@ -20,7 +20,7 @@ class Member(TypedDict):
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweep:
+class SweepReport:
     """A command's report about its runs.
 
     Attributes:
@@ -40,7 +40,7 @@ class Sweep:
     command_line: str = ""
 
 
-def read_sweep(folder: str) -> Sweep | None:
+def read_sweep(folder: str) -> SweepReport | None:
     """Read a sweep's directory; return None if it has no runs.
 
     Raises:
@@ -51,7 +51,7 @@ def read_sweep(folder: str) -> Sweep | None:
     several = report.get(SEVERAL) if report else _find_members(folder)
     if not isinstance(several, dict) or not several.get("members"):
         return None
-    return Sweep(
+    return SweepReport(
         folder=folder,
         kind=several["kind"],
         members=several["members"],

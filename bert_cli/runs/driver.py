@@ -16,8 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.callbacks.observers import Callback as Observer
-from bert_cli.runs.callbacks.observers import end
+from bert_cli.runs.callbacks.observers import Callback, end
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
 from bert_cli.runs.callbacks.trackers import Tracker, check_trackers
 from bert_cli.runs.dry_run import report_statistics, try_out
@@ -43,7 +42,7 @@ def run(
     make_task: MakeTask,
     settings: TrainingSettings,
     rerun: Rerun | None = None,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[Callback] = (),
     average: Average | None = None,
 ) -> JsonObject:
     """Run the phases and return the report, which is also written to run_report.json.
@@ -76,7 +75,7 @@ def run_once(
     data: Data | None = None,
     should_finish: bool = True,
     rerun: Rerun | None = None,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[Callback] = (),
     shared: SharedNetwork | None = None,
     sweep_trackers: SweepTrackers | None = None,
 ) -> RunResult[Details]:
@@ -114,7 +113,8 @@ def run_once(
         reading_seconds = time.monotonic() - start
         if plan and phases.dry_run:
             report_statistics(model, data, settings.encoding.max_seq_length)
-        # Wrong flags and data have been reported: TensorFlow is imported from here on, which is slow.
+        # Wrong flags and data have been reported: TensorFlow
+        # is imported from here on, which is slow.
         ready_time = time.monotonic()
         if not phases.dry_run:
             stack.enter_context(lock.hold(task.command))
@@ -197,7 +197,7 @@ def _trained_model(
     data: Data,
     plan: TrainingPlan | None,
     stack: contextlib.ExitStack,
-    observers: Sequence[Observer],
+    observers: Sequence[Callback],
     shared: SharedNetwork | None,
 ) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""

@@ -8,7 +8,7 @@ from bert_cli.base.log import LOG, RESULT
 from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import is_better
 from bert_cli.report.main_metric import BASELINE_NAMES, display_name, score
-from bert_cli.runs.tasks.interface import Comparison
+from bert_cli.runs.tasks.interface import BaselineComparison
 
 # History lines after the warm-up: with fewer, noise hides whether the loss falls.
 _MIN_LINES = 12
@@ -20,7 +20,7 @@ _ADVICE = "try another --learning_rate, more --num_train_epochs, and look at the
 
 
 def log_comparison(
-    command: str, metric: str, results: Mapping[str, Any], comparison: Comparison, positive_label: str = ""
+    command: str, metric: str, results: Mapping[str, Any], comparison: BaselineComparison, positive_label: str = ""
 ) -> None:
     """Log the main metric for the model and the baselines, and warn if the model has not learned.
 
@@ -49,7 +49,7 @@ def log_comparison(
         LOG.warning("warning: %s; %s", "; ".join(warnings), comparison.advice or _ADVICE)
 
 
-def _baseline_warning(metric: str, results: Mapping[str, Any], comparison: Comparison) -> str:
+def _baseline_warning(metric: str, results: Mapping[str, Any], comparison: BaselineComparison) -> str:
     """Return a warning if the model is not better than the constant predictor, "" otherwise."""
     constant, error = next(iter(comparison.baselines), ""), comparison.error
     warning = f"the model is not better than {BASELINE_NAMES.get(constant)}"
@@ -65,7 +65,7 @@ def _baseline_warning(metric: str, results: Mapping[str, Any], comparison: Compa
     return ""
 
 
-def _baseline_values(comparison: Comparison, metric: str) -> dict[str, float]:
+def _baseline_values(comparison: BaselineComparison, metric: str) -> dict[str, float]:
     """Return the metric of each baseline that has it.
 
     MNLI has two dev sets. The first one is compared; its metrics have no suffix.

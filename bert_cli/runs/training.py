@@ -22,7 +22,7 @@ from bert_cli.runs.callbacks.evaluation import (
     EarlyStopping,
     EvaluationCallback,
 )
-from bert_cli.runs.callbacks.observers import Callback as Observer
+from bert_cli.runs.callbacks.observers import Callback
 from bert_cli.runs.callbacks.recording import make_recorders
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.resuming import advising_to_resume
@@ -33,7 +33,7 @@ from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_netw
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.loop import Callback, TrainingFigures, raising_original
+from bert_cli.training.loop import LoopCallback, TrainingFigures, raising_original
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -55,8 +55,8 @@ class TrainedModel(NamedTuple):
     predictor: Predictor
     step: int
     figures: JsonObject
-    recorders: Sequence[Callback] = ()
-    observers: Sequence[Observer] = ()
+    recorders: Sequence[LoopCallback] = ()
+    observers: Sequence[Callback] = ()
 
 
 def open_and_train(
@@ -65,7 +65,7 @@ def open_and_train(
     data: Data,
     plan: TrainingPlan,
     stack: contextlib.ExitStack,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[Callback] = (),
     shared: SharedNetwork | None = None,
 ) -> TrainedModel:
     """Train the model, or load it if training is finished.
@@ -96,7 +96,7 @@ def open_and_train(
         trained = _train(task, engine, model, data, plan, recorders, best, evaluation, stack, shared)
         last_step, figures = trained.global_step, trained._asdict()
         if not shared:
-            # Free the optimizer and the traced step, which are in cycles: later phases can use their memory.
+            # Free the optimizer and the traced step, which are in cycles, for later phases.
             gc.collect()
         release_free_memory()
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), engine.is_chief)
@@ -155,7 +155,7 @@ def _train(
     model: Model,
     data: Data,
     plan: TrainingPlan,
-    recorders: Sequence[Callback],
+    recorders: Sequence[LoopCallback],
     best: BestCheckpoint | None,
     evaluation: EvaluationCallback | None,
     stack: contextlib.ExitStack,
@@ -211,7 +211,7 @@ def _train(
     return figures
 
 
-def _start_without_updates(engine: "TensorFlowEngine", plan: TrainingPlan, recorders: Sequence[Callback]) -> None:
+def _start_without_updates(engine: "TensorFlowEngine", plan: TrainingPlan, recorders: Sequence[LoopCallback]) -> None:
     """Do what else the first update does: open the recorders, and load the state to resume from."""
     # The evaluation after the training is recorded, too.
     for recorder in recorders:

@@ -46,7 +46,8 @@ from bert_cli.weights.training_folder import step_number
 # (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has the table.
 _UP_TO = {256: Recipe(3e-4, 4.0), 512: Recipe(1e-4, 4.0)}
 GOOGLE = Recipe(5e-5, 3.0)  # defaults in Google's scripts, for BERT-Base and wider models
-# Adapters have few weights and need larger steps (Hu et al., 2021, table 9: 2e-4 to 5e-4 for RoBERTa).
+# Adapters have few weights and need larger steps (Hu
+# et al., 2021, table 9: 2e-4 to 5e-4 for RoBERTa).
 _MOST_LORA_RATE = 1e-3
 
 

@@ -45,8 +45,8 @@ def collect_less_garbage() -> None:
     Call this only in a command: a user's program has its own settings.
     """
     gc.set_threshold(_GC_THRESHOLD)
-    # What is registered first is called last. Programs that measure this one, such as coverage, have
-    # registered before.
+    # What is registered first is called last. Programs that
+    # measure this one, such as coverage, have registered before.
     is_last = getattr(atexit, "_ncallbacks", lambda: 1)() == 0
     atexit.register(_end, is_last)
 

@@ -99,7 +99,8 @@ class Spans:
 
     def close(self) -> None:
         """Send the last spans, for a short time."""
-        # force_flush of opentelemetry-sdk 1.45 ignores its time limit, and an exporter tries for 10 s.
+        # force_flush of opentelemetry-sdk 1.45 ignores
+        # its time limit, and an exporter tries for 10 s.
         sending = threading.Thread(target=self._provider.force_flush, daemon=True)
         sending.start()
         sending.join(_FLUSH_SECONDS)

@@ -14,7 +14,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LogStream
 from bert_cli.base.writing import ESCAPE
 
-# Signals that may reach all processes of a terminal or container. The converter ends with its input.
+# Signals that may reach all processes of a terminal
+# or container. The converter ends with its input.
 _ENDING_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _LAST_LINES_SECONDS = 2.0
 _CONVERTER = (

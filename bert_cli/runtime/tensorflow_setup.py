@@ -87,8 +87,9 @@ def _set_up_process() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if os.environ.get("TF_CONFIG") else "2")
     # The default turns oneDNN on only with AVX-512, but its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    # Some kernels for GPUs add in any order, so a resumed training would end with other weights than
-    # an uninterrupted one (measured on an H100: by 0.02 after 100 steps; 0 with this variable).
+    # Some kernels for GPUs add in any order, so a resumed training
+    # would end with other weights than an uninterrupted one (measured
+    # on an H100: by 0.02 after 100 steps; 0 with this variable).
     if has_gpu():
         os.environ.setdefault("TF_DETERMINISTIC_OPS", "1")
     for name, value in _SCIKIT_LEARN_VARIABLES.items():

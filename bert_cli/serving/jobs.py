@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from bert_cli.runtime.spans import Phase
 
 # Batches with this many tokens are nearly as fast per token as larger ones. Before the first of
-# them, the speed of small batches limits the estimate: one text of 22 tokens takes 2.7 times as long
-# per token as 64 texts, and 16 texts 1.2 times (two cores, the built-in model).
+# them, the speed of small batches limits the estimate: one text of 22 tokens takes 2.7 times as
+# long per token as 64 texts, and 16 texts 1.2 times (two cores, the built-in model).
 _LARGE_BATCH_TOKENS = 512
 _SMALL_BATCH_FACTOR = 4
 # Weight of a new measurement in the mean.

@@ -175,7 +175,8 @@ class Certificate:
         if keyfile:
             files.check_readable(keyfile, "ssl_keyfile")
         try:
-            # Try the files in another context first: a wrong key would leave this one without a certificate.
+            # Try the files in another context first: a wrong
+            # key would leave this one without a certificate.
             for context in (ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), self.context):
                 # An encrypted key fails instead of asking for its password.
                 context.load_cert_chain(certfile, keyfile, password=lambda: "")

@@ -32,7 +32,8 @@ class RequestError(Exception):
         self.has_unread_body = has_unread_body
 
 
-# Status for logs and metrics, as in nginx: the client has closed the connection before the response.
+# Status for logs and metrics, as in nginx: the client
+# has closed the connection before the response.
 CLIENT_LEFT = 499
 _JSON = "application/json"
 _ENCODER = json.JSONEncoder(ensure_ascii=False)

@@ -33,7 +33,8 @@ ENCODER = "encoder"  # kind of a model that only has vectors
 _CHARACTERS_PER_TOKEN, _LEAST_TOKENS = 4, 3
 
 
-# Decorator for loading: its errors name only the server's flags. Answers to requests may contain them.
+# Decorator for loading: its errors name only the
+# server's flags. Answers to requests may contain them.
 _FLAGS = {flag.name: f"--{flag.name}" for flag in every_flag(ServeSettings)}
 naming_flags = name_arguments_in_errors(None, init_checkpoint="--output_dir", **_FLAGS)
 _VECTOR_FLAGS = frozenset(flag.name for flag in every_flag(VectorUseSettings))

@@ -89,14 +89,16 @@ def chosen_inference(engine: str, precision: str) -> EngineChoice | None:
     return EngineChoice(chosen.name, precision, f"--precision={precision}" if further else f"--engine={engine}")
 
 
-# Inference engines only predict. TensorFlow's strategies would reserve devices that they do not use.
+# Inference engines only predict. TensorFlow's
+# strategies would reserve devices that they do not use.
 _NOT_WITH_ENGINE = ("do_train", "distribution_strategy=mirrored|multi_worker|tpu", "use_tpu")
 _WITH_ENGINE = {
     "do_train": "it is for predictions; train without it, then predict with it in a second command",
     **dict.fromkeys(_NOT_WITH_ENGINE[1:], "it computes on the CPU, alone"),
 }
 
-# --precision and --engine in commands for masked words, which engines do not compute in int8 or do not train.
+# --precision and --engine in commands for masked words,
+# which engines do not compute in int8 or do not train.
 WITHOUT_INT8: dict[str, Any] = {
     "help": "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32",
     "choices": (AUTO, *OF_TENSORFLOW),

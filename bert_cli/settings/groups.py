@@ -181,7 +181,8 @@ class Hub(FlagGroup, heading="Model"):
         "tensorflow-hub encoder instead of --init_checkpoint: a directory, a .tar.gz, or a URL "
         "that tensorflow-hub downloads and caches; an encoder other than BERT is used unchanged",
         path=True,
-        # Without training, both may be given: a model that was trained on a module, and this module.
+        # Without training, both may be given: a model
+        # that was trained on a module, and this module.
         excludes="init_checkpoint with do_train",
         because="both name a model to start from",
     )

@@ -21,8 +21,8 @@ ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
 # spaces or stay whole words.
 _GOOGLE_CJK = "4e00-9fff 3400-4dbf f900-faff 20000-2a6df 2a700-2b73f 2b740-2b81f 2b820-2ceaf 2f800-2fa1f"
 _LIBRARY_CJK = "4e00-9fff 3400-4dbf f900-faff 20000-2a6df 2a700-2b81f 2b920-2ceaf 2f800-2fa1f"
-# Characters that tokenizers 0.23 removes, strips as marks, and splits as punctuation. Its tables are
-# from Unicode 8. A character that was assigned since is a letter there.
+# Characters that tokenizers 0.23 removes, strips as marks, and splits as punctuation. Its tables
+# are from Unicode 8. A character that was assigned since is a letter there.
 # tests/reference/library_characters.py prints them.
 _REMOVED = (
     "0-8 b-c e-1f 7f-9f ad 600-605 61c 6dd 70f 180e 200b-200f 202a-202e 2060-2064 2066-206f e000-f8ff feff "

@@ -72,7 +72,8 @@ class OffsetUnit(NamedTuple):
 
         def convert(offset: int, is_start: bool) -> int:
             if not 0 <= offset <= offsets[-1]:
-                # Without carriage returns, an offset after the end may be less than the text's length.
+                # Without carriage returns, an offset after
+                # the end may be less than the text's length.
                 return max(offset, len(text) + 1) if offset > 0 else offset
             index = bisect.bisect_left(offsets, offset)
             # A span begins after characters that have no width, and ends before them.

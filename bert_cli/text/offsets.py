@@ -89,7 +89,8 @@ def _places(tokenizer: FullTokenizer, chunk: str, count: int) -> list[tuple[int,
     tokenize = tokenizer.basic_tokenizer.tokenize
     lengths = [sum(map(len, tokenize(character))) for character in chunk]
     if sum(lengths) != count:
-        # A character's neighbors change the length, so measure what each beginning of the chunk becomes.
+        # A character's neighbors change the length, so
+        # measure what each beginning of the chunk becomes.
         totals = [sum(map(len, tokenize(chunk[:end]))) for end in range(len(chunk) + 1)]
         lengths = [max(after - before, 0) for before, after in itertools.pairwise(totals)]
     places: list[tuple[int, int]] = []

@@ -23,7 +23,8 @@ _TEXTS = (
     "😀 emoji 👩\u200d👩\u200d👧 ❤\ufe0f",
     "12,345.67 1st 2nd 3rd 0x1F 1e-5",
 )
-# For each text in these lists, a directory with a list of special tokens has one token per special token.
+# For each text in these lists, a directory with a list
+# of special tokens has one token per special token.
 SPECIAL_TEXTS = tuple(f"the {token}, {token.lower()}{token} a" for token in SPECIAL)
 _NUM_RANDOM = 10  # pairs of texts with words from the vocabulary
 _WORDS = 8  # words in each of them
@@ -44,7 +45,8 @@ def make_sample_texts(ids: Mapping[str, int], settings: Sequence[TokenizerSettin
     texts = [*_TEXTS]
     for _ in range(_NUM_RANDOM):
         words = rng.choices(whole, k=_WORDS)
-        # A word that is in the vocabulary shows what happens to its capitals, accents and ideographs.
+        # A word that is in the vocabulary shows what
+        # happens to its capitals, accents and ideographs.
         texts.append(" ".join([*words, words[0] + rng.choice(inside)]))
         texts.append(f"{words[1].upper()} {words[2].capitalize()} {words[3]}\u0301 {words[4]}中{words[5]}")
     # Single letters make words of every length.

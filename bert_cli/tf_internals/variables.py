@@ -77,7 +77,8 @@ def new_tensor(shape: Sequence[int]) -> tuple[tf.Tensor, np.ndarray]:
     """
     with tf.device("CPU:0"):
         tensor = tf.raw_ops.Empty(shape=list(shape), dtype=tf.float32)
-    # NumPy gives read-only access to a tensor. This one has no values yet that anyone could rely on.
+    # NumPy gives read-only access to a tensor. This
+    # one has no values yet that anyone could rely on.
     values = np.asarray(tensor)
     interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
     return tensor, np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))

@@ -47,7 +47,8 @@ def save_checkpoint(folder: str, step: int, tensors: Mapping[str, np.ndarray], k
     numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
     write_state(folder, step, kept)
-    # Remove old checkpoints, or their moments, only after a power cut can no longer undo the new one.
+    # Remove old checkpoints, or their moments, only
+    # after a power cut can no longer undo the new one.
     make_names_durable(folder)
     for number in numbers:
         if number not in kept:
@@ -64,8 +65,8 @@ def _write_local(folder: str, prefix: str, tensors: Mapping[str, np.ndarray]) ->
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_checked(hidden, tensors)
-        # Move the index last: it makes the checkpoint visible. If the process stops before that, the
-        # previous checkpoint remains the newest.
+        # Move the index last: it makes the checkpoint visible. If the process stops before that,
+        # the previous checkpoint remains the newest.
         for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:
@@ -80,7 +81,8 @@ def write_checked(prefix: str, tensors: Mapping[str, np.ndarray]) -> None:
     """
     write_tf1(prefix, tensors)
     for source in data_files(prefix):
-        # Sync before the rename: after a power cut, the new name must not refer to unwritten blocks.
+        # Sync before the rename: after a power cut, the
+        # new name must not refer to unwritten blocks.
         with open(source, "rb") as written:
             os.fsync(written.fileno())
     try:

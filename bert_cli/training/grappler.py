@@ -12,9 +12,9 @@ from bert_cli.runtime.machine import release_free_memory
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 # Together they take a fifth of the time until the first step is finished. Steps are as fast without
-# them, because there is nothing to fold or reorder. Remapping remains: it fuses biases and activations
-# into products. Predictions use all optimizers: remapping also fuses GELU there, which needs the others
-# (without them, predictions take twice as long).
+# them, because there is nothing to fold or reorder. Remapping remains: it fuses biases and
+# activations into products. Predictions use all optimizers: remapping also fuses GELU there, which
+# needs the others (without them, predictions take twice as long).
 _TURNED_OFF = (
     "arithmetic_optimization", "constant_folding", "dependency_optimization", "function_optimization",
     "implementation_selector", "layout_optimizer", "loop_optimization", "shape_optimization",
@@ -38,8 +38,8 @@ class _Options:
             if self._calls == 1:
                 options = tf.config.optimizer
                 previous = options.get_experimental_options()
-                # The second round and memory optimization change nothing in a step, but take a second
-                # before the first step with six layers.
+                # The second round and memory optimization change nothing in a step, but take a
+                # second before the first step with six layers.
                 self._changes.enter_context(single_optimizer_round())
                 options.set_experimental_options(dict.fromkeys(_TURNED_OFF, False))
                 # None, for options that nobody set, means TensorFlow's default.

@@ -13,7 +13,7 @@ from bert_cli.base.errors import DivergedError
 _READ_INTERVAL = 0.5
 
 
-class Callback:
+class LoopCallback:
     """An observer of training, for example for evaluation, early stopping or checkpoints.
 
     Attributes:
@@ -143,7 +143,7 @@ def run_steps(
     batches: Iterable[dict],
     start_step: int,
     num_train_steps: int,
-    callbacks: Sequence[Callback],
+    callbacks: Sequence[LoopCallback],
     log_every: int,
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> list[float]:
@@ -156,7 +156,7 @@ def run_steps(
         batches: batches in order.
         start_step: number of finished steps.
         num_train_steps: number of steps in the whole training.
-        callbacks: see Callback.
+        callbacks: see LoopCallback.
         log_every: steps per logging interval.
         is_stopping: returns True if the process should stop. The current step is then the last
             one, and callbacks that save are called even if they are not due.
@@ -174,8 +174,8 @@ def run_steps(
     last_read = time.monotonic()
     step = start_step
     for batch in batches:
-        # Do not read the result yet: that would wait for the device and leave it idle until the next
-        # step.
+        # Do not read the result yet: that would wait for
+        # the device and leave it idle until the next step.
         pending.append(step_fn(batch))
         step += 1
         is_last = step == num_train_steps

@@ -6,8 +6,8 @@ import tensorflow as tf
 from bert_cli.tf_internals import variables
 from bert_cli.weights.variables import GOOD_STEPS_NAME, SCALE_NAME, Reader
 
-# float16 loses gradients below 6e-8, so the loss is multiplied by a scale. It starts with this value,
-# and doubles after this many steps without overflow.
+# float16 loses gradients below 6e-8, so the loss is multiplied by a scale. It starts with this
+# value, and doubles after this many steps without overflow.
 _FIRST_LOSS_SCALE = 2.0**15
 _GROWTH_STEPS = 2000
 

@@ -57,8 +57,8 @@ def _drop_moments(folder: str, number: int) -> None:
             warn_once(f"warning: {prefix}: its moments cannot be dropped: {explain_write_error(error, folder)}")
             return
         hidden_data, hidden_index = data_files(hidden)
-        # Two files cannot be replaced atomically. So keep the new data under a second name until its
-        # index exists, too. An index then always refers to data that matches.
+        # Two files cannot be replaced atomically. So keep the new data under a second name until
+        # its index exists, too. An index then always refers to data that matches.
         link_file(hidden_data, second)
         with atomic_write(index, "wb") as file:
             file.write(with_second_shard(files.read_bytes(hidden_index)))

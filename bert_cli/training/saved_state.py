@@ -81,8 +81,8 @@ def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | No
     same flags does this at regular steps. A checkpoint after a signal must not add a rounding, because a
     resumed run would then have different results.
     """
-    # Save whole arrays. Differences to the rounded numbers, a byte each, would make the checkpoint a
-    # sixth smaller, but a scheduler is waiting for the process to end.
+    # Save whole arrays. Differences to the rounded numbers, a byte each, would make the checkpoint
+    # a sixth smaller, but a scheduler is waiting for the process to end.
     unrounded = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
     if compact:
         key = f"{WORDS}/adam_v{UNROUNDED_ENDING}"

@@ -13,11 +13,11 @@ from bert_cli.training.grappler import calling_when_traced, with_few_graph_optim
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 
-# Each dropout adds its number in the model to the second number in a step's seed. So steps need this
-# distance.
+# Each dropout adds its number in the model to the second
+# number in a step's seed. So steps need this distance.
 _SEEDS_PER_STEP = 1024
-# Micro-batches and replicas add multiples of these primes to the first number. Buckets and heads add
-# small numbers.
+# Micro-batches and replicas add multiples of these primes
+# to the first number. Buckets and heads add small numbers.
 _MICRO_BATCH_SEEDS, _REPLICA_SEEDS = 999_983, 7919
 
 
@@ -49,8 +49,8 @@ def make_train_step(
         on_traced: called once, before TensorFlow compiles the first step.
     """
     trained = list(optimizer.weights.values())
-    # If variables are frozen, watch only the trained ones. TensorFlow then computes no gradients below
-    # the lowest of them.
+    # If variables are frozen, watch only the trained ones.
+    # TensorFlow then computes no gradients below the lowest of them.
     watches_all = not optimizer.has_frozen
 
     def gradients_of(scale: tf.Tensor | float, batch: dict, step_seed: tf.Tensor) -> tuple[tf.Tensor, list]:
@@ -80,8 +80,8 @@ def make_train_step(
         finite = tf.math.is_finite(norm)
         if loss_scale is None:
             _, rate = optimizer.apply(gradients, norm)
-            # If a gradient is not finite, the weights are damaged. Return NaN, so that the loop stops
-            # before they are saved.
+            # If a gradient is not finite, the weights are damaged.
+            # Return NaN, so that the loop stops before they are saved.
             return tf.where(finite, loss, float("nan")), rate
         # After an overflow, the weights do not change, and the moments use a gradient of zero.
         inverse = tf.where(finite, 1.0 / scale, 0.0)

@@ -70,8 +70,9 @@ def _limit_threads(num_threads: int) -> None:
 
 def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
     wait_for_workers(worker_timeout)
-    # TensorFlow holds Python's lock during its start, so that no handler and no thread could run. It
-    # would wait forever for a program that listens but never answers. So the log line comes before.
+    # TensorFlow holds Python's lock during its start, so that no handler
+    # and no thread could run. It would wait forever for a program that
+    # listens but never answers. So the log line comes before.
     LOG.info(
         "all processes of TF_CONFIG listen; TensorFlow connects them, or the process ends within "
         "--worker_timeout=%d seconds with exit code 142", worker_timeout,

@@ -75,7 +75,8 @@ class HubReader(Reader):
             raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
         self._casing_key: str | None = None
         try:
-            # Check the index first: TensorFlow's reader allocates any size that a damaged one claims.
+            # Check the index first: TensorFlow's reader
+            # allocates any size that a damaged one claims.
             read_index(prefix)
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from bert_cli.runs.learning_checks import log_comparison, loss_warning
-from bert_cli.runs.tasks.interface import Comparison
+from bert_cli.runs.tasks.interface import BaselineComparison
 from tests.snapshots import check_message
 
 GUESS = math.log(2)
@@ -49,31 +49,31 @@ def log_messages(caplog, value, comparison, metric="eval_accuracy"):
 
 
 def test_a_model_that_learned_is_logged_with_its_baselines(caplog):
-    comparison = Comparison({"majority": {"accuracy": 0.5}, "tfidf": {"accuracy": 0.75}}, True, "", "")
+    comparison = BaselineComparison({"majority": {"accuracy": 0.5}, "tfidf": {"accuracy": 0.75}}, True, "", "")
     assert log_messages(caplog, 0.9, comparison) == [
         "accuracy: the model 0.9000, the majority class 0.5000, TF-IDF with logistic regression 0.7500"
     ]
 
 
 def test_a_model_that_did_not_learn_gets_one_warning(caplog):
-    comparison = Comparison({"majority": {"accuracy": 0.5}}, True, "every row gets the label a", "")
+    comparison = BaselineComparison({"majority": {"accuracy": 0.5}}, True, "every row gets the label a", "")
     warnings = [line for line in log_messages(caplog, 0.5, comparison) if line.startswith("warning:")]
     assert len(warnings) == 1
     assert "every row gets the label a; the model is not better than the majority class; try another" in warnings[0]
 
 
 def test_the_warning_has_the_advice_of_the_problem_type(caplog):
-    lines = log_messages(caplog, 0.0, Comparison({}, True, "no row gets a label", "--threshold=tuned helps"))
+    lines = log_messages(caplog, 0.0, BaselineComparison({}, True, "no row gets a label", "--threshold=tuned helps"))
     check_message(lines, "--threshold=tuned")
 
 
 def test_rows_with_one_label_get_no_warning(caplog):
-    comparison = Comparison({"majority": {"accuracy": 1.0}}, False, "", "")
+    comparison = BaselineComparison({"majority": {"accuracy": 1.0}}, False, "", "")
     assert not any(line.startswith("warning:") for line in log_messages(caplog, 1.0, comparison))
 
 
 def test_a_lower_error_is_better(caplog):
-    comparison = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0}}, True, "", "")
+    comparison = BaselineComparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0}}, True, "", "")
     assert not any(line.startswith("warning:") for line in log_messages(caplog, 1.5, comparison, "eval_rmse"))
     assert any("not better than the mean" in line for line in log_messages(caplog, 2.5, comparison, "eval_rmse"))
 
@@ -81,7 +81,7 @@ def test_a_lower_error_is_better(caplog):
 @pytest.mark.parametrize(("value", "warns"), [(0.4, False), (0.0, True), (-0.3, True)])
 def test_a_correlation_is_compared_with_zero(caplog, value, warns):
     """The mean has no correlation with the labels, and the ridge regression is no constant."""
-    comparison = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
+    comparison = BaselineComparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
     lines = log_messages(caplog, value, comparison, "eval_pearson")
     assert any("not better than the mean" in line for line in lines) == warns
     check_message(lines[0], f"{value:.4f}")
@@ -91,7 +91,7 @@ def test_a_correlation_is_compared_with_zero(caplog, value, warns):
 def test_a_regression_is_compared_with_the_error_of_the_mean(caplog, rmse, warns):
     """A model that learned nothing often has a small positive correlation."""
     caplog.set_level(logging.INFO)
-    comparison = Comparison({"mean": {"rmse": 1.532}, "ridge": {"rmse": 1.5}}, True, "", "", "eval_rmse")
+    comparison = BaselineComparison({"mean": {"rmse": 1.532}, "ridge": {"rmse": 1.5}}, True, "", "", "eval_rmse")
     log_comparison("bert-classify", "eval_pearson", {"eval_pearson": 0.016, "eval_rmse": rmse}, comparison)
     warnings = [line for line in caplog.messages if line.startswith("warning:")]
     assert len(warnings) == warns
@@ -99,14 +99,14 @@ def test_a_regression_is_compared_with_the_error_of_the_mean(caplog, rmse, warns
 
 
 def test_a_better_linear_model_is_named_without_a_warning(caplog):
-    comparison = Comparison({"majority": {"micro_f1": 0.1}, "tfidf": {"micro_f1": 0.568}}, True, "", "")
+    comparison = BaselineComparison({"majority": {"micro_f1": 0.1}, "tfidf": {"micro_f1": 0.568}}, True, "", "")
     lines = log_messages(caplog, 0.259, comparison, "eval_micro_f1")
     assert lines[1:] == ["TF-IDF with logistic regression is better than the model"]
 
 
 def test_the_f1_of_two_labels_names_its_label(caplog):
     caplog.set_level(logging.INFO)
-    comparison = Comparison({"majority": {"f1": 0.0}}, True, "", "")
+    comparison = BaselineComparison({"majority": {"f1": 0.0}}, True, "", "")
     log_comparison("bert-classify", "eval_f1", {"eval_f1": 0.5}, comparison, "fake")
     check_message(caplog)
 

@@ -9,12 +9,12 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.training import loop
-from bert_cli.training.loop import Callback, CallbackError, final_loss, raising_original, run_steps
+from bert_cli.training.loop import CallbackError, LoopCallback, final_loss, raising_original, run_steps
 from tests.snapshots import raises
 from tests.train_rows import Called
 
 
-class Logged(Callback):
+class Logged(LoopCallback):
     def __init__(self, events):
         self.events = events
 
@@ -219,7 +219,7 @@ def test_hooks_are_not_called_for_a_loss_that_is_not_finite():
     assert record.called == [("a", 1), ("a", 2), ("a", 3)]
 
 
-class Failing(Callback):
+class Failing(LoopCallback):
     """Callback that fails in `on_log` or `on_step`."""
 
     def __init__(self, method, step):

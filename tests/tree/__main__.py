@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Iterable
 
 from tests.house_figures import HOUSE, Checkout
-from tests.tree import build, deploy, messages, mirror, pages, prose, requirements, structure, words
+from tests.tree import build, deploy, messages, mirror, names, pages, prose, requirements, structure, words
 
 Check = Callable[[Checkout], Iterable[str]]
 CHECKS: tuple[Check, ...] = tuple(
     check
-    for module in (structure, mirror, messages, prose, words, pages, build, requirements, deploy)
+    for module in (structure, mirror, names, messages, prose, words, pages, build, requirements, deploy)
     for check in module.CHECKS
 )
 

@@ -23,7 +23,7 @@ _MOST_NAMES = 3  # maximum number of keys in a message
 Pair = tuple[str, str | None]
 
 
-class TextForm(NamedTuple):
+class ItemRequirements(NamedTuple):
     """Requirements for the items in an argument.
 
     Attributes:
@@ -38,9 +38,9 @@ class TextForm(NamedTuple):
     most: int
 
 
-SINGLE_TEXTS = TextForm("a list of texts", "a text is needed", 1, 1)
-TEXTS_OR_PAIRS = TextForm("a list of texts", "a text, or a pair of texts, is needed", 1, 2)
-QUESTIONS = TextForm("a list of pairs (question, context)", "a pair (question, context) is needed", 2, 2)
+SINGLE_TEXTS = ItemRequirements("a list of texts", "a text is needed", 1, 1)
+TEXTS_OR_PAIRS = ItemRequirements("a list of texts", "a text, or a pair of texts, is needed", 1, 2)
+QUESTIONS = ItemRequirements("a list of pairs (question, context)", "a pair (question, context) is needed", 2, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ def make_frame(columns: Mapping[str, tuple[Sequence[Any] | np.ndarray, object]])
 
 def read_texts(
     values: object,
-    form: TextForm = TEXTS_OR_PAIRS,
+    form: ItemRequirements = TEXTS_OR_PAIRS,
     columns: TextColumns = UNKNOWN_COLUMNS,
     name: str = "texts",
     takes_pairs: bool = True,
@@ -173,7 +173,7 @@ def _advice(cell: object, column: Any) -> str:
     return f"; leave such rows out, as with df.dropna(subset=[{column!r}])" if is_missing else ""
 
 
-def _pair(place: str, item: object, form: TextForm) -> Pair:
+def _pair(place: str, item: object, form: ItemRequirements) -> Pair:
     texts: tuple = (item,) if isinstance(item, str) else ()
     if isinstance(item, tuple | list):
         texts = tuple(item)

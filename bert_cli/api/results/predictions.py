@@ -9,8 +9,7 @@ import numpy as np
 from bert_cli.api.inputs.texts import Texts
 from bert_cli.api.results.sequence import Column, Results, item_html, shorten_text
 from bert_cli.base.errors import check_count, refuse_if
-from bert_cli.problem_types.parts import LabelSet, rank_by_doubt
-from bert_cli.problem_types.parts import Predictions as Outputs
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays, rank_by_doubt
 from bert_cli.problem_types.problem_type import ProblemType
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ class Predictions(Results[Prediction]):
 
 
 def make_predictions(
-    texts: Texts, problem_type: ProblemType, labels: LabelSet, outputs: Outputs | None, values: Sequence[Any]
+    texts: Texts, problem_type: ProblemType, labels: LabelSet, outputs: PredictionArrays | None, values: Sequence[Any]
 ) -> Predictions:
     """Return the predictions for texts.
 

@@ -26,7 +26,7 @@ from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
-from bert_cli.training.loop import Callback, CallbackError, Calls
+from bert_cli.training.loop import CallbackError, Calls, LoopCallback
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -110,7 +110,7 @@ class BestEvaluation:
 
 
 @dataclasses.dataclass(eq=False)
-class EvaluationCallback(Callback):
+class EvaluationCallback(LoopCallback):
     """Evaluates during training, and passes the metrics to other callbacks.
 
     Attributes:
@@ -123,7 +123,7 @@ class EvaluationCallback(Callback):
     best: BestEvaluation
     evaluate: Callable[[], Mapping[str, Metric]]
     predictor: Predictor
-    listeners: Sequence[Callback]
+    listeners: Sequence[LoopCallback]
 
     def __post_init__(self) -> None:
         self.every = self.best.every
@@ -154,7 +154,7 @@ class EvaluationCallback(Callback):
         return is_due and step not in (evaluated_step for evaluated_step, _ in self.best.history.evaluations)
 
 
-class BestCheckpoint(Callback):
+class BestCheckpoint(LoopCallback):
     """Keeps the best checkpoint in best/. It reads the history, so call HistoryCallback first."""
 
     def __init__(self, best: BestEvaluation, engine: "TensorFlowEngine", directory: RunDirectory):
@@ -248,7 +248,7 @@ class BestCheckpoint(Callback):
         return selection
 
 
-class EarlyStopping(Callback):
+class EarlyStopping(LoopCallback):
     """Stops the training after --early_stopping_patience evaluations without a better one."""
 
     def __init__(self, best: BestEvaluation, steps: int):

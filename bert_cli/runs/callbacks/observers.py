@@ -61,7 +61,7 @@ class Callback:
         self.is_stopped = True
 
 
-class Observation(loop.Callback):
+class Observation(loop.LoopCallback):
     """Passes the history's new lines to observers; call HistoryCallback first, which adds them."""
 
     def __init__(self, observers: Sequence[Callback], history: History, steps: int):

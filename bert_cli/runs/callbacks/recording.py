@@ -12,14 +12,13 @@ from typing import Any
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import RATES, History, lines_each
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.callbacks.observers import Callback as Observer
-from bert_cli.runs.callbacks.observers import Observation
+from bert_cli.runs.callbacks.observers import Callback, Observation
 from bert_cli.settings.training import Saving
-from bert_cli.training.loop import Callback
+from bert_cli.training.loop import LoopCallback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
-class HistoryCallback(Callback):
+class HistoryCallback(LoopCallback):
     """Adds a line to history.jsonl for each logging interval and each evaluation."""
 
     def __init__(self, history: History, log_steps: int, steps: int, batch_size: int, writes: bool):
@@ -53,7 +52,7 @@ class HistoryCallback(Callback):
 _VERSION = "brain.Event:2"  # TensorBoard requires it in the first event
 
 
-class TensorBoardCallback(Callback):
+class TensorBoardCallback(LoopCallback):
     """Writes the history's lines for TensorBoard; call HistoryCallback first, which adds them."""
 
     def __init__(self, directory: RunDirectory, history: History):
@@ -113,8 +112,8 @@ def make_recorders(
     saving: Saving,
     directory: RunDirectory,
     writes: bool,
-    observers: Sequence[Observer],
-) -> list[Callback]:
+    observers: Sequence[Callback],
+) -> list[LoopCallback]:
     """Return the callback for history.jsonl, and those that read its lines.
 
     Args:
@@ -125,7 +124,9 @@ def make_recorders(
         writes: whether this process writes files.
         observers: observers to inform.
     """
-    recorders: list[Callback] = [HistoryCallback(history, saving.log_steps, updates.steps, updates.batch_size, writes)]
+    recorders: list[LoopCallback] = [
+        HistoryCallback(history, saving.log_steps, updates.steps, updates.batch_size, writes)
+    ]
     if saving.tensorboard and writes:
         recorders.append(TensorBoardCallback(directory, history))
     if observers:

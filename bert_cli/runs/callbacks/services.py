@@ -85,7 +85,8 @@ def _default_variables(values: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-# MLflow's own defaults are 120 seconds and 7 retries, and training waits for them. We retry ourselves.
+# MLflow's own defaults are 120 seconds and 7 retries,
+# and training waits for them. We retry ourselves.
 _IMPATIENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",

@@ -13,17 +13,17 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import Callback, CallbackError
+from bert_cli.training.loop import CallbackError, LoopCallback
 from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.several_processes import is_multi_worker
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 
 
-class WithFullTable(Callback):
+class WithFullTable(LoopCallback):
     """Wrapper for a callback that needs the whole embedding table, as in a checkpoint."""
 
-    def __init__(self, callback: Callback, compact: CompactEmbeddings | None, optimizer: AdamWeightDecay):
+    def __init__(self, callback: LoopCallback, compact: CompactEmbeddings | None, optimizer: AdamWeightDecay):
         self.every = callback.every
         self._callback = callback
         self._compact = compact
@@ -38,7 +38,7 @@ class WithFullTable(Callback):
             return self._callback.on_step(step)
 
 
-class SaveCheckpoints(Callback):
+class SaveCheckpoints(LoopCallback):
     """Saves model.ckpt-N every save_checkpoints_steps, after the last step and on a stop signal.
 
     It also saves if an evaluation or an observer fails.
@@ -89,7 +89,8 @@ class SaveCheckpoints(Callback):
             drop_older_moments(self._directory.path, step)
 
     def on_failure(self, step: int) -> None:
-        # The other processes of a training go on with the next step, so they cannot help to save this one.
+        # The other processes of a training go on with the
+        # next step, so they cannot help to save this one.
         if self._saves_failures and not is_multi_worker(self._engine.strategy):
             self.on_step(step)
 
@@ -108,7 +109,7 @@ class SaveCheckpoints(Callback):
             error.add_note(f"{rerun} goes on from {newest}")
 
 
-class ShowProgress(Callback):
+class ShowProgress(LoopCallback):
     """Shows the loss and the learning rate next to the progress."""
 
     def __init__(self, progress: Progress):

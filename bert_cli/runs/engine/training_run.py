@@ -25,7 +25,7 @@ from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute, memory_advice
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import Callback, TrainingFigures, final_loss, raising_original, run_steps
+from bert_cli.training.loop import LoopCallback, TrainingFigures, final_loss, raising_original, run_steps
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
@@ -188,7 +188,7 @@ def train(
     saving: Saving,
     directory: RunDirectory,
     state: str | None = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[LoopCallback] = (),
     paused_seconds: Callable[[], float] = float,
     rerun: str = "the same command",
     is_temporary: bool = False,

@@ -173,7 +173,7 @@ def plan_vector_shards(settings: ExtractSettings, model: AnyModel, recipe: Vecto
     return ShardPlan(flag_values(settings), flags, names, shared_facts, model.required_checkpoint.file)
 
 
-class Texts(NamedTuple):
+class OpenedTexts(NamedTuple):
     """Input texts.
 
     Attributes:
@@ -187,7 +187,7 @@ class Texts(NamedTuple):
     identifiers: Sequence[str] = ()
 
 
-def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> Texts:
+def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> OpenedTexts:
     """Return the texts in a file of lines or a table.
 
     Args:
@@ -201,18 +201,20 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     """
     form = settings.text_form
     if input_file == STANDARD:
-        return Texts(read_text_lines(Source(input_file, form.encoding), done), None)
+        return OpenedTexts(read_text_lines(Source(input_file, form.encoding), done), None)
     if is_table(input_file):
         # Import late: lines need no readers for tables, which take a tenth of the import time.
         from bert_cli.examples.table_texts import read_table_texts
 
         texts = read_table_texts(input_file, settings.columns, settings.data.header, form)
         _check_done(output_file, done, len(texts))
-        return Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
+        return OpenedTexts(
+            iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None]
+        )
     source = Source(input_file, form.encoding, "input_file")
     total = source.count_lines()
     _check_done(output_file, done, total)
-    return Texts(read_text_lines(source, done), total)
+    return OpenedTexts(read_text_lines(source, done), total)
 
 
 def _check_done(output_file: str, done: int, total: int) -> None:

@@ -190,7 +190,7 @@ def _run_trials(
             owned_files = (*results, *tracking, *_result_files(RunDirectory(parent.file(trial.folder))))
             parent.begin_sweep(command, sweep_type, owned_files, overwrite)
             trackers.store_ids()
-        # Free memory now: compiled functions, and a model that no later trial uses, are in reference cycles.
+        # Free memory now: compiled functions and an unused model are in reference cycles.
         del result
         gc.collect()
     if not any(reports):

@@ -42,7 +42,8 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
             Trial("-".join(["grid", *(f"{n}-{short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
         ]
     if count:
-        # The file of a fold's training also has the rows of other folds, so --dev_split is not for later runs.
+        # The file of a fold's training also has the rows of
+        # other folds, so --dev_split is not for later runs.
         changes = {"cross_validation": 0, "do_eval": True, "dev_split": HeldOut(), "dev_split_seed": None}
         seeds = repeat_seeds(settings)
         if len(seeds) == 1:

@@ -23,7 +23,8 @@ from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 
-# Lines that come within this time are computed together. A program that writes many lines needs less.
+# Lines that come within this time are computed
+# together. A program that writes many lines needs less.
 _GATHER_SECONDS = 0.02
 Item = TypeVar("Item")
 

@@ -110,7 +110,7 @@ class Evaluation(Generic[Details]):
     intervals: Callable[[], Intervals] = Intervals
 
 
-class Comparison(NamedTuple):
+class BaselineComparison(NamedTuple):
     """Comparison with baselines, which shows whether the model learned anything.
 
     Attributes:
@@ -249,7 +249,7 @@ class Task(Generic[Model, Data, Details]):
         """Evaluate the model on the dev data."""
         raise NotImplementedError
 
-    def compare(self, data: Data, evaluation: Evaluation[Details]) -> Comparison | None:
+    def compare(self, data: Data, evaluation: Evaluation[Details]) -> BaselineComparison | None:
         """Compare an evaluation with baselines; return None for a task without this check."""
         return None
 
@@ -272,5 +272,6 @@ class Task(Generic[Model, Data, Details]):
         return {}
 
 
-# Makes a command's task from its settings: the task class, or a function that also binds tables in memory.
+# Makes a command's task from its settings: the task
+# class, or a function that also binds tables in memory.
 MakeTask = Callable[[Any], Task[Any, Any, Any]]

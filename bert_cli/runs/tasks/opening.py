@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_run import TrainingRun
 
 
-# Flags that may differ between the runs of a sweep, and that do not change the data (see data_for_trial).
+# Flags that may differ between the runs of a sweep,
+# and that do not change the data (see data_for_trial).
 _TRIAL_FLAGS = {
     "random_seed", "learning_rate", "num_train_epochs", "train_batch_size", "output_dir", "num_runs",
     "cross_validation", "cross_validation_repeats", "overwrite_output_dir",

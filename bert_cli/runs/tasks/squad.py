@@ -47,8 +47,8 @@ from bert_cli.problem_types.kinds import QUESTIONS
 from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
-from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
+from bert_cli.runs.tasks.interface import BaselineComparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
+from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, SquadDataset, SquadSplit, backup_answer_names
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -110,7 +110,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
-        splits: dict[str, Split] = {}
+        splits: dict[str, SquadSplit] = {}
         accounts: dict[str, DataFacts] = {}
         gold: dict = {}
         if phases.do_train:
@@ -145,7 +145,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         files.check_not_empty(path, flag)
         return QuestionSource(path, self.settings.text_form)
 
-    def _split(self, name: str, file: QuestionExamples, tokenizer: FullTokenizer) -> Split:
+    def _split(self, name: str, file: QuestionExamples, tokenizer: FullTokenizer) -> SquadSplit:
         """Return the examples with their windows, and log the account and the cuts."""
         log_facts(file.facts)
         examples = file.examples
@@ -153,7 +153,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)
-        return Split(examples, features)
+        return SquadSplit(examples, features)
 
     def _warn_about_answers(self, split: str, features: SquadFeatures, lengths: np.ndarray) -> None:
         """Log the answers that are too long for the flags; `lengths` are their word pieces."""
@@ -219,7 +219,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
 
     def compare(
         self, data: SquadDataset, evaluation: Evaluation[tuple[list[SquadPrediction], float]]
-    ) -> Comparison | None:
+    ) -> BaselineComparison | None:
         """Compare with no answer to any question, which is right for many questions of SQuAD 2.0."""
         if not self.settings.task.version_2_with_negative:
             return None
@@ -228,7 +228,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         is_varied = int(results.get("HasAns_total", 0)) > 0
         has_answers = any(prediction.text for prediction in predictions)
         collapse = "no question gets an answer" if is_varied and not has_answers else ""
-        return Comparison({NO_ANSWER: {"f1": share, "exact": share}}, is_varied, collapse, "")
+        return BaselineComparison({NO_ANSWER: {"f1": share, "exact": share}}, is_varied, collapse, "")
 
     def predict(
         self,

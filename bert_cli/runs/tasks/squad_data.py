@@ -39,7 +39,7 @@ def backup_answer_names(directory: RunDirectory, predict_file: str | None) -> di
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(InMemorySplit):
+class SquadSplit(InMemorySplit):
     """Questions from one file, and their windows."""
 
     examples: list[SquadExample]
@@ -67,7 +67,7 @@ class SquadDataset(InMemoryDataset):
 
     settings: SquadSettings
     tokenizer: FullTokenizer
-    splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
+    splits: Mapping[str, SquadSplit] = dataclasses.field(default_factory=dict)
     gold: dict = dataclasses.field(default_factory=dict)
     data_facts: Mapping[str, DataFacts] = dataclasses.field(default_factory=dict)
 
@@ -84,6 +84,6 @@ class SquadDataset(InMemoryDataset):
     def example_lines(self, is_verbose: bool) -> Iterator[str]:
         return super().example_lines(is_verbose or self.settings.answers.verbose_logging)
 
-    def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: SquadSplit, count: int, has_ids: bool) -> list[str]:
         count = _NUM_SHOWN if self.settings.answers.verbose_logging else count
         return format_features(split.features, split.examples, self.tokenizer, count, has_ids)

@@ -36,10 +36,10 @@ from bert_cli.reading.formats import is_table
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks import controls, interactive, opening
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
+from bert_cli.runs.tasks.interface import BaselineComparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.tagging_data import (
-    Split,
     TaggingDataset,
+    TaggingSplit,
     make_empty_dataset,
     read_data,
 )
@@ -112,7 +112,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         return tagger_network(len(data.labels), data.layers)
 
     def _predict_tags(
-        self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
+        self, predictor: Predictor, data: TaggingDataset, split: TaggingSplit, batch_size: int, title: str
     ) -> tuple[list[TagPrediction], float]:
         """Return the predictions for a split, and the number of sentences per second."""
         began = time.monotonic()
@@ -143,12 +143,12 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
 
         return Evaluation(results, lines, report, predictions, examples, intervals)
 
-    def compare(self, data: TaggingDataset, evaluation: Evaluation[list[TagPrediction]]) -> Comparison:
+    def compare(self, data: TaggingDataset, evaluation: Evaluation[list[TagPrediction]]) -> BaselineComparison:
         """Compare without baselines: a model that predicts no entity has learned nothing."""
         gold_tags = data.splits["dev"].file.tags
         is_varied = any(tag != OUTSIDE for tags in gold_tags for tag in tags)
         finds_entity = any(tag != OUTSIDE for prediction in evaluation.details for tag in prediction.tags)
-        return Comparison(
+        return BaselineComparison(
             {}, is_varied, "" if finds_entity or not is_varied else f"every word gets the tag {OUTSIDE}", ""
         )
 
@@ -189,7 +189,7 @@ def _write_predictions(
     return path
 
 
-def _score(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
+def _score(split: TaggingSplit, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """Return entries for eval_results.txt, and a table for the log; skip texts without tags."""
     pairs = zip(split.file.examples, predictions, strict=True)
     scores = score_tags(split.file.tags, [prediction.tags for example, prediction in pairs if example.tags is not None])

@@ -35,7 +35,7 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(InMemorySplit):
+class TaggingSplit(InMemorySplit):
     """Sentences from one file, their tags in BIO if the file has tags, and their windows."""
 
     file: TaggingFile
@@ -74,7 +74,7 @@ class TaggingDataset(DivisibleDataset):
     notation: TagNotation
     layers: tuple[int | str, ...]
     tokenizer: FullTokenizer
-    splits: dict[str, Split]
+    splits: dict[str, TaggingSplit]
     data_facts: Mapping[str, DataFacts] = dataclasses.field(default_factory=dict)
 
     @property
@@ -95,7 +95,7 @@ class TaggingDataset(DivisibleDataset):
         entity_types = {entity.type for tags in dev.file.tags for entity in find_entities(tags)}
         return undefined_results(self.labels, entity_types)
 
-    def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: TaggingSplit, count: int, has_ids: bool) -> list[str]:
         return format_features(split.features, self.labels, self.tokenizer, count)
 
     def facts(self) -> JsonObject:
@@ -177,7 +177,7 @@ def read_data(
         log_facts(file.facts)
         for line in describe_split(split, file, features, has_tags):
             LOG.info(line)
-        splits[split] = Split(file, has_tags, features)
+        splits[split] = TaggingSplit(file, has_tags, features)
     file_notation = TagNotation.of_flags(flags)
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), file_notation)
     layers = choose_layers(settings.tagger, settings.rates, model)

@@ -92,8 +92,8 @@ class AdamWeightDecay:
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self._schedule = Schedule(updates)
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # The logarithm of all decay factors for unused word embeddings since this was reset to 0, see
-        # CompactEmbeddings.
+        # The logarithm of all decay factors for unused word
+        # embeddings since this was reset to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
@@ -162,8 +162,8 @@ class AdamWeightDecay:
         first_power, second_power = shared_terms
         # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a
         # float32 β. For 0.999 the relative error is 1.3e-5, too much to match the original. So the
-        # slot is V = v/d with d = 0.001/(1 − β), computed as in the kernel, and rate and epsilon are
-        # divided by √d.
+        # slot is V = v/d with d = 0.001/(1 − β), computed as in
+        # the kernel, and rate and epsilon are divided by √d.
         variables.apply_adam(
             *slots,
             gradient,

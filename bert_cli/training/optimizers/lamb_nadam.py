@@ -79,7 +79,8 @@ class Nadam(AdamWeightDecay):
         index = tf.cast(tf.minimum(step, _MAX_PRODUCTS - 1), tf.int32)
         product, next_product = products[index + 1], products[tf.minimum(index + 2, _MAX_PRODUCTS)]
         first_factor = _momentum(count + 1.0) / (1.0 - next_product)
-        # Powers and products are the same for all weights, so compute them outside the shared trace.
+        # Powers and products are the same for all weights,
+        # so compute them outside the shared trace.
         return first_factor, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
     @staticmethod

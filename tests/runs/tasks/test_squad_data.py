@@ -8,7 +8,7 @@ from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.flags.option import build
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.squad_data import Split, SquadDataset, backup_answer_names
+from bert_cli.runs.tasks.squad_data import SquadDataset, SquadSplit, backup_answer_names
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -33,9 +33,9 @@ def test_answers_to_another_file_are_renamed(tmp_path, earlier, predict_file, ex
 
 
 @pytest.fixture
-def split() -> Split:
+def split() -> SquadSplit:
     examples = [SquadExample("1", "Who", split_context("dog barks"), "dog", 0, 0)]
-    return Split(examples, squad_features(examples, TOKENIZER, 16, 4, 8, is_training=False))
+    return SquadSplit(examples, squad_features(examples, TOKENIZER, 16, 4, 8, is_training=False))
 
 
 def test_statistics(split):

@@ -32,7 +32,7 @@ from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.encoded_splits import Split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
 from bert_cli.runs.tasks.dataset import DivisibleDataset, divide
 from bert_cli.settings.classification import ClassifySettings
@@ -64,7 +64,7 @@ class ClassificationDataset(DivisibleDataset):
     settings: ClassifySettings
     decoder: FittingDecoder
     tokenizer: FullTokenizer
-    splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
+    splits: Mapping[str, ClassificationSplit] = dataclasses.field(default_factory=dict)
     glue_task: GlueTask | None = None
     resolved_flags: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     guesses: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -107,7 +107,7 @@ class ClassificationDataset(DivisibleDataset):
         parts = [self.splits[name].features for name in _TRAINING_SPLITS if name in self.splits]
         return concatenate(*parts) if len(parts) > 1 else parts[0]
 
-    def _split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+    def _split_lines(self, split: ClassificationSplit, count: int, has_ids: bool) -> list[str]:
         return split.lines(self.decoder.labels.names, self.tokenizer, count, has_ids)
 
     def facts(self) -> JsonObject:

@@ -25,10 +25,10 @@ from bert_cli.problem_types.calibration import (
 )
 from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.exclusive import cross_entropy
-from bert_cli.problem_types.parts import LabelSet, Predictions, Results, Scores
+from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.tasks.classification.encoded_splits import Split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED, Inference
 
@@ -67,7 +67,7 @@ def fit_calibration(
     labels: LabelSet,
     flags: CalibrationFlags,
     label_ids: np.ndarray,
-    predictions: Predictions,
+    predictions: PredictionArrays,
 ) -> Calibration:
     """Return temperatures, and with --abstain_error an uncertainty limit, for raw predictions.
 
@@ -145,7 +145,7 @@ class ScoredTargets(NamedTuple):
 NO_TARGETS = ScoredTargets()
 
 
-def _weigh(predictions: Predictions, weights: np.ndarray) -> dict[str, np.ndarray]:
+def _weigh(predictions: PredictionArrays, weights: np.ndarray) -> dict[str, np.ndarray]:
     """Return the predictions for rows with a weight above 0, with these weights."""
     return {name: values[weights > 0] for name, values in {**predictions, "weights": weights}.items()}
 
@@ -172,7 +172,7 @@ class FittingDecoder(Decoder):
         """Return a decoder with the calibration.json in a directory, if the directory has one."""
         return self.with_calibration(find_calibration([directory.path], self.temperature_names))
 
-    def fit(self, label_ids: np.ndarray, predictions: Predictions) -> "FittingDecoder":
+    def fit(self, label_ids: np.ndarray, predictions: PredictionArrays) -> "FittingDecoder":
         """Return a decoder that is fitted to an evaluation, as the flags ask for it.
 
         The calibration comes first, because thresholds depend on it.
@@ -189,7 +189,7 @@ class FittingDecoder(Decoder):
             decoder = self.with_calibration(calibration)
         return decoder.with_tuned_thresholds(label_ids, decoder.calibrate(predictions, label_ids))
 
-    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Predictions) -> "FittingDecoder":
+    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays) -> "FittingDecoder":
         """Return a decoder with the best thresholds for these predictions, if it should tune them."""
         if not self.should_tune:
             return self
@@ -206,8 +206,8 @@ class FittingDecoder(Decoder):
     def score(
         self,
         label_ids: np.ndarray,
-        raw_predictions: Predictions,
-        predictions: Predictions,
+        raw_predictions: PredictionArrays,
+        predictions: PredictionArrays,
         batch_size: int,
         targets: ScoredTargets = NO_TARGETS,
     ) -> Scores:
@@ -244,7 +244,7 @@ class FittingDecoder(Decoder):
         return scores._replace(metrics=metrics, lines=lines)
 
     def format_calibration(
-        self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions
+        self, label_ids: np.ndarray, raw_predictions: PredictionArrays, predictions: PredictionArrays
     ) -> list[str]:
         """Return lines for the log about the calibration and its effect.
 
@@ -257,7 +257,7 @@ class FittingDecoder(Decoder):
         errors = self._calibration_errors(label_ids, raw_predictions, predictions)
         return format_calibration(self.calibration, self.temperature_names, *errors)
 
-    def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Predictions) -> list[float]:
+    def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: PredictionArrays) -> list[float]:
         return [self.problem_type.metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 
@@ -316,7 +316,7 @@ def make_fitting_decoder(
 def bootstrap_metrics(
     decoder: Decoder,
     label_ids: np.ndarray,
-    predictions: Predictions,
+    predictions: PredictionArrays,
     weights: np.ndarray | None,
     samples: int,
     seed: int,
@@ -348,7 +348,7 @@ def bootstrap_metrics(
 
 def bootstrap_splits(
     decoder: Decoder,
-    splits: Mapping[str, tuple[Split, Predictions]],
+    splits: Mapping[str, tuple[ClassificationSplit, PredictionArrays]],
     weights: Mapping[str, np.ndarray | None],
     samples: int,
     seed: int,

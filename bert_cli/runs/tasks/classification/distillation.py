@@ -134,7 +134,8 @@ def load_teacher(
     task = task_type(teacher_settings)
     teacher_type = find_trained_type(teacher_settings, model)
     teacher_labels = model.head.label_names(teacher_type, task_name=teacher_settings.task.task_name)
-    # The student learns probabilities, so thresholds.json is not needed; a copied model may lack it.
+    # The student learns probabilities, so thresholds.json
+    # is not needed; a copied model may lack it.
     decoder = make_fitting_decoder(teacher_type, teacher_labels, Inference(), False, ())
     data = dataset_type(teacher_settings, decoder, model.tokenizer)
     if teacher_type is not problem_type:

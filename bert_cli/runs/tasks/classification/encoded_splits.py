@@ -30,7 +30,7 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(InMemorySplit, abc.ABC):
+class ClassificationSplit(InMemorySplit, abc.ABC):
     """A split's rows and their features."""
 
     examples: Sequence[Any]
@@ -89,7 +89,7 @@ class Split(InMemorySplit, abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class TextSplit(Split):
+class TextSplit(ClassificationSplit):
     """Texts or pairs of texts."""
 
     examples: Sequence[ClassificationExample]
@@ -129,7 +129,7 @@ class TextSplit(Split):
 
 
 @dataclasses.dataclass(frozen=True)
-class ChoiceSplit(Split):
+class ChoiceSplit(ClassificationSplit):
     """Multiple-choice examples."""
 
     examples: Sequence[ChoiceExample]
@@ -164,7 +164,7 @@ def make_split(
     tokenizer: FullTokenizer,
     problem_type: ProblemType,
     encoding: Encoding,
-) -> Split:
+) -> ClassificationSplit:
     """Return a split with its rows tokenized; log their number and how much was cut.
 
     Args:
@@ -179,7 +179,7 @@ def make_split(
         InputError: --max_seq_length is too short for the rows.
     """
     length = encoding.max_seq_length
-    split: Split
+    split: ClassificationSplit
     if problem_type.has_choices:
         choices = choice_features(examples, tokenizer, length)
         lines = [describe_choices(examples)]

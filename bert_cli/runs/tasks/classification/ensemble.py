@@ -19,7 +19,7 @@ from bert_cli.opening.paths import ensemble_members, find_members
 from bert_cli.predicting.decoder import LabeledFeatures
 from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_decoder, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, split_names
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
@@ -38,7 +38,7 @@ class SplitMean(NamedTuple):
     """
 
     features: Features
-    predictions: Predictions
+    predictions: PredictionArrays
     columns: Mapping[str, Column]
     rate: float
 
@@ -55,7 +55,7 @@ class MeanDecoder(FittingDecoder):
 
     def infer_raw(
         self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
-    ) -> tuple[Predictions, float]:
+    ) -> tuple[PredictionArrays, float]:
         split = self._find(features)
         return split.predictions, split.rate
 
@@ -121,7 +121,7 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
     """
     folders = find_members(settings.ensemble.ensemble)
     LOG.info("the mean of %d runs predicts: %s", len(folders), ", ".join(folders))
-    computed: list[dict[str, tuple[Predictions, float]]] = []
+    computed: list[dict[str, tuple[PredictionArrays, float]]] = []
     datasets: list[ClassificationDataset] = []
     for folder in folders:
         task = ClassificationTask(member_settings(settings, folder))
@@ -152,7 +152,7 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
     return task, dataclasses.replace(first, settings=task.settings, decoder=decoder)
 
 
-def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str, tuple[Predictions, float]]]:
+def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str, tuple[PredictionArrays, float]]]:
     """Return a member's dataset, and its calibrated predictions and rate for each split."""
     settings = task.settings
     model = opening.load_task_model(task, settings)
@@ -177,7 +177,7 @@ def _check_rows(first: str, first_data: ClassificationDataset, name: str, data: 
             raise InputError(f"{name}: reads other {split} rows than {first}; name the file, such as --{split}_file")
 
 
-def _columns(decoder: FittingDecoder, members: Sequence[Predictions], folders: Sequence[str]) -> dict[str, Column]:
+def _columns(decoder: FittingDecoder, members: Sequence[PredictionArrays], folders: Sequence[str]) -> dict[str, Column]:
     """Return columns with each member's probabilities or numbers."""
     names = _short_names(folders)
     output = decoder.problem_type.decoder.output_name

@@ -10,9 +10,9 @@ from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.packing import cut_entry, warn_cuts
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.predicting.explanation import explain, text_record, word_tokens
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.encoded_splits import Split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
 from bert_cli.runtime.streams import print_text
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which t
 def explain_eval_examples(
     predictor: "Predictor",
     data: ClassificationDataset,
-    split: Split,
-    predictions: Predictions,
+    split: ClassificationSplit,
+    predictions: PredictionArrays,
     batch_size: int,
 ) -> EvalExamples:
     """Return rows for the report; some short ones have an explanation under "explanation".

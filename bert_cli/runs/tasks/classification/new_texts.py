@@ -24,7 +24,7 @@ from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import num_trained_texts, trained_columns
 from bert_cli.predicting.ensemble import average, label_order, mean_decoder, reorder
 from bert_cli.predicting.explanation import text_record
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
@@ -197,7 +197,7 @@ class _TextClassifier:
             record |= text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels)
             yield record | cut_entry(num_cut)
 
-    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> Predictions:
+    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> PredictionArrays:
         """Return the predictions for texts and their features."""
         return self.data.decoder.infer(self.predictor, features, self.settings.inference.predict_batch_size, None)
 
@@ -259,7 +259,7 @@ class _MeanClassifier(_TextClassifier):
     members: tuple[_TextClassifier, ...]
     orders: Sequence[Sequence[int]]
 
-    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> Predictions:
+    def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> PredictionArrays:
         decoder = self.data.decoder.problem_type.decoder
         computed = [
             reorder(decoder, member.predict(lines, _features(lines, member.data)), order)

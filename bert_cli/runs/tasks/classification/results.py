@@ -23,11 +23,11 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.predicting.ensemble import mean
 from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
-from bert_cli.problem_types.parts import Predictions, Scores, measure_doubt
+from bert_cli.problem_types.parts import PredictionArrays, Scores, measure_doubt
 from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
-from bert_cli.runs.tasks.classification.encoded_splits import Split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
 from bert_cli.settings.classification import DISAGREEMENT, CalibrationFlags, ToLabel
 from bert_cli.settings.groups import Inference
 
@@ -69,8 +69,8 @@ class PredictionTables:
     def write(
         self,
         paths: Sequence[str],
-        split: Split,
-        predictions: Predictions,
+        split: ClassificationSplit,
+        predictions: PredictionArrays,
         decoder: FittingDecoder,
     ) -> None:
         """Write the tables.
@@ -98,7 +98,7 @@ class PredictionTables:
             LOG.info("wrote %s", path)
 
     def _ranking(
-        self, predictions: Predictions, decoder: FittingDecoder, id_column: Column, texts: Mapping[str, Column]
+        self, predictions: PredictionArrays, decoder: FittingDecoder, id_column: Column, texts: Mapping[str, Column]
     ) -> tuple[np.ndarray, dict[str, Column]]:
         """Return the row numbers of to_label.tsv in their order, and its columns for all rows."""
         problem_type, labels = decoder.problem_type, decoder.labels
@@ -131,7 +131,7 @@ class FittedPredictions(NamedTuple):
     """Predictions of an evaluation, and the decoder that it has fitted to them."""
 
     decoder: FittingDecoder
-    predictions: Predictions
+    predictions: PredictionArrays
 
 
 def write_folds(

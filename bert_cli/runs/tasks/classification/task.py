@@ -24,7 +24,7 @@ from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import trained_columns
 from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.kinds import CLASSIFICATION
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.probe import TableFile
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import controls
@@ -48,11 +48,11 @@ from bert_cli.runs.tasks.classification.decoder import (
     remove_calibration,
 )
 from bert_cli.runs.tasks.classification.distillation import load_teacher
-from bert_cli.runs.tasks.classification.encoded_splits import Split, make_split
+from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit, make_split
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.method import plan_method, with_method
 from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
+from bert_cli.runs.tasks.interface import BaselineComparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.settings.classification import CONTRASTIVE, ClassifySettings, check_filled_data
 from bert_cli.settings.data import TrainedColumns
 
@@ -241,7 +241,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         details: JsonObject = {}
         lines: list[str] = []
         decoder = self._decoder(data)
-        computed: dict[str, tuple[Split, Predictions]] = {}
+        computed: dict[str, tuple[ClassificationSplit, PredictionArrays]] = {}
         rates: list[float] = []
         weights = {name: metric_weights(data, name) for name in split_names(data, "dev")}
         for name in weights:
@@ -284,7 +284,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             return data.decoder
         return data.decoder.with_stored_calibration(RunDirectory(phases.output_dir))
 
-    def compare(self, data: ClassificationDataset, evaluation: Evaluation[FittedPredictions]) -> Comparison:
+    def compare(self, data: ClassificationDataset, evaluation: Evaluation[FittedPredictions]) -> BaselineComparison:
         """Compare the evaluation with baselines, for MNLI on the matched split."""
         split, (decoder, predictions) = data.splits[split_names(data, "dev")[0]], evaluation.details
         problem_type = data.decoder.problem_type
@@ -297,7 +297,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             weights = metric_weights(data, split_names(data, "dev")[0])
             baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size, weights)
         advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
-        return Comparison(baselines, is_varied, collapse, advice, problem_type.metrics.error)
+        return BaselineComparison(baselines, is_varied, collapse, advice, problem_type.metrics.error)
 
     def learning_advice(self, data: ClassificationDataset) -> str:
         train = data.splits.get("train")

@@ -1,0 +1,33 @@
+"""Names that mean one thing, on small trees."""
+
+from tests.tree.names import renamed_classes, shared_class_names
+
+
+def test_two_classes_of_one_name_are_found(write_tree):
+    checkout = write_tree(
+        {
+            "bert_cli/model/layers.py": "import sys\n\nif sys.platform:\n    class Dense: ...\nclass _Table: ...",
+            "bert_cli/sentence/steps.py": "class Dense:\n    class Row: ...\nclass _Table: ...",
+            "bert_cli/reading/rows.py": "class Row: ...",
+        }
+    )
+    assert list(shared_class_names(checkout)) == [
+        "bert_cli/model/layers.py:4: Dense is also a class in bert_cli/sentence/steps.py: say what only this one is",
+        "bert_cli/sentence/steps.py:1: Dense is also a class in bert_cli/model/layers.py: say what only this one is",
+    ]
+
+
+def test_a_class_that_is_imported_under_another_name_is_found(write_tree):
+    imports = (
+        "from bert_cli.model.layers import Dense as Dense, SIZE as SIZES\nfrom rich.progress import Progress as Bar"
+    )
+    checkout = write_tree(
+        {
+            "bert_cli/model/layers.py": "SIZE = 1\nclass Dense: ...",
+            "bert_cli/heads/model.py": imports,
+            "bert_cli/heads/squad.py": "def f():\n    from bert_cli.model.layers import Dense as Layer",
+        }
+    )
+    assert list(renamed_classes(checkout)) == [
+        "bert_cli/heads/squad.py:2: Dense is imported as Layer: use its name, or rename the class"
+    ]
