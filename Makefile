@@ -17,6 +17,7 @@ TEXTS ?= data/pretraining/corpus.txt
 FEATURES ?= bert_output/features/features.jsonl
 CONFIG ?= data/pretraining/bert_config.json
 DEVICE ?= gpu
+TAG ?=
 TESTS ?= tests
 MARKS ?= not slow
 PEER_PYTHON ?= $(BIN)/python
@@ -59,7 +60,7 @@ one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint check-tree format docs test test-all messages test-pythons quickstart classify pretrain tag squad features convert export \
-  builtin-model benchmark check-gpu lock release clean
+  builtin-model benchmark check-gpu lock distributions release clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -81,7 +82,8 @@ help:
 	@echo "make check-tree   report facts about the tree alone: prose, pages, imports, lengths, requirements"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
-	@echo "make release      build sdist and wheel in dist/, check them, and run the quickstart from the wheel"
+	@echo "make release      build sdist and wheel of the commit in dist/, and run the quickstart from both on each installed Python"
+	@echo "make release TAG=yes  and tags the commit as its version; make distributions: only build, twice, and compare"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
 # The versions of Python that setup.py requires: >=3.11,<3.14, which are 3.13 3.12 3.11.
@@ -174,9 +176,9 @@ INSTALLED = $(foreach name,$(VERSIONS),$(filter $(name),$(call version,python$(n
 OLDEST = $(lastword $(INSTALLED))
 MISSING = $(filter-out $(INSTALLED),$(VERSIONS))
 
-# Second expansion: the Pythons are started for this target only, and not by every make. Those of pyenv take half a second each.
-.SECONDEXPANSION:
-test-pythons: $$(patsubst %,test-python-%,$$(INSTALLED)) test-lowest
+# In recipes: the Pythons are started for these targets only, and not by every make. Those of pyenv take half a second each.
+test-pythons:
+	$(MAKE) $(INSTALLED:%=test-python-%) test-lowest
 	@echo "ran the tests on Python $(strip $(INSTALLED)), and with the lowest versions on $(or $(OLDEST),the first Python that fits)"
 	@echo "not installed: $(or $(MISSING),none of $(RANGE))"
 
@@ -187,9 +189,10 @@ test-lowest:
 	$(MAKE) test LOWEST=yes VENV=.venv-lowest $(OLDEST:%=PYTHON=python%)
 
 # Tools in an environment of their own, which installs nothing of the project. uv resolves for every Python that setup.py allows.
-$(RELEASE_TOOLS): | $(BIN)/python
+# Archives have the name of the setuptools that made them: one version, or those of another day would differ.
+$(RELEASE_TOOLS): Makefile | $(BIN)/python
 	$(BIN)/python -m venv $(dir $@)
-	$(RELEASE_BIN)/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "build>=1.2" "twine>=6"
+	$(RELEASE_BIN)/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "twine>=6" "setuptools==80.9.0"
 	@touch $@
 
 LOCK = $(RELEASE_BIN)/uv pip compile --quiet --universal --python-version $(lastword $(VERSIONS)) --generate-hashes --upgrade \
@@ -206,18 +209,28 @@ lock: $(RELEASE_TOOLS)
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/all.lock | $(BILL) > requirements/all.cdx.json
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/serve.lock | $(BILL) > requirements/serve.cdx.json
 
-# Isolated (-I), so that pip does not take the clone, which has an egg-info, for the installed package.
-release: $(RELEASE_TOOLS)
-	rm -rf dist .venv-wheel
-	$(RELEASE_BIN)/python -m build --outdir dist .
+distributions: $(RELEASE_TOOLS)
+	$(if $(TAG),$(RELEASE_BIN)/python -m tests.release check)
+	$(RELEASE_BIN)/python -m tests.release dist
 	$(RELEASE_BIN)/twine check --strict dist/*
-	$(BIN)/python -m venv .venv-wheel
-	.venv-wheel/bin/python -I -m pip install --quiet --require-hashes --requirement requirements/all.lock
-	.venv-wheel/bin/python -I -m pip install --quiet --no-deps dist/*.whl
-	rm -rf dist/tried && mkdir dist/tried
-	cd dist/tried && env -u PYTHONPATH ../../.venv-wheel/bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)
-	rm -rf .venv-wheel dist/tried
-	@ls -l dist
+
+# Isolated (-I), so that pip does not take the clone, which has an egg-info, for the installed package.
+release-python-%:
+	rm -rf .venv-try-$*
+	python$* -m venv .venv-try-$*
+	$(RELEASE_BIN)/uv pip install --quiet --python .venv-try-$*/bin/python --require-hashes --requirement requirements/all.lock
+	for archive in dist/*.whl dist/*.tar.gz; do \
+	  .venv-try-$*/bin/python -I -m pip install --quiet --no-deps --force-reinstall $$archive && \
+	  rm -rf .venv-try-$*/tried && mkdir .venv-try-$*/tried && \
+	  (cd .venv-try-$*/tried && env -u PYTHONPATH ../bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)) || exit 1; \
+	done
+	rm -rf .venv-try-$*
+
+# python3, if no name has a version. TAG=yes: what forbids the tag is known before the minutes of work, and nothing is tagged untried.
+release: distributions
+	$(MAKE) $(patsubst %,release-python-%,$(or $(INSTALLED),3))
+	@echo "sdist and wheel ran the quickstart on Python $(or $(strip $(INSTALLED)),3)"
+	@$(RELEASE_BIN)/python -m tests.release $(if $(TAG),tag,advise)
 
 quickstart: install
 	$(BIN)/bert-classify --task_name=cola $(QUICKSTART)

@@ -16,6 +16,7 @@ import pytest
 import bert_cli
 from bert_cli import __version__
 from bert_cli.__main__ import COMMANDS
+from tests import release
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -50,7 +51,7 @@ def test_type_checkers_find_the_public_names():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Build an sdist from a fresh copy, and a wheel from it, as `python -m build` does offline.
+    """Build an sdist from a fresh copy, and a wheel from it.
 
     Returns:
         The wheel's path, and the directory that it is installed in.
@@ -62,19 +63,14 @@ def wheel(tmp_path_factory):
         shutil.copy(ROOT / name, fresh)
     shutil.copytree(ROOT / "bert_cli", fresh / "bert_cli", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "docs", fresh / "docs")
-    script = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    run(sys.executable, "-c", script, folder=fresh)
-    with tarfile.open(folder / f"bert_cli-{__version__}.tar.gz") as archive:
-        # Python has filters since 3.11.4, and warns without one since 3.12.
-        archive.extractall(folder / "unpacked", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    unpacked = folder / "unpacked" / f"bert_cli-{__version__}"
-    assert {path.name for path in (unpacked / "docs").iterdir()} == {path.name for path in (ROOT / "docs").iterdir()}
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(
-        *pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, unpacked, folder=folder
-    )
+    sdist, wheel_path = release.build(fresh, folder, time=1_800_000_000)
+    with tarfile.open(sdist) as archive:
+        names = {pathlib.PurePath(name) for name in archive.getnames() if "/docs/" in name}
+    assert {name.relative_to(sdist.name.removesuffix(".tar.gz")) for name in names} == {
+        path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*")
+    }
     target = folder / "installed"
-    (wheel_path,) = folder.glob("*.whl")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     run(*pip, "install", "--no-deps", "--no-index", "--target", target, wheel_path, folder=folder)
     return wheel_path, target
 

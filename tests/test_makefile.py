@@ -120,6 +120,27 @@ def test_spaces_in_file_names(tmp_path):
     assert value(squad, "predict_file") == "my data/dev.json"
 
 
+def dry_run(*words):
+    """Return the lines that make would run, also of the makes that it starts."""
+    script = ["make", "--dry-run", "--always-make", f"PYTHON={sys.executable}", "INSTALLED=3.12", *words]
+    return subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def first(lines, *texts):
+    """Return the index of the first line with each text."""
+    return [next(index for index, line in enumerate(lines) if text in line) for text in texts]
+
+
+def test_a_release_is_tried_before_it_is_tagged():
+    lines = dry_run("release", "TAG=yes")
+    tools = ".venv-release/bin/python -m tests.release"
+    places = first(lines, f"{tools} check", f"{tools} dist", "all.lock", "dist/*.whl dist/*.tar.gz", f"{tools} tag")
+    assert places == sorted(places)
+    assert "bert-classify --task_name=cola" in "".join(lines[places[3] : places[4]])
+    assert not any("tests.release tag" in line for line in dry_run("release"))
+    assert "python3 -m venv .venv-try-3" in dry_run("release", "INSTALLED=")  # no name has a version
+
+
 def test_commands_for_the_built_in_model_are_accepted():
     """Each command passes its parser and check, and reads files that the command before writes."""
     command_lines = commands("builtin-model", "BUILTIN_TEXT=data/pretraining/corpus.txt")
