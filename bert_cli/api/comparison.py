@@ -10,11 +10,11 @@ from bert_cli.base.errors import InputError, InputTypeError, name_arguments_in_e
 from bert_cli.flags.paths import path_text
 from bert_cli.run_directory.manifest import LABEL_TYPE
 
-Run = str | os.PathLike | TrainableModel
+RunSource = str | os.PathLike | TrainableModel
 
 
 @name_arguments_in_errors()
-def compare(first: Run, second: Run) -> Comparison:
+def compare(first: RunSource, second: RunSource) -> Comparison:
     """Return whether two runs differ on the same dev rows, as `bert-report first second` does.
 
     Args:

@@ -32,7 +32,7 @@ READ = "corpus.json"  # report from the first half
 CORPUS, ERROR = "corpus", "error"  # keys in READ: CorpusSize.counts, and an error in the text
 _PIECE = 1 << 22  # bytes per copied block
 _COUNTS = ("num_documents", "num_sentences", "num_tokens", "num_unknown", "num_single")
-Piece = tuple[int, CorpusSize | None, str]  # file number, and the file's corpus or error
+FilePiece = tuple[int, CorpusSize | None, str]  # file number, and the file's corpus or error
 
 
 def add_steps(
@@ -91,7 +91,7 @@ def counts_path(folder: str, number: int, num_outputs: int) -> str:
 
 
 def _store_piece(item: Any, job: ShardJob, folder: str, form: CorpusForm) -> Any:
-    """Tokenize one file: (number, path) -> Piece."""
+    """Tokenize one file: (number, path) -> FilePiece."""
     number, path = item
     target_folder = os.path.join(folder, f"piece-{number:05d}")
     try:
@@ -107,7 +107,7 @@ def _store_piece(item: Any, job: ShardJob, folder: str, form: CorpusForm) -> Any
     return number, dataclasses.replace(size, folder=target_folder), ""
 
 
-def _join_pieces(pieces: Iterable[Piece], job: ShardJob, num_outputs: int, num_shards: int, folder: str) -> Any:
+def _join_pieces(pieces: Iterable[FilePiece], job: ShardJob, num_outputs: int, num_shards: int, folder: str) -> Any:
     """Join the pieces and return (corpus, number of shards), with 0 shards if a file is wrong."""
     # Sort, because Beam keeps no order and the corpus follows the file order.
     ordered = sorted(pieces, key=lambda piece: piece[0])

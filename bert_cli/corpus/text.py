@@ -67,7 +67,7 @@ class MemoryText:
         return (TextLines(number, f"{document}\n\n") for number, document in enumerate(self.documents))
 
 
-TextInput = str | MemoryText  # a path or a text in memory
+TextSource = str | MemoryText  # a path or a text in memory
 
 
 class Block(NamedTuple):
@@ -85,7 +85,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(
-    paths: Sequence[TextInput], block_size: int = BLOCK_SIZE, form: CorpusForm = PLAIN_TEXT
+    paths: Sequence[TextSource], block_size: int = BLOCK_SIZE, form: CorpusForm = PLAIN_TEXT
 ) -> Iterator[Block]:
     """Yield the files in order, as blocks.
 
@@ -110,7 +110,7 @@ def read_blocks(
         done += position
 
 
-def total_size(paths: Sequence[TextInput]) -> int | None:
+def total_size(paths: Sequence[TextSource]) -> int | None:
     """Return the size of all files on disk in bytes, None if a size is unknown, as for a pipe."""
     # os.path.getsize returns 0 for a pipe.
     names = [path for path in paths if isinstance(path, str)]
@@ -119,7 +119,7 @@ def total_size(paths: Sequence[TextInput]) -> int | None:
     return sum(path.position for path in paths if isinstance(path, MemoryText)) + sum(map(os.path.getsize, names))
 
 
-def _blocks_of_input(path: TextInput, form: CorpusForm, block_size: int) -> Iterator[Block]:
+def _blocks_of_input(path: TextSource, form: CorpusForm, block_size: int) -> Iterator[Block]:
     if isinstance(path, MemoryText):
         return _pack(path, path.lines(), block_size)
     return _blocks_of_file(path, form, block_size)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LabelRows = Sequence[Sequence[int]]  # label numbers per row
+LabelNumbers = Sequence[Sequence[int]]  # label numbers per row
 
 
-def iterative_stratification(rows: LabelRows, shares: Sequence[float], seed: int) -> list[int]:
+def iterative_stratification(rows: LabelNumbers, shares: Sequence[float], seed: int) -> list[int]:
     """Return a 0-based subset number per row.
 
     The algorithm repeatedly assigns the rows with the rarest remaining label. A row is assigned to
@@ -60,7 +60,7 @@ def iterative_stratification(rows: LabelRows, shares: Sequence[float], seed: int
     return subsets
 
 
-def hold_out(rows: LabelRows, num_held_out: int, seed: int) -> list[int]:
+def hold_out(rows: LabelNumbers, num_held_out: int, seed: int) -> list[int]:
     """Return the row numbers to hold out, with their share of every label.
 
     `iterative_stratification` gives subsets of approximately the requested size. Then rows are

@@ -22,7 +22,7 @@ from bert_cli.exports.triton import Tensor
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import generic_labels, write_config
-from bert_cli.onnx.bert import PADDED, Form
+from bert_cli.onnx.bert import PADDED, GraphForm
 from bert_cli.onnx.exported import build, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.runners import Runner, make_runner
@@ -91,7 +91,7 @@ def write(
     metadata = _metadata(exported, spec, labels)
     expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face, vectors)
 
-    def write_model(path: str, form: Form) -> float:
+    def write_model(path: str, form: GraphForm) -> float:
         """Write a model, and return the largest difference from the original's outputs."""
         onnx.save(build(original.tensors, config, spec, metadata, form, is_hugging_face, vectors), path)
         outputs = _run(path)(inputs)

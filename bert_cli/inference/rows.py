@@ -19,7 +19,7 @@ from bert_cli.settings.devices import ONNXRUNTIME, OPENVINO, Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.weights.path import CheckpointPath
 
-Run = Callable[[Arrays], Arrays]
+BatchFunction = Callable[[Arrays], Arrays]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Check of all sequences before a prediction, such as opening.checks.PairCheck.
@@ -119,7 +119,7 @@ def run_sequences(
     sequences: RaggedFeatures,
     max_tokens: int,
     columns: Mapping[str, np.ndarray] | None = None,
-    run: Run | None = None,
+    run: BatchFunction | None = None,
 ) -> Iterator[tuple[np.ndarray, Arrays]]:
     """Yield batches of (row numbers, outputs).
 
@@ -230,7 +230,12 @@ class Predictor:
             self.is_quiet = False
 
     def predict_batches(
-        self, features: Features, batch_size: int, title: str | None, unit: str = "examples", run: Run | None = None
+        self,
+        features: Features,
+        batch_size: int,
+        title: str | None,
+        unit: str = "examples",
+        run: BatchFunction | None = None,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (row indices, logits for these rows), the longest rows first.
 
@@ -257,7 +262,9 @@ class Predictor:
                 yield rows, logits
                 progress.update(progress.position + len(rows))
 
-    def _compute(self, features: Features, max_tokens: int, run: Run | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _compute(
+        self, features: Features, max_tokens: int, run: BatchFunction | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         sequences = features.sequences
         if len(sequences) == len(features):
             for rows, outputs in run_sequences(self.engine, sequences, max_tokens, run=run):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from bert_cli.metrics.selection import Metrics
+from bert_cli.metrics.selection import MetricsByName
 
 
-def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sentence: bool) -> Metrics:
+def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sentence: bool) -> MetricsByName:
     """Return Google's metrics, masked_lm_perplexity, eval_examples and eval_predictions.
 
     As in the original, masked-LM metrics are means over masked tokens, and next-sentence metrics
@@ -26,7 +26,7 @@ def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sente
     masked, weights = (np.add.reduceat(sums[name], starts) for name in ("masked_lm_losses", "masked_lm_weights"))
     # Google adds 1e-5 to the number of masked tokens, which avoids 0 / 0 in an empty batch.
     batch_losses = masked / (weights + 1e-5)
-    metrics: Metrics = {
+    metrics: MetricsByName = {
         "masked_lm_accuracy": np.float32(sums["masked_lm_correct"].sum() / total),
         "masked_lm_loss": np.float32(loss),
         "masked_lm_perplexity": np.float32(np.exp(min(loss, 80.0))),  # float32 ends at e^88

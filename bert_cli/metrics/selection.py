@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 
 # A metric's value, an int for counts. Name -> value are the lines of eval_results.txt.
 Metric: TypeAlias = int | float | np.floating
-Metrics: TypeAlias = dict[str, Metric]
+MetricsByName: TypeAlias = dict[str, Metric]
 
 # Metrics with one of these words in their name improve when they fall.
 _LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity", "brier", "entropy")

@@ -46,7 +46,7 @@ def float32_states(bert: "Bert") -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class GraphForm:
     """Inputs, attention and precision of a graph.
 
     Attributes:
@@ -68,10 +68,10 @@ class Form:
     add_layers: Callable[["Bert"], list[str]] = float32_states
 
 
-PADDED = Form()
-ONE_LENGTH = Form(is_embedded=True)
-FLAT = Form(is_embedded=True, is_flat=True)
-WITH_ATTENTION = Form(is_embedded=True, returns_attention=True)
+PADDED = GraphForm()
+ONE_LENGTH = GraphForm(is_embedded=True)
+FLAT = GraphForm(is_embedded=True, is_flat=True)
+WITH_ATTENTION = GraphForm(is_embedded=True, returns_attention=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Bert:
     graph: Graph
     tensors: Mapping[str, np.ndarray]
     config: BertConfig
-    form: Form = PADDED
+    form: GraphForm = PADDED
 
     def weight(self, name: str) -> str:
         return self.graph.constant(name, self.tensors[name])

@@ -13,7 +13,7 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import heads
-from bert_cli.onnx.bert import PADDED, Bert, Form
+from bert_cli.onnx.bert import PADDED, Bert, GraphForm
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 from bert_cli.onnx.vectors import embed_texts
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
@@ -29,7 +29,7 @@ def build(
     config: BertConfig,
     head: HeadSpec,
     metadata: dict[str, str],
-    form: Form = PADDED,
+    form: GraphForm = PADDED,
     is_hugging_face: bool = False,
     vectors: SentenceVectors | None = None,
 ) -> onnx.ModelProto:

@@ -16,7 +16,7 @@ from bert_cli.onnx.bert import (
     TOKEN_TYPES,
     WORDS,
     Bert,
-    Form,
+    GraphForm,
     type_table,
 )
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
@@ -98,7 +98,7 @@ def compile_graph(graph: Graph, external: Mapping[str, np.ndarray], threads: int
 
 
 def graph_inputs(
-    form: Form, tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]
+    form: GraphForm, tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return a graph's additional inputs for a batch of spec.INPUTS.
 
@@ -157,7 +157,7 @@ def embedded_runner(bert: Bert, make: RunnerMaker = compile_graph) -> Runner:
 
 
 def encoder_runner(
-    form: Form,
+    form: GraphForm,
     tensors: Mapping[str, np.ndarray],
     config: BertConfig,
     indices: Sequence[int],
@@ -213,7 +213,7 @@ def masked_words_runner(
 
 
 def logits_runner(
-    form: Form,
+    form: GraphForm,
     tensors: Mapping[str, np.ndarray],
     config: BertConfig,
     head: HeadSpec,

@@ -228,7 +228,7 @@ def significant(value: float) -> float:
 # Python, and truth values of Python, JSON and Excel.
 FLAGS: dict[str, int] = dict.fromkeys(("0", "0.", "0.0", "False", "false", "FALSE"), 0)
 FLAGS |= dict.fromkeys(("1", "1.", "1.0", "True", "true", "TRUE"), 1)
-Cell = str | tuple[str, ...]  # a tuple is a JSON list of names
+LabelCell = str | tuple[str, ...]  # a tuple is a JSON list of names
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class LabelCells:
 
     path: str
     lines: Sequence[int]
-    rows: Sequence[tuple[Cell, ...]]
+    rows: Sequence[tuple[LabelCell, ...]]
     columns: tuple[str, ...]
     has_header: bool
     separator: str | None = None

@@ -11,7 +11,7 @@ from bert_cli.metrics.classification import predict_labels
 from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores
+from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -94,7 +94,7 @@ class SingleLabelMetrics(ExclusiveMetrics):
 
     def measure(
         self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
-    ) -> Results:
+    ) -> MetricValues:
         losses, probabilities, positive = predictions["losses"], predictions["probabilities"], self._positive(labels)
         weights = predictions.get("weights")
         metrics = single_label.classification_metrics(

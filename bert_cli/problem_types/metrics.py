@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores, unsupported
+from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores, unsupported
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -51,7 +51,7 @@ class Metrics(abc.ABC):
 
     def measure(
         self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
-    ) -> Results:
+    ) -> MetricValues:
         """Return the metrics from `evaluate` alone.
 
         `label_ids`, `predictions`, `labels` and `batch_size` are its arguments.

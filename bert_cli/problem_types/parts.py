@@ -45,13 +45,13 @@ class LabelSet(NamedTuple):
         return self.names.index(self.positive) if self.positive else 1
 
 
-Results = dict[str, Any]  # metrics for eval_results.txt
+MetricValues = dict[str, Any]  # metrics for eval_results.txt
 
 
 class Scores(NamedTuple):
     """Metrics for eval_results.txt, details for run_report.json, and a table's lines for the log."""
 
-    metrics: Results
+    metrics: MetricValues
     details: dict[str, Any]
     lines: list[str]
 

@@ -25,9 +25,9 @@ from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
 _HEAD = 200  # lines used to detect the delimiter
-Layout = Delimited | JsonTable | Frame
+TableLayout = Delimited | JsonTable | Frame
 # Readers by format, from the open file and --sheet; the other formats are delimited text.
-READERS: dict[str, Callable[[Source, str | None], Layout]] = {
+READERS: dict[str, Callable[[Source, str | None], TableLayout]] = {
     JSON: lambda source, _: find_json(source),
     WORKBOOK: read_workbook,
     PARQUET: lambda source, _: read_columnar(source, PARQUET),
@@ -48,7 +48,7 @@ class TableFile:
     """
 
     path: str
-    layout: Layout
+    layout: TableLayout
     source: Source | None = None
     paths: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()

@@ -10,14 +10,16 @@ from bert_cli.report.components import Card, ReportTable, number, percent
 from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.run_files import Run
 
-Row = Mapping[str, Any]
+EvaluationRow = Mapping[str, Any]
 _SENTENCES, _ANSWERS = 16, 12  # texts with mistakes; there are half as many without
 _AROUND = 250  # context characters before and after an answer, so that the answer is visible on a phone
 _OF_TYPE = "eval_entities_"
 _GROUPS = (("all questions", ""), ("with an answer", "HasAns_"), ("without an answer", "NoAns_"))
 
 
-def _mistakes_first(rows: Sequence[Row], is_right: Callable[[Row], bool], most: int) -> list[Row]:
+def _mistakes_first(
+    rows: Sequence[EvaluationRow], is_right: Callable[[EvaluationRow], bool], most: int
+) -> list[EvaluationRow]:
     """Return `most` rows with mistakes, and half as many without."""
     return [row for row in rows if not is_right(row)][:most] + [row for row in rows if is_right(row)][: most // 2]
 
@@ -42,7 +44,7 @@ def tagging_cards(run: Run) -> list[Card]:
     return cards
 
 
-def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
+def _sentences(rows: Sequence[EvaluationRow], types: Sequence[str]) -> Card:
     # The page has SERIES colors, which repeat if there are more types.
     colors = {name: index % SERIES + 1 for index, name in enumerate(types)}
     sentences = []
@@ -61,7 +63,7 @@ def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
 
 
 def _stretches(
-    words: Sequence[str], marked: Sequence[Any], reference_entities: set, colors: Row
+    words: Sequence[str], marked: Sequence[Any], reference_entities: set, colors: EvaluationRow
 ) -> list[dict[str, Any]]:
     """Return a sentence in pieces: entities with type and color, and the words between them."""
     stretches: list[dict[str, Any]] = []
@@ -99,7 +101,7 @@ def squad_cards(run: Run) -> list[Card]:
     return cards
 
 
-def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def threshold_curve(rows: Sequence[EvaluationRow]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return thresholds (ascending), exact match and F1 in percent.
 
     A question with null odds above the threshold gets no answer.
@@ -116,7 +118,7 @@ def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.nda
     return odds, curves[0], curves[1]
 
 
-def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
+def _threshold_card(rows: Sequence[EvaluationRow], threshold: str) -> list[Card]:
     curves = threshold_curve(rows)
     # Without any candidate, null odds are 1,000,000, far outside the scale.
     odds, exact, f1 = (curve[np.abs(curves[0]) < 1e5] for curve in curves)
@@ -133,7 +135,7 @@ def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
     return [line_card("threshold", "Null threshold", "Scores over the null threshold", series, axes, note)]
 
 
-def _answers(rows: Sequence[Row]) -> Card:
+def _answers(rows: Sequence[EvaluationRow]) -> Card:
     answers = []
     for row in _mistakes_first([row for row in rows if "context" in row], lambda row: row["is_right"], _ANSWERS):
         first, end = row["answer"] or (0, 0)
@@ -157,7 +159,7 @@ def pretraining_cards(run: Run) -> list[Card]:
     return [Card("card-blanks", "Masked words", "blanks", sequences, note, is_wide=True)]
 
 
-def _pieces(row: Row) -> list[dict[str, Any]]:
+def _pieces(row: EvaluationRow) -> list[dict[str, Any]]:
     """Return a sequence's word pieces; a `glued` piece continues the previous one."""
     filled = {position: (token, probability) for position, token, probability in row["blanks"]}
     pieces = []

@@ -18,7 +18,7 @@ from bert_cli.outputs.history import HistoryEntry, read_history
 _RESTORE = "restore it, or remove it"
 
 
-class Lengths(TypedDict):
+class LengthFigures(TypedDict):
     """Statistics of the tokens per input, see outputs.dry_run.length_figures."""
 
     rows: int
@@ -68,7 +68,7 @@ class RunReport(TypedDict, total=False):
     train_data_digest: str
     eval_data_digest: str
     labels: list[str]
-    lengths: dict[str, Lengths]
+    lengths: dict[str, LengthFigures]
     cut_examples: dict[str, int]
     eval: EvaluationReport
     baselines: dict[str, dict[str, float]]

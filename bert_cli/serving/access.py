@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Scope
 
-    from bert_cli.settings.serving import Network
+    from bert_cli.settings.serving import IPNetwork
 
 
-def client_address(scope: "Scope", trusted_proxies: "Sequence[Network]") -> str:
+def client_address(scope: "Scope", trusted_proxies: "Sequence[IPNetwork]") -> str:
     """Return a client's address, as far as the server can know it.
 
     Proxies append to X-Forwarded-For, so the last address that is not a trusted proxy is the
@@ -198,7 +198,7 @@ class RequestLog:
     wait for 5 ms, which is longer than a request for a short text takes.
     """
 
-    def __init__(self, trusted_proxies: "Sequence[Network]" = ()) -> None:
+    def __init__(self, trusted_proxies: "Sequence[IPNetwork]" = ()) -> None:
         """Create an empty log; for `trusted_proxies` see `client_address`."""
         self._records: list[logging.LogRecord] = []
         self._trusted_proxies = trusted_proxies

@@ -13,7 +13,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 from bert_cli.settings.model_use import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 DEFAULT = "default"  # name for the model in --output_dir
 
 
@@ -66,7 +66,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
-def read_networks(text: str) -> tuple[Network, ...]:
+def read_networks(text: str) -> tuple[IPNetwork, ...]:
     """Return the networks in a comma-separated list; raise InputError if one is invalid."""
     try:
         return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -134,7 +134,7 @@ class Server(FlagGroup, heading="Server"):
         "requests then need 'Authorization: Bearer KEY'",
         path=True,
     )
-    trusted_proxies: tuple[Network, ...] = option(
+    trusted_proxies: tuple[IPNetwork, ...] = option(
         (),
         "addresses or networks of proxies, separated by commas, such as 10.0.0.0/8; their X-Forwarded-For names the "
         "client in the log",

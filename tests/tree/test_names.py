@@ -3,17 +3,21 @@
 from tests.tree.names import renamed_classes, shared_class_names
 
 
-def test_two_classes_of_one_name_are_found(write_tree):
+def test_two_types_of_one_name_are_found(write_tree):
     checkout = write_tree(
         {
             "bert_cli/model/layers.py": "import sys\n\nif sys.platform:\n    class Dense: ...\nclass _Table: ...",
             "bert_cli/sentence/steps.py": "class Dense:\n    class Row: ...\nclass _Table: ...",
-            "bert_cli/reading/rows.py": "class Row: ...",
+            "bert_cli/reading/rows.py": "class Row: ...\nItem = TypeVar('Item')\nROWS = 3",
+            "bert_cli/reading/items.py": "class Item: ...\nROWS = 4",
+            "bert_cli/report/rows.py": "Row = dict[str, str]",
         }
     )
     assert list(shared_class_names(checkout)) == [
-        "bert_cli/model/layers.py:4: Dense is also a class in bert_cli/sentence/steps.py: say what only this one is",
-        "bert_cli/sentence/steps.py:1: Dense is also a class in bert_cli/model/layers.py: say what only this one is",
+        "bert_cli/model/layers.py:4: Dense is also a type in bert_cli/sentence/steps.py: say what only this one is",
+        "bert_cli/sentence/steps.py:1: Dense is also a type in bert_cli/model/layers.py: say what only this one is",
+        "bert_cli/reading/rows.py:1: Row is also a type in bert_cli/report/rows.py: say what only this one is",
+        "bert_cli/report/rows.py:1: Row is also a type in bert_cli/reading/rows.py: say what only this one is",
     ]
 
 

@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError, InputTypeError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, RANDOM, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_lines
-from bert_cli.corpus.text import MemoryText, TextInput
+from bert_cli.corpus.text import MemoryText, TextSource
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
 from bert_cli.model.config_files import report_unknown_keys
@@ -107,7 +107,7 @@ class NewModel:
         report_unknown_keys(path, strict=True)
         return path
 
-    def _learn_vocabulary(self, settings: PretrainSettings, inputs: Sequence[TextInput]) -> str:
+    def _learn_vocabulary(self, settings: PretrainSettings, inputs: Sequence[TextSource]) -> str:
         """Learn a vocabulary from the text, as bert-build-vocab does, and return its path."""
         do_lower_case = settings.model.do_lower_case is not False
         size = VocabularySize(vocab_size=self.vocab_size, do_lower_case=do_lower_case)
@@ -120,7 +120,7 @@ class NewModel:
         return self.files["vocab_file"]
 
 
-def _find_texts(patterns: str) -> Sequence[TextInput]:
+def _find_texts(patterns: str) -> Sequence[TextSource]:
     """Return the paths of text files."""
     paths, are_records = find_files(patterns, "input_file")
     refuse_if(

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+from bert_cli.api.results.sequence import ItemResults, ResultColumn, shorten_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Answers(ItemResults[Answer]):
         """Return the answers as texts, "" if there is no answer."""
         return [item.answer for item in self]
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return the answers as columns, without the candidates."""
         names = [name for name in _NAMES if name not in ("question", "context", "nbest")]
         return {name: [getattr(item, name) for item in self] for name in names}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.api.inputs.texts import make_frame
-from bert_cli.api.results.sequence import Column, ItemResults, index_of_rows, shorten_text
+from bert_cli.api.results.sequence import ItemResults, ResultColumn, index_of_rows, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def make_explanation(record: Mapping[str, Any], labels: Mapping[str, Any] = {}) 
 class Explanations(ItemResults[Explanation]):
     """Explanations for n texts: a sequence of `Explanation`."""
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return the words and their shares as columns with tuples."""
         return {"words": [item.words for item in self], "shares": [item.shares for item in self]}
 

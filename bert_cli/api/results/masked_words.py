@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bert_cli.api.results.sequence import Column, ItemResults, item_html, shorten_text
+from bert_cli.api.results.sequence import ItemResults, ResultColumn, item_html, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,9 +66,9 @@ def make_filled_text(record: Mapping[str, Any]) -> FilledText:
 class FilledTexts(ItemResults[FilledText]):
     """Candidates for n texts: a sequence of `FilledText`."""
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return the best tokens and the probabilities as columns."""
-        columns: dict[str, Column] = {
+        columns: dict[str, ResultColumn] = {
             "tokens": [item.tokens for item in self],
             "probabilities": [tuple(candidates[0].probability for candidates in item.masks) for item in self],
         }
@@ -129,7 +129,7 @@ def make_scored_text(record: Mapping[str, Any]) -> ScoredText:
 class ScoredTexts(ItemResults[ScoredText]):
     """Scores of n texts: a sequence of `ScoredText`."""
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return the scores as columns."""
         return {
             "pseudo_log_likelihood": [item.pseudo_log_likelihood for item in self],

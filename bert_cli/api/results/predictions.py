@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.api.inputs.texts import Texts
-from bert_cli.api.results.sequence import Column, Results, item_html, shorten_text
+from bert_cli.api.results.sequence import ResultColumn, Results, item_html, shorten_text
 from bert_cli.base.errors import check_count, refuse_if
 from bert_cli.problem_types.parts import LabelSet, PredictionArrays, rank_by_doubt
 from bert_cli.problem_types.problem_type import ProblemType
@@ -140,7 +140,7 @@ class Predictions(Results[Prediction]):
     # pandas leaves `column == predictions` to this class, as its own columns cannot compare it.
     __pandas_priority__ = 5000
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return label(s), probabilities or values as columns, named as in predictions.tsv."""
         if self.values is not None:
             return {"value": self.values}

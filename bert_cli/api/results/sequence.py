@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Item = TypeVar("Item", covariant=True)
-Column = Sequence[Any] | np.ndarray  # one value per text
+ResultColumn = Sequence[Any] | np.ndarray  # one value per text
 _SHOWN_ROWS = 10  # rows in a notebook and in a repr
 _TEXT_WIDTH = 60  # characters of a text in a repr
 
@@ -68,7 +68,7 @@ class Results(Sequence[Item], Generic[Item]):
         """Return the results in these rows, which are 0 to n − 1."""
 
     @abc.abstractmethod
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return the results as columns with one value per text."""
 
     def _examples(self) -> Mapping[str, object]:

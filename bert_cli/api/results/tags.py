@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.api.inputs.texts import make_frame
-from bert_cli.api.results.sequence import Column, ItemResults, shorten_text
+from bert_cli.api.results.sequence import ItemResults, ResultColumn, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ class TaggedTexts(ItemResults[TaggedText]):
         """Return the entities for each text."""
         return [item.entities for item in self]
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return words, tags and entities as columns of tuples and lists."""
         return {"words": [item.words for item in self], "tags": self.tags, "entities": self.entities}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bert_cli.api.inputs.texts import Texts, make_frame
-from bert_cli.api.results.sequence import Column, ItemResults, index_of_rows, shorten_text
+from bert_cli.api.results.sequence import ItemResults, ResultColumn, index_of_rows, shorten_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class TokenVectors(ItemResults[TokenFeatures]):
     def _take(self, rows: Sequence[int]) -> Self:
         return type(self)(self.texts.take(rows), [self._items[row] for row in rows], self._width)
 
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Return tokens and vectors as columns with lists and arrays."""
         return {"tokens": [item.tokens for item in self], "vectors": [item.vectors for item in self]}
 

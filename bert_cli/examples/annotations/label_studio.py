@@ -16,7 +16,7 @@ from bert_cli.base.json_files import as_list, as_object, has_form
 from bert_cli.base.log import LOG
 from bert_cli.examples.annotations.annotated_texts import AnnotatedText, Span, UnlabeledSpan, make_span
 from bert_cli.examples.annotations.span_offsets import find_fitting_texts
-from bert_cli.reading.exports.label_studio import Task, check_task, find_annotation, list_annotations
+from bert_cli.reading.exports.label_studio import LabelStudioTask, check_task, find_annotation, list_annotations
 from bert_cli.reading.records import JsonRecord
 
 LABEL_STUDIO = "label_studio"
@@ -50,12 +50,12 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> tuple[str, list[Anno
     return key, texts[key]
 
 
-def iterate_regions(task: Task) -> Iterator[dict[str, Any]]:
+def iterate_regions(task: LabelStudioTask) -> Iterator[dict[str, Any]]:
     """Yield a text's labeled regions, without relations and without choices about the whole text."""
     return _iterate_label_regions(find_annotation(task))
 
 
-def count_unannotated(tasks: Sequence[Task]) -> tuple[int, int]:
+def count_unannotated(tasks: Sequence[LabelStudioTask]) -> tuple[int, int]:
     """Return the number of skipped tasks, and of tasks that only have a model's predictions."""
     unannotated = [task for task in tasks if find_annotation(task) is None]
     unseen = [task for task in unannotated if not list_annotations(task)]
@@ -84,7 +84,7 @@ def _check_region_types(path: str, records: Sequence[JsonRecord]) -> None:
                 raise InputError(f"{_describe_location(path, line, task, number)}: {problem}")
 
 
-def _find_text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedText]]) -> str:
+def _find_text_key(path: str, tasks: Sequence[LabelStudioTask], texts: dict[str, list[AnnotatedText]]) -> str:
     """Return the name of the text in "data" that the regions belong to.
 
     If there are several texts, it is the text that all regions name, or else "text", or else the
@@ -131,7 +131,7 @@ def _check_named_text(path: str, records: Sequence[JsonRecord], key: str) -> Non
     raise InputError(f"{_describe_location(path, line, task, number + 1)}: {problem}; take the task out")
 
 
-def _describe_location(path: str, line: int, task: Task, number: int) -> str:
+def _describe_location(path: str, line: int, task: LabelStudioTask, number: int) -> str:
     return f"{path}:{line} (task {task.get('id', number)})"
 
 
@@ -142,7 +142,7 @@ def _read_texts(path: str, records: Sequence[JsonRecord], key: str) -> list[Anno
     ]
 
 
-def _read_text(location: str, line: int, number: int, task: Task, key: str) -> AnnotatedText:
+def _read_text(location: str, line: int, number: int, task: LabelStudioTask, key: str) -> AnnotatedText:
     text, name = task["data"][key], str(task.get("id", number))
     if find_annotation(task) is None:
         return AnnotatedText(text, None, line, location, name)

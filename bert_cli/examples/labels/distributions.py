@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.labels.label_names import check_column_names
 from bert_cli.examples.labels.reading import FileLabels, FileRole
 from bert_cli.examples.labels.written_lists import parse_list
-from bert_cli.problem_types.columns import SKIP_ADVICE, Cell, LabelCells
+from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCell, LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.reading.rows import LeftOut
 
@@ -86,7 +86,7 @@ def _read_cells(cells: LabelCells, row: int) -> Mapping[str, str | float]:
     return {name: _read_number(place, name, number) for name, number in members.items()}
 
 
-def _read_list(place: str, cell: Cell) -> Mapping[str, Any]:
+def _read_list(place: str, cell: LabelCell) -> Mapping[str, Any]:
     if isinstance(cell, tuple):
         items: Sequence[Any] = cell
     elif not cell:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number, list_names
 from bert_cli.base.log import LOG
-from bert_cli.problem_types.columns import Cell, LabelCells, may_be_missing
+from bert_cli.problem_types.columns import LabelCell, LabelCells, may_be_missing
 
 _INDEX = re.compile(r"(\d{1,9})(?:\.0*)?")  # pandas writes 1.0 in a column with missing values
 _MAX_SHOWN = 5
@@ -65,7 +65,7 @@ def name_indices(cells: LabelCells, names: Sequence[str], is_training: bool) -> 
     if not index_names:
         return cells
 
-    def name(row: int) -> Cell:
+    def name(row: int) -> LabelCell:
         row_names = tuple(index_names.get(label, label) for label in cells.names(row))
         is_list = cells.separator or isinstance(cells.rows[row][0], tuple)
         return row_names if is_list else "".join(row_names)

@@ -15,7 +15,7 @@ from bert_cli.examples.labels.written_lists import (
     parse_list,
     starts_like_list,
 )
-from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells, may_be_missing, soft_labels_error
+from bert_cli.problem_types.columns import FLAGS, LabelCell, LabelCells, may_be_missing, soft_labels_error
 from bert_cli.problem_types.problem_type import ProblemType
 
 _NAME_ADVICE = "--problem_type=single_label if it is the name of a class"
@@ -64,7 +64,7 @@ def read_lists(
     if problem_type:
         LOG.info("%s: its lists of %d numbers 0 and 1 have a number per label", cells.path, count)
     lists = {cell for (cell,) in cells.rows if isinstance(cell, tuple)}
-    names_by_flags: dict[Cell, tuple[str, ...]] = {
+    names_by_flags: dict[LabelCell, tuple[str, ...]] = {
         flags: tuple(name for name, flag in zip(label_names, flags, strict=False) if FLAGS[flag]) for flags in lists
     }
     return ListCells(_replace_cells(cells, names_by_flags), count, None if names else label_names)
@@ -78,7 +78,7 @@ def _join_columns(cells: LabelCells, names: Sequence[str] | None) -> ListCells:
     """
     is_labeled = [not all(isinstance(cell, str) and may_be_missing(cell) for cell in row) for row in cells.rows]
     cells.take([number for number, is_kept in enumerate(is_labeled) if is_kept]).check_flags()
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[LabelCell, ...]] = [
         (tuple(name for name, cell in zip(cells.columns, row, strict=True) if FLAGS.get(str(cell))),)
         for row in cells.rows
     ]
@@ -107,13 +107,13 @@ def split_label_names(text: str, place: str) -> tuple[str, ...]:
     return (text,) if may_be_interval else value.items
 
 
-def _replace_cells(cells: LabelCells, lists: Mapping[Cell, tuple[str, ...]]) -> LabelCells:
+def _replace_cells(cells: LabelCells, lists: Mapping[LabelCell, tuple[str, ...]]) -> LabelCells:
     return replace(cells, rows=[(lists.get(cell, cell),) for (cell,) in cells.rows])
 
 
 def _parse_cells(
     cells: LabelCells, problem_type: ProblemType | None, names: Collection[str]
-) -> Mapping[Cell, tuple[str, ...]]:
+) -> Mapping[LabelCell, tuple[str, ...]]:
     """Return a list for each text in a label column, or {} if the texts are names."""
     lines: dict[str, int] = {}
     for line, (cell,) in zip(cells.lines, cells.rows, strict=True):
@@ -129,7 +129,7 @@ def _parse_cells(
     parsed = {text: parse_list(text) for text in lines}
     list_texts = {text: value for text, value in parsed.items() if value}
     _refuse_probabilities(cells.path, lines, list_texts, problem_type)
-    lists: dict[Cell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}
+    lists: dict[LabelCell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}
     is_certain = any(value.is_certain for value in list_texts.values())
     other_texts = [text for text in lines if text not in list_texts]
     if problem_type is None:

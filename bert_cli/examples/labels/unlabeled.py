@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.problem_types.columns import (
     MINUS_ONE,
     SKIP_ADVICE,
-    Cell,
+    LabelCell,
     LabelCells,
     is_doubtful_word,
     is_missing_sign,
@@ -162,12 +162,12 @@ def drop_unlabeled(
     return LabeledRows(rows, LeftOut.of_lines("rows without a label", lines, True, contents))
 
 
-def _is_missing_flag(cell: Cell) -> bool:
+def _is_missing_flag(cell: LabelCell) -> bool:
     """Return whether a cell in a column of 0 and 1 has no value."""
     return isinstance(cell, str) and (cell == MINUS_ONE or may_be_missing(cell))
 
 
-def _join_single(cell: Cell) -> str | None:
+def _join_single(cell: LabelCell) -> str | None:
     """Return a cell's label, "" for an empty list, or None for a list with several labels."""
     if isinstance(cell, str):
         return cell

@@ -15,7 +15,7 @@ from bert_cli.base.json_files import JsonObject, as_object, has_form
 from bert_cli.base.log import LOG
 from bert_cli.reading.exports.cells import UNANNOTATED
 
-Task = dict[str, Any]
+LabelStudioTask = dict[str, Any]
 ANNOTATION_ID, LEAD_TIME = "annotation_id", "lead_time"
 # JSON-MIN and CSV have these members besides the data and a member per project tag.
 ADDED_MEMBERS = frozenset(("id", ANNOTATION_ID, "annotator", "created_at", "updated_at", LEAD_TIME))
@@ -40,7 +40,7 @@ def is_exported_task(value: Any) -> bool:
     return has_results and (bool(annotations) or {"annotations", "predictions"} <= set(value))
 
 
-def check_task(path: str, line: int, task: Task) -> None:
+def check_task(path: str, line: int, task: LabelStudioTask) -> None:
     """Raise InputError for a task with annotations in an unknown form.
 
     Args:
@@ -53,12 +53,12 @@ def check_task(path: str, line: int, task: Task) -> None:
         raise InputError(f"{path}:{line}: {_FORM}, found {quote(str(task))}")
 
 
-def list_annotations(task: Task) -> Any:
+def list_annotations(task: LabelStudioTask) -> Any:
     """Return a task's annotations; before version 1.0 they had the name completions."""
     return task.get("annotations") or task.get("completions") or []
 
 
-def find_annotation(task: Task) -> Task | None:
+def find_annotation(task: LabelStudioTask) -> LabelStudioTask | None:
     """Return the ground truth, or else the first annotation; None if all were skipped."""
     valid = [item for item in list_annotations(task) if not (item.get("was_cancelled") or item.get("skipped"))]
     return next((item for item in valid if item.get("ground_truth")), valid[0] if valid else None)
@@ -97,12 +97,12 @@ def convert_tasks(path: str, records: Sequence[tuple[int, Any]]) -> list[list[Js
     ]
 
 
-def count_further_annotations(tasks: Sequence[Task]) -> int:
+def count_further_annotations(tasks: Sequence[LabelStudioTask]) -> int:
     """Return the number of annotations besides one per task."""
     return sum(max(len(list_annotations(task)) - 1, 0) for task in tasks)
 
 
-def list_region_types(annotations: Sequence[Task | None], is_included: Callable[[Any], bool]) -> list[str]:
+def list_region_types(annotations: Sequence[LabelStudioTask | None], is_included: Callable[[Any], bool]) -> list[str]:
     """Return the sorted types of regions that `is_included` accepts, in all annotations."""
     regions = [region for annotation in annotations for region in (annotation or {}).get("result") or ()]
     return sorted({str(as_object(region).get("type")) for region in regions if is_included(region)})
@@ -114,7 +114,7 @@ def _is_answer(region: Any) -> bool:
     return "start" not in value and any(member in value for member in (_CHOICES, *_NUMBERS))
 
 
-def _read_answers(path: str, line: int, annotation: Task | None) -> dict[str, Any]:
+def _read_answers(path: str, line: int, annotation: LabelStudioTask | None) -> dict[str, Any]:
     """Return an annotation's choices and numbers about the whole text, by project tag."""
     answers: dict[str, Any] = {}
     for region in (annotation or {}).get("result") or ():
@@ -130,7 +130,9 @@ def _read_answers(path: str, line: int, annotation: Task | None) -> dict[str, An
     return answers
 
 
-def _make_row(task: Task, annotation: Task | None, answers: dict[str, Any], tags: Sequence[str]) -> JsonObject:
+def _make_row(
+    task: LabelStudioTask, annotation: LabelStudioTask | None, answers: dict[str, Any], tags: Sequence[str]
+) -> JsonObject:
     labels = {tag: UNANNOTATED if annotation is None else answers.get(tag, []) for tag in tags}
     data = task["data"]
     # A project tag and a member in the data may use the same name.

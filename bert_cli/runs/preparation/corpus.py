@@ -51,14 +51,14 @@ def _end_documents_with_lines(block: text.TokenizedBlock) -> text.TokenizedBlock
     return block._replace(document_ends=list(range(1, len(block.sentence_lengths) + 1)))
 
 
-def choose_num_workers(paths: Sequence[text.TextInput]) -> int:
+def choose_num_workers(paths: Sequence[text.TextSource]) -> int:
     """Return the number of processes: all cores for a large corpus, one for a small one."""
     size = text.total_size(paths)
     return 1 if size is not None and size < _MIN_PARALLEL_BYTES else num_processors()
 
 
 def read_corpus(
-    paths: Sequence[text.TextInput],
+    paths: Sequence[text.TextSource],
     workers: Workers,
     work_folder: str,
     form: CorpusForm = PLAIN_TEXT,
@@ -89,7 +89,7 @@ def read_corpus(
 
 
 @contextlib.contextmanager
-def show_reading(paths: Sequence[text.TextInput]) -> Iterator[Callable[[int], None]]:
+def show_reading(paths: Sequence[text.TextSource]) -> Iterator[Callable[[int], None]]:
     """Log the names of input files, and show the progress of reading.
 
     Yields:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import refuse_if
 from bert_cli.examples.labels.lists import split_label_names
 from bert_cli.examples.user_tables import join_text, make_cell_check
-from bert_cli.problem_types.columns import Cell
+from bert_cli.problem_types.columns import LabelCell
 from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
@@ -116,7 +116,7 @@ class LabeledFile:
             left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
             log_facts(indices.facts(self.path, number + 1, left_out, unread=unread))
 
-    def _label(self, line: int, cell: Cell) -> str:
+    def _label(self, line: int, cell: LabelCell) -> str:
         """Return the label in a cell, also of a list with one label."""
         place = f"{self.path}:{line}"
         names = (cell if isinstance(cell, tuple) else split_label_names(cell.strip(), place)) or ("",)

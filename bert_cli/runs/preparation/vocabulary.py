@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.corpus import vocabulary as corpus_vocabulary
 from bert_cli.corpus import vocabulary_extension
 from bert_cli.corpus.lost_marks import find_lost_marks
-from bert_cli.corpus.text import TextInput, read_blocks
+from bert_cli.corpus.text import TextSource, read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.opening.vocab_file import check_casing
@@ -56,7 +56,7 @@ def make_vocabulary(counts: list[tuple[str, int]], tokenizer: BasicTokenizer, si
 
 
 def count_words(
-    paths: Sequence[TextInput],
+    paths: Sequence[TextSource],
     tokenizer: BasicTokenizer,
     num_workers: int,
     form: CorpusForm,

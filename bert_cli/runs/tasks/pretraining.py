@@ -18,7 +18,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.space_words import SpaceWordTokenizer
-from bert_cli.corpus.text import MemoryText, TextInput
+from bert_cli.corpus.text import MemoryText, TextSource
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
 from bert_cli.inference.engine import Network, PretrainingSums
@@ -75,7 +75,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         self._temporary_files = temporary_files
 
     @functools.cached_property
-    def _inputs(self) -> dict[str, tuple[Sequence[TextInput], bool]]:
+    def _inputs(self) -> dict[str, tuple[Sequence[TextSource], bool]]:
         """Return each flag's paths or texts, and whether these are TFRecord files.
 
         The result is cached, because a pipe can be read only once.

@@ -14,7 +14,7 @@ from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.temporary import corpus_directory
-from bert_cli.corpus.text import TextInput
+from bert_cli.corpus.text import TextSource
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
@@ -25,11 +25,10 @@ from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 
-Position = tuple[int, int]
 _NUM_SAMPLED = 500  # instances to check for odd text, in 0.1 seconds
 
 
-def find_files(patterns: str, flag: str) -> tuple[Sequence[TextInput], bool]:
+def find_files(patterns: str, flag: str) -> tuple[Sequence[TextSource], bool]:
     """Return the paths of --input_file or --eval_file, and whether they are TFRecord files.
 
     Empty files fit both formats: bert-create-pretraining-data and Google's script write empty
@@ -60,7 +59,7 @@ class PretrainingText(contextlib.AbstractContextManager):
 
     def __init__(
         self,
-        paths: Sequence[TextInput],
+        paths: Sequence[TextSource],
         tokenizer: FullTokenizer,
         sampling: Sampling,
         eval_share: float,
@@ -124,7 +123,7 @@ class PretrainingText(contextlib.AbstractContextManager):
         """Return the number of training sequences in a pass, and their mean length in tokens."""
         return self._training.pass_size()
 
-    def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
+    def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
         """Yield batches without end, each with the position after it.
 
         Args:

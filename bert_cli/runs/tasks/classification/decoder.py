@@ -25,7 +25,7 @@ from bert_cli.problem_types.calibration import (
 )
 from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.exclusive import cross_entropy
-from bert_cli.problem_types.parts import LabelSet, PredictionArrays, Results, Scores
+from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
@@ -337,7 +337,7 @@ def bootstrap_metrics(
     if weights is not None:
         label_ids, predictions = label_ids[weights > 0], _weigh(predictions, weights)
 
-    def measure(rows: np.ndarray) -> Results:
+    def measure(rows: np.ndarray) -> MetricValues:
         sample = {name: values[rows] for name, values in predictions.items()}
         return metrics.measure(label_ids[rows], sample, labels, len(rows))
 

@@ -18,7 +18,7 @@ from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.custom import CustomMetric, load_metrics
-from bert_cli.metrics.selection import Metrics
+from bert_cli.metrics.selection import MetricsByName
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import trained_columns
@@ -237,7 +237,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         `details` are the decoder with tuned thresholds, and the predictions for the first split.
         """
         batch_size = self.settings.inference.eval_batch_size
-        metrics: Metrics = {}
+        metrics: MetricsByName = {}
         details: JsonObject = {}
         lines: list[str] = []
         decoder = self._decoder(data)
