@@ -21,12 +21,14 @@ class Finished:
         output: standard output.
         errors: standard error.
         seconds: from the interpreter's start to its end.
+        cpu_seconds: user and system time of the process and of its children that ended.
         mib: the process's peak memory in MiB.
     """
 
     output: str
     errors: str
     seconds: float
+    cpu_seconds: float
     mib: float
 
     def last_object(self) -> dict[str, float]:
@@ -56,7 +58,7 @@ def run(command: list[str], name: str) -> Finished:
     if process.returncode:
         raise ProgramError(f"{name} ended with exit code {process.returncode}:\n{texts[1][-3000:]}")
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return Finished(*texts, seconds, usage.ru_maxrss / unit)
+    return Finished(*texts, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
 
 
 def missing_reason(python: str, modules: list[str]) -> str | None:

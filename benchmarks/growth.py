@@ -1,0 +1,171 @@
+"""Processor time and memory of the commands as their input grows.
+
+    python -m benchmarks.growth --rows=1000,10000,100000 --only=reading,predict_file
+
+For each workload and number of rows, a command runs as a process of its own. The table has seconds,
+processor seconds (user and system, all threads), peak memory, and the growth against the row above:
+microseconds of processor time and bytes of memory per added row. Time is linear if the former stays
+the same, and memory is flat if the latter goes to 0. Processor time depends less than wall time on
+what else the machine does.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import inputs
+from benchmarks.processes import Finished, run
+
+_BUILTIN = pathlib.Path("bert_cli/builtin/pretrained")
+_VOCABULARY = _BUILTIN / "vocab.txt"
+_CHUNK = 10_000  # texts that are in memory at a time
+
+
+def write_rows(path: pathlib.Path, count: int, form: str) -> None:
+    """Write a file with `count` texts of CoLA's lengths.
+
+    Args:
+        path: file to write.
+        count: number of texts.
+        form: "labeled" for CSV with a label, "texts" for CSV without one, "lines" for plain lines, or
+            "corpus" for lines with an empty line after every tenth.
+    """
+    words = inputs.whole_words(_VOCABULARY)
+    with path.open("w", encoding="utf-8") as file:
+        file.write({"labeled": "id,text,label\n", "texts": "id,text\n"}.get(form, ""))
+        for start in range(0, count, _CHUNK):
+            size = min(_CHUNK, count - start)
+            labels = np.random.default_rng([start, 1]).integers(0, 2, size)
+            lengths = inputs.token_counts("short", size, start)
+            for number, text in enumerate(inputs.texts(words, lengths, labels, start)):
+                row = start + number
+                file.write(
+                    {
+                        "labeled": f"{row},{text},{['no', 'yes'][labels[number]]}\n",
+                        "texts": f"{row},{text}\n",
+                        "lines": f"{text}\n",
+                        "corpus": f"{text}\n" + "\n" * (row % 10 == 9),
+                    }[form]
+                )
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One run of a command.
+
+    Attributes:
+        rows: number of rows in the file.
+        file: its input.
+        trained: directory of a trained classifier.
+        folder: empty directory for its output.
+    """
+
+    rows: int
+    file: pathlib.Path
+    trained: pathlib.Path
+    folder: pathlib.Path
+
+
+# Name -> form of the file (see write_rows), and the module with its flags.
+WORKLOADS: Mapping[str, tuple[str, Callable[[Job], list[str]]]] = {
+    "reading": ("labeled", lambda job: [
+        "run_classifier", f"--train_file={job.file}", "--do_train", "--dry_run", f"--output_dir={job.folder}/run"]),
+    "training": ("labeled", lambda job: [
+        "run_classifier", f"--train_file={job.file}", "--do_train", f"--num_train_epochs={320 / job.rows}", "--noreport",
+        f"--output_dir={job.folder}/run"]),
+    "predict_file": ("texts", lambda job: [
+        "run_classifier", f"--predict_file={job.file}", "--do_predict", f"--output_dir={job.trained}"]),
+    "input_file": ("lines", lambda job: [
+        "run_classifier", f"--input_file={job.file}", f"--output_dir={job.trained}"]),
+    "vectors": ("lines", lambda job: [
+        "extract_features", f"--input_file={job.file}", f"--init_checkpoint={_BUILTIN}", "--pooling=mean",
+        "--output_format=npy", f"--output_file={job.folder}/vectors.npy"]),
+    "pretraining_data": ("corpus", lambda job: [
+        "create_pretraining_data", f"--input_file={job.file}", f"--vocab_file={_VOCABULARY}", "--dupe_factor=1",
+        f"--output_file={job.folder}/instances.tfrecord"]),
+    "vocabulary": ("corpus", lambda job: [
+        "build_vocab", f"--input_file={job.file}", "--vocab_size=3000", f"--output_file={job.folder}/vocab.txt"]),
+    "prepare": ("labeled", lambda job: ["prepare_data", str(job.file), f"{job.folder}/tables"]),
+}  # fmt: skip
+
+
+def run_command(arguments: Sequence[str]) -> Finished:
+    """Run a module of the package with this interpreter, and return its figures."""
+    module, *flags = arguments
+    return run([sys.executable, "-m", f"bert_cli.{module}", *flags], module)
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default="1000,10000,100000", help="numbers of rows, with commas, rising")
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads with commas: " + ", ".join(WORKLOADS))
+    parser.add_argument("--json", help="file for all figures, a line per run")
+    settings = parser.parse_args(arguments)
+    unknown = sorted(set(settings.only.split(",")) - set(WORKLOADS))
+    if unknown:
+        parser.error(f"--only: unknown workload {unknown[0]!r}; known: {', '.join(WORKLOADS)}")
+    return settings
+
+
+def measure(names: Sequence[str], sizes: Sequence[int], folder: pathlib.Path) -> Iterator[dict[str, str | float]]:
+    """Yield the figures of each workload with each number of rows.
+
+    Args:
+        names: keys of WORKLOADS.
+        sizes: numbers of rows.
+        folder: empty directory for inputs and outputs.
+    """
+    trained = folder / "trained"
+    labeled = folder / "labeled.csv"
+    write_rows(labeled, 200, "labeled")
+    run_command(["run_classifier", f"--train_file={labeled}", "--do_train", f"--output_dir={trained}"])
+    for name in names:
+        form, command = WORKLOADS[name]
+        for rows in sizes:
+            file = folder / (f"{form}.csv" if form in ("labeled", "texts") else f"{form}.txt")
+            write_rows(file, rows, form)
+            with tempfile.TemporaryDirectory(dir=folder) as output:
+                finished = run_command(command(Job(rows, file, trained, pathlib.Path(output))))
+            yield {
+                "workload": name, "rows": rows, "seconds": finished.seconds, "cpu_seconds": finished.cpu_seconds,
+                "mib": finished.mib,
+            }  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print a table."""
+    settings = parse_arguments(arguments)
+    sizes = [int(size) for size in settings.rows.split(",")]
+    table = Table("workload", *("rows", "seconds", "CPU seconds", "MiB", "CPU µs per added row", "bytes per added row"))
+    before: dict[str, str | float] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as files:
+        lines = files.enter_context(open(settings.json, "w", encoding="utf-8")) if settings.json else None
+        for figures in measure(settings.only.split(","), sizes, pathlib.Path(folder)):
+            if lines:
+                print(json.dumps(figures), file=lines, flush=True)
+            growth = ["", ""]
+            if figures["workload"] == before.get("workload"):
+                added = figures["rows"] - before["rows"]
+                growth = [
+                    f"{1e6 * (figures['cpu_seconds'] - before['cpu_seconds']) / added:,.0f}",
+                    f"{2**20 * (figures['mib'] - before['mib']) / added:,.0f}",
+                ]
+            table.add_row(
+                figures["workload"], f"{figures['rows']:,}", f"{figures['seconds']:.1f}",
+                f"{figures['cpu_seconds']:.1f}", f"{figures['mib']:,.0f}", *growth,
+            )  # fmt: skip
+            before = figures
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
