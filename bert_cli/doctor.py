@@ -33,6 +33,7 @@ from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.description import ModelDescription, describe_checkpoint, describe_config
 from bert_cli.runtime.machine import TENSORFLOW_BYTES, describe_processors, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.devices import describe_vector_engines
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
 
@@ -82,6 +83,7 @@ def run(settings: DoctorSettings) -> dict:
         "memory": f"{byte_size(machine_memory(), MB=0, GB=1)}, {byte_size(free_memory(), MB=0, GB=1)} of them free",
         "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
         "extras": _extras(),
+        "vectors of files": describe_vector_engines(),
     }
     model = _attempt(describe, broken)
     findings |= model.lines() if model else {}

@@ -94,7 +94,8 @@ def run(settings: ExtractSettings) -> int:
     with_attention = shows_attention or bool(attention.attentions)
     layer_indices = [layer.place for layer in layers]
     batch_size = settings.devices.batch_size
-    devices = settings.devices.without_workers() if shards else settings.devices.without_cluster()
+    devices = settings.devices.for_vectors(not isinstance(model.config, ModuleConfig))
+    devices = devices.without_workers() if shards else devices.without_cluster()
     choice = VectorChoice(recipe.pooling, layer_indices, recipe.max_seq_length, batch_size, with_attention)
     # Weights are read, and the network is compiled, while the first texts of a file are tokenized.
     in_background = not (shows_attention or shards)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from bert_cli.base.errors import refuse_if
 
-BFLOAT16_UNITS = frozenset({"amx_bf16", "avx512_bf16"})  # instruction sets with fast bfloat16 products
+_BFLOAT16_UNITS = frozenset({"amx_bf16", "avx512_bf16"})  # instruction sets with fast bfloat16 products
 # Files of NVIDIA's driver on Linux, its library in Windows Subsystem for Linux, and AMD's driver.
 _DEVICE_FILES = ("/dev/nvidia[0-9]*", "/usr/lib/wsl/lib/libcuda.so.1", "/dev/kfd")
 _HIDDEN = ("", "-1")  # values that hide all GPUs
@@ -38,6 +38,11 @@ def processor_flags() -> frozenset[str]:
             return frozenset(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
     except FileNotFoundError:
         return frozenset()
+
+
+def has_fast_bfloat16() -> bool:
+    """Return whether this processor has instructions for products in bfloat16."""
+    return bool(_BFLOAT16_UNITS & processor_flags())
 
 
 def _num_allowed() -> int:

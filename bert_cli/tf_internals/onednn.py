@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
 
-from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.machine import has_fast_bfloat16
 
 DTYPE = tf.bfloat16
 # The label of kernels that replace TensorFlow's standard kernels under another name.
@@ -26,7 +26,7 @@ def is_available(dtype: tf.DType) -> bool:
     """
     return (
         dtype == DTYPE
-        and bool(BFLOAT16_UNITS & processor_flags())
+        and has_fast_bfloat16()
         and os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0"
         and all(device.device_type == "CPU" for device in tf.config.list_logical_devices())
     )

@@ -5,7 +5,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.runtime.cluster import read_cluster, wait_for_workers
-from bert_cli.runtime.machine import BFLOAT16_UNITS, pool_size, processor_flags
+from bert_cli.runtime.machine import has_fast_bfloat16, pool_size
 from bert_cli.runtime.signals import default_signal_handling
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
@@ -166,7 +166,7 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
         details = [tf.config.experimental.get_device_details(gpu) for gpu in tf.config.list_physical_devices("GPU")]
         fast = all(detail.get("compute_capability", (0, 0)) >= _BFLOAT16_CAPABILITY for detail in details)
         return "bfloat16" if fast else "float32"
-    return "bfloat16" if BFLOAT16_UNITS & processor_flags() else "float32"
+    return "bfloat16" if has_fast_bfloat16() else "float32"
 
 
 def use_exact_float32(dtype: str) -> None:

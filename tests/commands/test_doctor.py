@@ -106,7 +106,7 @@ def test_a_broken_tensorflow_leaves_the_other_findings(tmp_path, monkeypatch, ca
     assert doctor.main([]) == 1
     *lines, last = capfd.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == [
-        "versions", "devices", "memory", "free disk", "extras", "model", "network",
+        "versions", "devices", "memory", "free disk", "extras", "vectors of files", "model", "network",
     ]  # fmt: skip
     assert last == (
         "bert-doctor: error: the package tensorflow cannot be imported: libcudart.so.12: cannot open it; "

@@ -18,7 +18,7 @@ from bert_cli.inference.engine import Head, Layers
 from bert_cli.inference.onnx import open_onnxruntime
 from bert_cli.inference.openvino import open_openvino
 from bert_cli.onnx.graph import assemble
-from bert_cli.runtime.machine import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.machine import has_fast_bfloat16
 from bert_cli.settings.devices import EngineChoice
 from bert_cli.weights.path import TF1, CheckpointPath
 from tests.onnx.test_runners import batch, likeness, random_model, reference_outputs
@@ -28,7 +28,7 @@ pytest.importorskip("openvino")
 OPENERS = {"openvino": open_openvino, "onnxruntime": open_onnxruntime}
 # Smallest allowed cosine similarity to the NumPy encoder, by precision.
 LEAST_COSINE = {"float32": 1 - 1e-9, "bfloat16": 0.9995}
-HAS_BFLOAT16 = bool(BFLOAT16_UNITS & processor_flags())
+HAS_BFLOAT16 = has_fast_bfloat16()
 
 
 def make_engine(network, weights, config, precision="float32", name="openvino"):

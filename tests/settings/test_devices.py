@@ -49,11 +49,33 @@ def test_new_texts_need_no_cluster(text, is_warned, monkeypatch, caplog):
     assert caplog.text.count("TF_CONFIG is ignored") == is_warned
     alone = Devices(precision="bfloat16").for_answers()
     assert alone.distribution_strategy == ("mirrored" if is_warned else "auto")
-    asked = Devices(distribution_strategy="multi_worker")
-    assert asked.for_answers() == asked
+    in_cluster = Devices(distribution_strategy="multi_worker")
+    assert in_cluster.for_answers() == in_cluster
 
 
 def test_tensorflow_with_gpus_or_modules(monkeypatch):
-    assert Devices().for_answers(is_bert=False) == Devices()
+    assert Devices().for_answers(is_bert=False) == Devices().for_vectors(is_bert=False) == Devices()
     monkeypatch.setattr(devices, "has_gpu", lambda: True)
-    assert Devices().for_answers() == Devices()
+    assert Devices().for_answers() == Devices().for_vectors(is_bert=True) == Devices()
+
+
+@pytest.mark.parametrize(
+    ("precision", "is_fast", "has_openvino", "chosen"),
+    [
+        ("float32", True, True, ("onnxruntime", "float32")),
+        ("auto", False, True, ("onnxruntime", "float32")),
+        ("auto", True, True, ("openvino", "bfloat16")),
+        ("auto", True, False, ("auto", "auto")),
+        ("bfloat16", True, True, ("openvino", "bfloat16")),
+        ("bfloat16", False, True, ("auto", "bfloat16")),
+        ("float16", True, True, ("auto", "float16")),
+        ("int8", True, True, ("auto", "int8")),
+    ],
+)
+def test_engine_for_vectors(precision, is_fast, has_openvino, chosen, monkeypatch):
+    monkeypatch.setattr(devices, "has_fast_bfloat16", lambda: is_fast)
+    monkeypatch.setattr(devices, "OPENVINO", "openvino" if has_openvino else "package_that_is_missing")
+    flags = Devices(precision=precision).for_vectors(is_bert=True)
+    assert (flags.engine, flags.precision) == chosen
+    for decided in (Devices(engine="tensorflow"), Devices(distribution_strategy="one_device")):
+        assert decided.for_vectors(is_bert=True) == decided
