@@ -24,7 +24,7 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
 
-class AttentionOutput(FlagGroup, heading="AttentionOutput"):
+class AttentionOutput(FlagGroup, heading="Attention"):
     """Output of attention probabilities, to a file or to the terminal."""
 
     attentions: str | None = option(
