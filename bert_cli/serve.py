@@ -17,6 +17,7 @@ Examples:
     bert-serve --model=reviews=bert_output/reviews --port=9000
 """
 
+import dataclasses
 import functools
 import importlib.util
 import signal
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
+from bert_cli.opening.paths import ensemble_members
 from bert_cli.runtime.machine import describe_threads
 from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
 from bert_cli.serving.http.listening import listening
@@ -41,13 +43,19 @@ _PACKAGES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
 def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings:
-    """Return the settings; raise InputError for a repeated name, or without the packages."""
+    """Return the settings with the members of each ensemble.
+
+    Raise InputError for a repeated name, a wrong ensemble, or without the packages.
+    """
     settings.model_flags()
-    is_named_twice = settings.phases.output_dir and DEFAULT in dict(settings.served.model)
-    refuse_if(is_named_twice, f"--model={DEFAULT}=…: this is the name of --output_dir")
+    ensembles, model_names = dict(settings.served.ensemble), [name for name, _ in settings.served.model]
+    names = [*([DEFAULT] if settings.phases.output_dir else []), *model_names, *ensembles]
+    name = next((name for name in names if names.count(name) > 1), None)
+    refuse_if(name, f"--model or --ensemble={name}=…: names two models; {DEFAULT} is the model of --output_dir")
     missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
     refuse_if(missing, f"bert-serve needs the package {missing}: pip install 'bert_cli[serve]'")
-    return settings
+    members = {name: tuple(ensemble_members(folders, f"--ensemble={name}")) for name, folders in ensembles.items()}
+    return dataclasses.replace(settings, served=dataclasses.replace(settings.served, ensemble=tuple(members.items())))
 
 
 # A reload that is requested while the models load happens afterwards.
@@ -64,7 +72,8 @@ def run(settings: ServeSettings) -> None:
     LOG.info("threads per process: %s", describe_threads(settings.devices.num_threads))
     keys = ApiKeys(server.api_key_file, tuple(settings.paths))
     certificate = Certificate(server.ssl_certfile, server.ssl_keyfile) if server.ssl_certfile else None
-    checkpoints = {path: find_checkpoint(path, "output_dir") for path in settings.paths.values()}
+    folders = [folder for paths in settings.paths.values() for folder in paths]
+    checkpoints = {folder: find_checkpoint(folder, "output_dir") for folder in folders}
     # Import everything else later: clients need not wait for a port that listens.
     with listening(server) as listeners:
         from bert_cli.serving.processes import Shared, SharedCheckpoints, shared_metrics, this_process
@@ -112,10 +121,13 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     paths, flags = settings.paths, settings.model_flags()
     with ending_on_sigterm("bert-serve: stopped by SIGTERM; nothing was lost"):
         # Find the checkpoints again: a process that replaces another one uses the newest ones.
-        models = {name: load_served(name, shared.checkpoints.find(path), flags[name]) for name, path in paths.items()}
+        models = {
+            name: load_served(name, flags[name], *map(shared.checkpoints.find, folders))
+            for name, folders in paths.items()
+        }
     service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
-        LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
+        LOG.info("model %s: a %s, %s", model.name, model.kind, model.source)
     watch_seconds = settings.served.watch_seconds if settings.served.watch else None
     watcher = Watcher(service, paths, flags, keys, shared.certificate, watch_seconds)
     request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None

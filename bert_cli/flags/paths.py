@@ -59,6 +59,17 @@ def name_list_properties(flag: str, least: int) -> dict[str, Any]:
     return {"read": read, "write": join_names, "csv_quotes": True}
 
 
+def folder_list_reader(flag: str) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that reads a comma-separated list of directories from a flag."""
+
+    def read(text: str) -> tuple[str, ...]:
+        folders = tuple(expand_home(folder, f"--{flag}={text}") for folder in text.split(",") if folder.strip())
+        refuse_if(not folders, f"--{flag}={text}: names no directory")
+        return folders
+
+    return read
+
+
 def file_list_reader(flag: str) -> Callable[[str], str]:
     """Return a function that reads a comma-separated list of files from a flag.
 

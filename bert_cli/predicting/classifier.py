@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 BATCH_SIZE = 32  # texts of maximum length
-_Pair = tuple[str, str | None]
+TextPair = tuple[str, str | None]
 
 
 def find_flag_type(task: Classification, label_kind: LabelKind, choices: Choices) -> ProblemType | None:
@@ -155,12 +155,12 @@ class TextClassifier:
             f"{place}: has a second text, and the model was trained on single texts; give one text",
         )
 
-    def check_pairs(self, pairs: Sequence[_Pair]) -> None:
+    def check_pairs(self, pairs: Sequence[TextPair]) -> None:
         """Raise InputError with the index of a pair if the model was trained on single texts."""
         for row, (_, text_b) in enumerate(pairs):
             self.check_pair(text_b, f"texts[{row}]")
 
-    def encode(self, pairs: Sequence[_Pair]) -> ClassificationFeatures:
+    def encode(self, pairs: Sequence[TextPair]) -> ClassificationFeatures:
         """Return the features of texts or pairs."""
         examples = [_NewText(str(row), *pair) for row, pair in enumerate(pairs)]
         length, long_text = self.encoding.max_seq_length, self.encoding.long_text
@@ -174,7 +174,11 @@ class TextClassifier:
         """Return the model's outputs for features, see Predictor.infer."""
         return self.decoder.infer(self.predictor, features, batch_size, title)
 
-    def records(self, pairs: Sequence[_Pair], features: ClassificationFeatures) -> list[dict[str, Any]]:
+    def predict(self, pairs: Sequence[TextPair], features: ClassificationFeatures) -> PredictionArrays:
+        """Return the predictions for one text or pair or more, and their features from `encode`."""
+        return self.infer(features)
+
+    def records(self, pairs: Sequence[TextPair], features: ClassificationFeatures) -> list[dict[str, Any]]:
         """Return one dict per text, as in the JSON lines for --input_file.
 
         Each has `text` (and `text_b`), together with `label` and `probabilities`, `labels` and
@@ -185,7 +189,7 @@ class TextClassifier:
             pairs: one text or more.
             features: the result of `encode`.
         """
-        outputs = self.infer(features)
+        outputs = self.predict(pairs, features)
         columns = self.decoder.problem_type.columns
         return [
             text_record(*pair) | columns.record(outputs, row, self.decoder.labels) | cut_entry(num_cut)

@@ -6,10 +6,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.doubts import DOUBTS
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
+from bert_cli.predicting.classifier import TextClassifier, TextPair
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays, measure_doubt
 
@@ -124,3 +126,58 @@ def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]
     limits = [1 - values[1 - label] if np.isnan(values[label]) else values[label] for values in thresholds]
     limits += [DEFAULT_THRESHOLD] * (len(decoders) - len(limits))
     return np.where(np.isnan(thresholds[0]), np.nan, np.mean(limits))
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanClassifier(TextClassifier):
+    """The first of several opened classifiers, with the mean prediction of all of them.
+
+    Attributes:
+        members: the classifiers.
+        orders: see `label_order`.
+    """
+
+    members: tuple[TextClassifier, ...]
+    orders: Sequence[Sequence[int]]
+
+    def predict(self, pairs: Sequence[TextPair], features: ClassificationFeatures) -> PredictionArrays:
+        decoder = self.decoder.problem_type.decoder
+        # Members may differ in vocabulary and length, so each one encodes the texts.
+        encoded = [features, *(member.encode(pairs) for member in self.members[1:])]
+        computed = [
+            reorder(decoder, member.infer(rows), order)
+            for member, rows, order in zip(self.members, encoded, self.orders, strict=True)
+        ]
+        return average(decoder, computed, features.label_ids)
+
+
+def open_mean(names: Sequence[str], members: Sequence[TextClassifier]) -> MeanClassifier:
+    """Return the mean of opened classifiers.
+
+    Args:
+        names: their names, for messages.
+        members: the classifiers.
+
+    Raises:
+        InputError: if they differ in problem type, labels, or texts per row.
+    """
+    first, decoders = members[0], [member.decoder for member in members]
+    orders = label_order(names, decoders)
+    for name, member in zip(names, members, strict=True):
+        check_same_texts((names[0], name), (first.takes_pairs, member.takes_pairs))
+    shared = vars(first) | {"decoder": mean_decoder(decoders, orders)}
+    return MeanClassifier(**shared, members=tuple(members), orders=orders)
+
+
+def check_same_texts(names: tuple[str, str], take_pairs: tuple[bool, bool]) -> None:
+    """Raise InputError if one of two models takes pairs of texts, and the other one does not.
+
+    Args:
+        names: names of the models, for messages.
+        take_pairs: whether each of them takes pairs.
+    """
+    texts = ["pairs of texts" if takes_pairs else "single texts" for takes_pairs in take_pairs]
+    refuse_if(
+        texts[0] != texts[1],
+        f"{names[1]}: takes {texts[1]}, and {names[0]} takes {texts[0]}; an ensemble needs models of one kind",
+    )

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bert_cli.base.errors import name_arguments_in_errors
+from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import PAIR_MARK, WINDOWS
@@ -15,9 +15,10 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.saved import warn_of_unknown_flags
 from bert_cli.flags.values import convert_value
-from bert_cli.opening.trained import command_of
+from bert_cli.opening.trained import check_command, command_of
 from bert_cli.outputs.answers.tagging import example_entities
 from bert_cli.predicting.classifier import TextClassifier, open_classifier
+from bert_cli.predicting.ensemble import open_mean
 from bert_cli.predicting.mask_filler import TextMaskFiller, open_mask_filler
 from bert_cli.predicting.opening import (
     AnswererSettings,
@@ -30,7 +31,7 @@ from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, AnswerField, Item, MaskedCopy, PreparedExplanation
 from bert_cli.serving.responses import RequestError
-from bert_cli.serving.served_model import ENCODER, ServedModel, check_served, naming_flags
+from bert_cli.serving.served_model import ENCODER, ServedModel, ServedVectors, check_served, naming_flags
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import TOP_K
 from bert_cli.settings.model_use import ModelFlags
@@ -46,16 +47,20 @@ EXPLAIN_BUDGET = 96
 
 class _Classifier(ServedModel):
     is_classifier = True
+    explains = True
     _model: TextClassifier
 
-    def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
-        super().__init__(name, checkpoint, flags)
+    def __init__(self, name: str, flags: ModelFlags, checkpoint: CheckpointPath, *later_members: CheckpointPath):
+        super().__init__(name, flags, checkpoint, *later_members)
         type_name = self._model.decoder.problem_type.name
         self.kind = {"single_label": "classifier"}.get(type_name, type_name)
 
     @naming_flags
     def _open(self) -> TextClassifier:
-        settings, model = self._load(ClassifierSettings)
+        return self._open_classifier(self.checkpoint)
+
+    def _open_classifier(self, checkpoint: CheckpointPath) -> TextClassifier:
+        settings, model = self._load(ClassifierSettings, checkpoint=checkpoint)
         return open_classifier(settings, model, settings.encoding.labels or ())
 
     @property
@@ -115,6 +120,25 @@ class _Classifier(ServedModel):
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         predictions = self._model.score_copies(RaggedFeatures(token_ids, segment_ids, offsets))
         return [{name: values[row] for name, values in predictions.items()} for row in range(len(copies))]
+
+
+class _Ensemble(_Classifier):
+    """Several classifiers that answer with their mean."""
+
+    explains = False
+
+    @naming_flags
+    def _open(self) -> TextClassifier:
+        for checkpoint in self.checkpoints:
+            check_command(checkpoint, CLASSIFICATION.command)
+        members = [self._open_classifier(checkpoint) for checkpoint in self.checkpoints]
+        return open_mean([checkpoint.folder for checkpoint in self.checkpoints], members)
+
+    def _open_vectors(self) -> ServedVectors:
+        raise InputError(f"{self.name}: is an ensemble, whose {len(self.checkpoints)} members have no common vectors")
+
+    def plan_explanation(self, item: Item, max_words: int) -> PreparedExplanation:
+        raise RequestError(400, f"the model {self.name} is an ensemble; an explanation is about one classifier")
 
 
 class _Tagger(ServedModel):
@@ -218,8 +242,10 @@ _TRAINING_SETTINGS: dict[str, type] = {
 }
 
 
-def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> ServedModel:
-    """Load the model of a checkpoint, and check it with a first text.
+def load_served(
+    name: str, flags: ModelFlags, checkpoint: CheckpointPath, *later_members: CheckpointPath
+) -> ServedModel:
+    """Load the model of a checkpoint, or an ensemble, and check it with a first text.
 
     The command that trained the model determines its class. Without such a command, the model is a
     masked LM if the checkpoint has that head, or else an encoder. The first text also imports the
@@ -227,17 +253,20 @@ def load_served(name: str, checkpoint: CheckpointPath, flags: ModelFlags) -> Ser
 
     Args:
         name: name in requests.
-        checkpoint: the checkpoint.
         flags: flags for loading.
+        checkpoint: the checkpoint, the first one of an ensemble.
+        later_members: the ensemble's other checkpoints.
 
     Raises:
         InputError: if the model cannot be loaded, or its outputs are not finite.
     """
     trained_by = command_of(checkpoint) or ""
     if trained_by in _TRAINING_SETTINGS:
-        warn_of_unknown_flags(_TRAINING_SETTINGS[trained_by], checkpoint.folder)
+        for member in (checkpoint, *later_members):
+            warn_of_unknown_flags(_TRAINING_SETTINGS[trained_by], member.folder)
     command = trained_by or (PRETRAINING.command if _has_masked_lm(checkpoint) else "")
-    model = MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, flags)
+    model_class = _Ensemble if later_members else MODEL_CLASSES.get(command, _Encoder)
+    model = model_class(name, flags, checkpoint, *later_members)
     model.open_vectors()
     model.check_flags()
     check_served(model)

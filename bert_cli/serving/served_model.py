@@ -115,19 +115,25 @@ class ServedModel(abc.ABC):
     Attributes:
         kind: classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder.
         fields: names of an item's texts in a JSON object; the second text is optional.
-        is_classifier: whether it classifies texts or pairs; classifiers are explained.
+        is_classifier: whether it classifies texts or pairs.
         name: name in requests.
-        checkpoint: the loaded checkpoint.
+        checkpoint: the loaded checkpoint, the first one of an ensemble.
+        checkpoints: all loaded checkpoints.
+        source: their names, for messages.
+        explains: whether it answers `plan_explanation`.
         num_cut_texts: number of texts that were cut to the model's length so far.
     """
 
     kind: str
     fields = ("text", "text_b")
     is_classifier = False
+    explains = False
 
-    def __init__(self, name: str, checkpoint: CheckpointPath, flags: ModelFlags):
+    def __init__(self, name: str, flags: ModelFlags, checkpoint: CheckpointPath, *later_members: CheckpointPath):
         self.name = name
         self.checkpoint = checkpoint
+        self.checkpoints = (checkpoint, *later_members)
+        self.source = ", ".join(member.name for member in self.checkpoints)
         self._flags = flags
         self._used_names: set[str] = set()
         self._model: Any = self._open()
@@ -145,9 +151,12 @@ class ServedModel(abc.ABC):
         self._used_names |= names
         return {name: self._flags.values[name] for name in names}
 
-    def _load(self, settings_class: type, remembers: bool = True) -> tuple[Any, AnyModel]:
+    def _load(
+        self, settings_class: type, remembers: bool = True, checkpoint: CheckpointPath | None = None
+    ) -> tuple[Any, AnyModel]:
         """Return the settings and the model's files, without weights; see load_with_settings."""
-        return load_with_settings(self.checkpoint, settings_class, self._flags_for(settings_class), remembers)
+        flags = self._flags_for(settings_class)
+        return load_with_settings(checkpoint or self.checkpoint, settings_class, flags, remembers)
 
     def check_flags(self) -> None:
         """Raise InputError if the model has no use for a flag that is for no other model."""
@@ -170,7 +179,7 @@ class ServedModel(abc.ABC):
     def describe(self) -> JsonObject:
         """Return name, kind, labels and abilities, for the web page and GET /v1/models."""
         description = {"name": self.name, "kind": self.kind, "labels": self.labels}
-        return description | {"takes_pairs": self.takes_pairs, "explains": self.is_classifier}
+        return description | {"takes_pairs": self.takes_pairs, "explains": self.explains}
 
     @property
     def takes_pairs(self) -> bool:
@@ -281,4 +290,4 @@ def check_served(model: ServedModel) -> None:
         item = Item(text, text if model.fields[1] == "context" else None)
         is_finite = "NaN" not in repr(model.answer([item])).replace("nan", "NaN")
     if not is_finite:
-        raise InputError(f"{model.checkpoint.name}: gives NaN or infinite numbers; use another checkpoint")
+        raise InputError(f"{model.source}: gives NaN or infinite numbers; use another checkpoint")

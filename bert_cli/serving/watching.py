@@ -2,7 +2,7 @@
 
 import contextlib
 import queue
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Thread
 
 from bert_cli.base.errors import first_line
@@ -11,7 +11,7 @@ from bert_cli.serving.keys import ApiKeys, Certificate
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.service import Service
 from bert_cli.settings.model_use import ModelFlags
-from bert_cli.weights.path import file_version, find_checkpoint
+from bert_cli.weights.path import CheckpointPath, file_version, find_checkpoint
 
 
 class Watcher:
@@ -20,7 +20,7 @@ class Watcher:
     def __init__(
         self,
         service: Service,
-        paths: Mapping[str, str],
+        paths: Mapping[str, tuple[str, ...]],
         flags: Mapping[str, ModelFlags],
         keys: ApiKeys,
         certificate: Certificate | None,
@@ -30,7 +30,7 @@ class Watcher:
 
         Args:
             service: contains the models that are replaced.
-            paths: each model's directory, by name. The newest checkpoint there is used.
+            paths: each model's directories, by name. The newest checkpoints there are used.
             flags: flags for loading, by model name.
             keys: API keys that a reload reads again.
             certificate: certificate that a reload reads again, or None.
@@ -44,7 +44,7 @@ class Watcher:
         self._seconds = seconds
         # By model name: the checkpoint that could not be loaded, or else the error message.
         self._rejected: dict[str, str] = {}
-        self._versions = {name: file_version(model.checkpoint.location) for name, model in service.models.items()}
+        self._versions = {name: _find_versions(model.checkpoints) for name, model in service.models.items()}
         # Its `put` is reentrant, so signal handlers may call it. True requests a reload, False ends
         # the thread.
         self._requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -70,11 +70,11 @@ class Watcher:
             if is_reload:
                 self._reload_keys()
                 self._reload_certificate()
-            for name, path in self._paths.items():
+            for name, paths in self._paths.items():
                 if is_reload:
                     # Try a rejected checkpoint again, because its files may have been repaired.
                     self._rejected.pop(name, None)
-                self.update(name, path, is_reload=bool(is_reload))
+                self.update(name, *paths, is_reload=bool(is_reload))
 
     def _reload_keys(self) -> None:
         is_success = False
@@ -94,40 +94,52 @@ class Watcher:
         except Exception as error:
             LOG.error("error: %s; the old certificate stays in use", first_line(error))
 
-    def update(self, name: str, path: str, is_reload: bool = False) -> None:
-        """Replace the model if its directory has a checkpoint that is not served yet.
+    def update(self, name: str, *paths: str, is_reload: bool = False) -> None:
+        """Replace the model if a directory of it has a checkpoint that is not served yet.
 
         A checkpoint that cannot be loaded is logged once, and the old model continues.
 
         Args:
             name: name of the model.
-            path: its directory.
+            paths: its directory, or the directories of an ensemble.
             is_reload: also replace a model if the files of its checkpoint have changed.
         """
         newest = self._rejected.get(name, "")
-        served = self._service.models[name].checkpoint
+        served = self._service.models[name]
         try:
             # Be strict: a damaged checkpoint is an error here, instead of using an older one.
-            checkpoint = find_checkpoint(path, "output_dir", strict=True)
-            newest = checkpoint.location
-            version = file_version(newest)
-            has_changed = newest != served.location or (is_reload and version != self._versions[name])
+            checkpoints = [find_checkpoint(path, "output_dir", strict=True) for path in paths]
+            newest = _join_locations(checkpoints)
+            versions = _find_versions(checkpoints)
+            is_newer = newest != _join_locations(served.checkpoints)
+            has_changed = is_newer or (is_reload and versions != self._versions[name])
             if not has_changed and is_reload:
-                LOG.info("reload: %s: %s is the newest checkpoint", name, served.name)
+                LOG.info("reload: %s: %s is the newest checkpoint", name, served.source)
             if not has_changed or newest == self._rejected.get(name):
                 return
             # Load and check the new model while the old one still answers.
-            model = load_served(name, checkpoint, self._flags[name])
+            model = load_served(name, self._flags[name], *checkpoints)
         except Exception as error:
             if self._rejected.get(name) != (newest or str(error)):
                 self._rejected[name] = newest or str(error)
                 self._service.metrics.count_reload(name, is_success=False)
                 LOG.error(
-                    "error: %s cannot be used: %s; %s stays in use", newest or path, first_line(error), served.name
+                    "error: %s cannot be used: %s; %s stays in use",
+                    newest or ", ".join(paths),
+                    first_line(error),
+                    served.source,
                 )
             return
         self._rejected.pop(name, None)
-        self._versions[name] = version
+        self._versions[name] = versions
         self._service.replace_model(name, model)
         self._service.metrics.count_reload(name, is_success=True)
-        LOG.info("%s: now serving %s", name, model.checkpoint.name)
+        LOG.info("%s: now serving %s", name, model.source)
+
+
+def _join_locations(checkpoints: Sequence[CheckpointPath]) -> str:
+    return ", ".join(checkpoint.location for checkpoint in checkpoints)
+
+
+def _find_versions(checkpoints: Sequence[CheckpointPath]) -> list[tuple[str, int, int]]:
+    return [version for checkpoint in checkpoints for version in file_version(checkpoint.location)]

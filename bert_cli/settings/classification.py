@@ -8,7 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
-from bert_cli.flags.paths import expand_home
+from bert_cli.flags.paths import folder_list_reader
 from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
@@ -187,13 +187,6 @@ class ToLabel(FlagGroup, heading="Mode"):
     )
 
 
-def read_folders(text: str) -> tuple[str, ...]:
-    """Return the directories in --ensemble; raise InputError without a name."""
-    folders = tuple(expand_home(folder, f"--ensemble={text}") for folder in text.split(",") if folder.strip())
-    refuse_if(not folders, f"--ensemble={text}: names no directory")
-    return folders
-
-
 class Averaging(FlagGroup, heading="Mode"):
     """Flags for the mean prediction of several runs."""
 
@@ -201,7 +194,7 @@ class Averaging(FlagGroup, heading="Mode"):
         (),
         "directories of trained runs, separated by commas, whose mean probabilities predict or are evaluated; a directory "
         "with several runs names all of them; the results go to output_dir",
-        read=read_folders,
+        read=folder_list_reader("ensemble"),
         write=",".join,
         needs="do_predict or do_eval or text or input_file",
         excludes=("do_train", "init_checkpoint", "hub_module", "calibrate", "explain"),

@@ -8,7 +8,7 @@ from typing import ClassVar
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.flags.paths import expand_home
+from bert_cli.flags.paths import expand_home, folder_list_reader
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 from bert_cli.settings.model_use import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
@@ -23,16 +23,34 @@ def read_models(text: str) -> tuple[tuple[str, str], ...]:
     Raises:
         InputError: if a line has another form or a name is repeated.
     """
-    models: dict[str, str] = {}
+    return tuple(
+        (name, expand_home(path, f"--model={name}={path}"))
+        for name, path in _read_named("model", "DIRECTORY", text).items()
+    )
+
+
+def read_ensembles(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return (name, paths) pairs from lines such as NAME=PATH,PATH.
+
+    Raises:
+        InputError: if a line has another form or a name is repeated.
+    """
+    values = _read_named("ensemble", "DIRECTORY,DIRECTORY", text)
+    return tuple((name, folder_list_reader(f"ensemble={name}")(paths)) for name, paths in values.items())
+
+
+def _read_named(flag: str, form: str, text: str) -> dict[str, str]:
+    """Return values by model name from lines such as NAME=VALUE; `form` describes the values."""
+    values: dict[str, str] = {}
     for line in text.split("\n"):
-        name, sign, path = line.partition("=")
+        name, sign, value = line.partition("=")
         # A name is used in addresses such as /v1/models/NAME:predict.
-        if not (sign and path and MODEL_NAME.fullmatch(name)):
-            raise InputError(f"--model={line}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
-        if name in models:
-            raise InputError(f"--model={line}: the name {name} is given twice")
-        models[name] = expand_home(path, f"--model={line}")
-    return tuple(models.items())
+        if not (sign and value and MODEL_NAME.fullmatch(name)):
+            raise InputError(f"--{flag}={line}: NAME={form} is needed; a name has letters, digits, '.', '_' and '-'")
+        if name in values:
+            raise InputError(f"--{flag}={line}: the name {name} is given twice")
+        values[name] = value
+    return values
 
 
 _ORIGIN = re.compile(r"https?://[^/\s,*?#@]+", re.IGNORECASE)
@@ -98,6 +116,13 @@ class ServedModels(FlagGroup, heading="Models"):
         (),
         "model to serve, as NAME=DIRECTORY; may be given several times",
         read=read_models,
+        repeated=True,
+    )
+    ensemble: tuple[tuple[str, tuple[str, ...]], ...] = option(
+        (),
+        "runs of bert-classify to serve as one model, as NAME=DIRECTORY,DIRECTORY, whose mean probabilities answer; a "
+        "directory with several runs names all of them; may be given several times",
+        read=read_ensembles,
         repeated=True,
     )
     watch: bool = option(
@@ -197,7 +222,7 @@ class ServeSettings:
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine",
         "quiet", "log_format", "access_log",
     )  # fmt: skip
-    modes: ClassVar[tuple[str, ...]] = ("output_dir or model",)
+    modes: ClassVar[tuple[str, ...]] = ("output_dir or model or ensemble",)
 
     phases: Phases = group(
         Phases,
@@ -213,10 +238,11 @@ class ServeSettings:
     log: Log = group(Log)
 
     @property
-    def paths(self) -> dict[str, str]:
-        """Return the models' directories by name."""
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """Return the directories of each model by name; only an ensemble has several."""
         output_dir = self.phases.output_dir
-        return ({DEFAULT: output_dir} if output_dir else {}) | dict(self.served.model)
+        single = ({DEFAULT: output_dir} if output_dir else {}) | dict(self.served.model)
+        return {name: (path,) for name, path in single.items()} | dict(self.served.ensemble)
 
     @property
     def logs_requests(self) -> bool:

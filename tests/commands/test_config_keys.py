@@ -99,7 +99,7 @@ def python(folder, tmp_path):
 
 
 def server(folder, tmp_path):
-    return load_served("m", find_checkpoint(str(folder)), ModelFlags()).vectors.embed([Item(TEXT)])[0].vector, ""
+    return load_served("m", ModelFlags(), find_checkpoint(str(folder))).vectors.embed([Item(TEXT)])[0].vector, ""
 
 
 def command(folder, tmp_path):

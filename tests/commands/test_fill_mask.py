@@ -37,7 +37,7 @@ def pretrained(two_layer_model, tmp_path_factory) -> pathlib.Path:
 
 
 def test_served_texts_are_named_as_in_the_request(pretrained):
-    model = load_served("masks", find_checkpoint(str(pretrained)), ModelFlags())
+    model = load_served("masks", ModelFlags(), find_checkpoint(str(pretrained)))
     application = Application(model)
     try:
         texts = ["the [MASK]"] * 100

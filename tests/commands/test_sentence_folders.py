@@ -40,14 +40,14 @@ def test_feature_extractor(name, tmp_path):
 
 @pytest.mark.parametrize("name", CASES)
 def test_served_vectors(name, tmp_path):
-    model = load_served("m", find_checkpoint(str(folder_of(name, tmp_path / "m"))), ModelFlags())
+    model = load_served("m", ModelFlags(), find_checkpoint(str(folder_of(name, tmp_path / "m"))))
     body = {"input": TEXTS} | ({"prompt_name": prompt_of(name)} if prompt_of(name) else {})
     embeddings = model.vectors.embed(embedding_items(body, model, Limits()))
     assert_same([embedding.vector for embedding in embeddings], name)
 
 
 def test_prompts_of_served_texts_may_differ(tmp_path):
-    model = load_served("m", find_checkpoint(str(folder_of("named_prompt", tmp_path / "m"))), ModelFlags())
+    model = load_served("m", ModelFlags(), find_checkpoint(str(folder_of("named_prompt", tmp_path / "m"))))
     passages = embedding_items({"input": TEXTS[:2], "prompt_name": "passage"}, model, Limits())
     queries = embedding_items({"input": TEXTS[:2]}, model, Limits())
     mixed = model.vectors.embed([passages[0], queries[1], passages[1]])

@@ -531,6 +531,12 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
         (["--model=a=x", "--model=a=y"], ""),
         (["--model=a/b=x"], "a name has letters"),
         (["--output_dir=x", "--model=default=y"], "--output_dir"),
+        (["--model=a=x", "--ensemble=a=y,z"], "--ensemble=a=…: names two models"),
+        (["--ensemble=a"], "--ensemble=a: NAME=DIRECTORY,DIRECTORY is needed"),
+        (["--ensemble=a=,"], "--ensemble=a=,: names no directory"),
+        (["--ensemble=a=x"], "--ensemble=a=x: is one run; give several directories"),
+        (["--ensemble=a=x,x/"], "x would be averaged twice"),
+        (["--ensemble=a=nowhere,x"], "nowhere: no checkpoint there"),
         (["--output_dir=nowhere"], "nowhere: no checkpoint there"),
         (["--output_dir=nowhere", "--api_key_file=none.txt"], "none.txt: "),
         (["--output_dir=nowhere", "--port=70000"], "--port=70000"),
@@ -629,7 +635,7 @@ def test_server_needs_only_its_requirements(trained_once):
         "from bert_cli.serving.items import Item\n"
         "from bert_cli.settings.model_use import ModelFlags\n"
         "from bert_cli.weights.path import find_checkpoint\n"
-        f"model = load_served('a', find_checkpoint({str(trained_once[0])!r}), ModelFlags())\n"
+        f"model = load_served('a', ModelFlags(), find_checkpoint({str(trained_once[0])!r}))\n"
         "model.answer([Item('a dog')]); model.vectors.embed([Item('a dog')])\n"
         "explanation = model.plan_explanation(Item('a dog'), 100); explanation.score(explanation.copies)\n"
         "import bert_cli.serving.watching, bert_cli.serving.processes\n"

@@ -31,7 +31,7 @@ def folder(tmp_path_factory, trained_once):
 
 def serve(folder, **flags: object) -> ServedModel:
     """Load a model as bert-serve does, with flags that it must use."""
-    return load_served("m", find_checkpoint(str(folder)), ModelFlags(flags, frozenset(flags)))
+    return load_served("m", ModelFlags(flags, frozenset(flags)), find_checkpoint(str(folder)))
 
 
 @pytest.fixture
@@ -135,11 +135,11 @@ def test_a_model_with_a_named_pipe_is_refused(name, trained_once, tmp_path):
 def test_flags_of_a_newer_version_are_named(trained, caplog):
     """Other flags of the training, such as --num_train_epochs, are known although serving has no use for them."""
     flags = trained / "flags.txt"
-    load_served("a", find_checkpoint(str(trained)), ModelFlags())
+    load_served("a", ModelFlags(), find_checkpoint(str(trained)))
     with_flag(flags, "--quantum_mode=yes")
     report = trained / "run_report.json"
     report.write_text(report.read_text("utf-8").replace(f'"bert_cli": "{__version__}"', '"bert_cli": "9.1.0"'), "utf-8")
-    load_served("a", find_checkpoint(str(trained)), ModelFlags())
+    load_served("a", ModelFlags(), find_checkpoint(str(trained)))
     (warning,) = [message for message in caplog.messages if "quantum_mode" in message]
     assert warning == (
         f"warning: {flags}: --quantum_mode of bert_cli 9.1.0 is unknown here, in version {__version__}, and has no "

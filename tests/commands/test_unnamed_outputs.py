@@ -154,6 +154,6 @@ def test_the_function_of_sentence_transformers_is_named(classify, hugging_face, 
     [(1, "regression", [], "value"), (2, "classifier", ["LABEL_0", "LABEL_1"], "probabilities")],
 )
 def test_the_server_serves_them(hugging_face, outputs, model_kind, labels, key):
-    model = load_served("m", find_checkpoint(str(hugging_face(outputs))), ModelFlags())
+    model = load_served("m", ModelFlags(), find_checkpoint(str(hugging_face(outputs))))
     assert (model.kind, model.labels) == (model_kind, labels)
     assert key in model.answer([Item(*PAIR)])[0]

@@ -27,7 +27,7 @@ class LengthModel(ServedModel):
 
 
 def length_model(location: str = "/a/model.ckpt-30", checkpoint_format: str = TF1) -> LengthModel:
-    return LengthModel("lengths", CheckpointPath(checkpoint_format, location), FLAGS)
+    return LengthModel("lengths", FLAGS, CheckpointPath(checkpoint_format, location))
 
 
 def test_items():
@@ -86,12 +86,12 @@ def test_models_must_give_finite_numbers():
             return [{"length": float("nan")}]
 
     with raises(InputError):
-        check_served(BrokenModel("broken", CheckpointPath(TF1, "/a/model.ckpt-30"), FLAGS))
+        check_served(BrokenModel("broken", FLAGS, CheckpointPath(TF1, "/a/model.ckpt-30")))
 
 
 def test_a_flag_for_one_model_must_have_an_effect():
     values = {"labels": ("a", "b")}
-    LengthModel("lengths", CheckpointPath(TF1, "/a/model.ckpt-30"), ModelFlags(values)).check_flags()
-    model = LengthModel("lengths", CheckpointPath(TF1, "/a/model.ckpt-30"), ModelFlags(values, frozenset(values)))
+    LengthModel("lengths", ModelFlags(values), CheckpointPath(TF1, "/a/model.ckpt-30")).check_flags()
+    model = LengthModel("lengths", ModelFlags(values, frozenset(values)), CheckpointPath(TF1, "/a/model.ckpt-30"))
     with raises(InputError):
         model.check_flags()

@@ -1,6 +1,7 @@
 """Newer checkpoints replace served models."""
 
 import contextlib
+import pathlib
 
 import pytest
 
@@ -8,7 +9,7 @@ from bert_cli.serving import watching
 from bert_cli.serving.service import Service
 from bert_cli.serving.watching import Watcher
 from bert_cli.settings.serving import Limits
-from bert_cli.weights.path import TF1, CheckpointPath
+from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint
 from tests.serving.test_served_model import FLAGS, LengthModel, length_model
 
 
@@ -28,3 +29,20 @@ def test_the_generator_of_a_newer_electra_is_loaded(service, tmp_path, monkeypat
     expected = CheckpointPath(TF1, f"{tmp_path}/model.ckpt-40", network="generator")
     checkpoint = service.models["lengths"].checkpoint
     assert (checkpoint, checkpoint.opened) == (expected, None)
+
+
+def test_a_newer_checkpoint_of_a_member_replaces_the_ensemble(tmp_path, monkeypatch):
+    paths = [str(tmp_path / f"model.ckpt-{step}") for step in (10, 20, 30)]
+    for path in paths:
+        pathlib.Path(f"{path}.index").touch()
+    model = LengthModel("lengths", FLAGS, *map(find_checkpoint, paths[:2]))
+    service = Service({"lengths": model}, Limits())
+    monkeypatch.setattr(watching, "load_served", LengthModel)
+    with contextlib.closing(service.batcher):
+        watcher = Watcher(service, {}, {"lengths": FLAGS}, keys=None, certificate=None, seconds=None)
+        watcher.update("lengths", *paths[:2], is_reload=True)
+        assert service.models["lengths"] is model
+        watcher.update("lengths", paths[0], paths[2])
+        watcher.close()
+    locations = [checkpoint.location for checkpoint in service.models["lengths"].checkpoints]
+    assert locations == [paths[0], paths[2]]

@@ -134,7 +134,7 @@ MAX_REACH = {
     "vocab.txt": 18,
     "api.Tokenizer": 45,
     "bert-tokenize": 64,
-    "bert-serve": 205,
+    "bert-serve": 206,
     "bert-classify": 300,
     "api.Classifier": 332,
 }

@@ -39,11 +39,11 @@ class FirstWords(ServedModel):
     """A classifier of pairs; the label is the first word, and the probability is the share of equal words."""
 
     kind = "classifier"
-    is_classifier = True
+    is_classifier = explains = True
     columns = (AnswerField("label", TEXT), AnswerField("probabilities", FP32, 2))
 
-    def __init__(self, name, checkpoint, flags):
-        super().__init__(name, checkpoint, flags)
+    def __init__(self, name, flags, checkpoint):
+        super().__init__(name, flags, checkpoint)
         self._vectors = FakeVectors()
 
     def answer(self, items):
@@ -74,7 +74,7 @@ class Vectors(FirstWords):
     """An encoder."""
 
     kind = "encoder"
-    is_classifier = False
+    is_classifier = explains = False
     columns = (AnswerField("embedding", FP32, 2),)
 
 
@@ -123,4 +123,4 @@ class Application:
 
 def make_model(model_class: type[ServedModel], name: str) -> ServedModel:
     """Return a model without a checkpoint."""
-    return model_class(name, CheckpointPath(TF1, "/a/model.ckpt-30"), ModelFlags())
+    return model_class(name, ModelFlags(), CheckpointPath(TF1, "/a/model.ckpt-30"))
