@@ -42,7 +42,7 @@ from bert_cli.runs.preparation.vocabulary import (
     check_size,
     count_words,
     coverage_figures,
-    extend_vocabulary,
+    learn_extended_vocabulary,
     make_vocabulary,
     read_vocabulary_to_extend,
 )
@@ -80,7 +80,7 @@ def run(settings: BuildVocabSettings) -> dict:
     counts = count_words(inputs, tokenizer, settings.workers.num_workers, form, size.extend)
     reading_seconds = time.monotonic() - start_seconds
     if old_vocabulary:
-        tokens = extend_vocabulary(counts, old_vocabulary, size, output_file)
+        tokens = learn_extended_vocabulary(counts, old_vocabulary, size, output_file)
     else:
         tokens = make_vocabulary(counts, tokenizer, size)
     write_lines(output_file, tokens)

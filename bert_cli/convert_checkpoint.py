@@ -48,7 +48,7 @@ def run(settings: ConvertSettings) -> dict:
     modules = find_modules(checkpoint.folder, changes.head, settings.model.strict)
 
     setup_tensorflow()
-    from bert_cli.exports.conversion_check import compare
+    from bert_cli.exports.conversion_check import compare_with_source
     from bert_cli.exports.converted import convert
     from bert_cli.exports.converted_files import write
 
@@ -56,7 +56,7 @@ def run(settings: ConvertSettings) -> dict:
     warn_of_google(model.config, target)
     with staging_folder(target.folder) as staging_path:
         names = write(staging_path, converted)
-        differences = compare(staging_path, converted, random_seed) if changes.check else None
+        differences = compare_with_source(staging_path, converted, random_seed) if changes.check else None
         # A checkpoint may be converted within its own directory. The files there then belong to the
         # new checkpoint, too.
         is_same_folder = files.resolve(target.folder) == files.resolve(checkpoint.folder)

@@ -69,7 +69,7 @@ def run(settings: ExtractSettings) -> int:
     shows_attention = bool(attention.show_attention)
     is_sharded = not shows_attention and files.is_pattern(input_file)
     if not (shows_attention or is_sharded):
-        plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
+        plan.check_extraction_files(input_file, output_file, attention.attentions, extraction.output_format)
     if max_seq_length:
         check_max_seq_length(max_seq_length, pairs=extraction.long_text)
     checkpoint = to_use(settings.model, settings.hub).find()

@@ -22,7 +22,7 @@ from bert_cli.base.formats import list_some
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
-from bert_cli.report.page import compare, comparison_page, is_our_page, run_page, write_page
+from bert_cli.report.page import compare_runs, comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.run_directory.directory import RunDirectory
@@ -59,7 +59,7 @@ def _page(folders: tuple[str, ...], page_folder: str) -> str:
     runs = [read_run(leaf) for folder in folders for leaf in member_folders(folder) or [folder]]
     if len(runs) == 1:
         return run_page(runs[0])
-    compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None, page_folder)
+    compared = compare_runs(runs, read_sweep(folders[0]) if len(folders) == 1 else None, page_folder)
     if compared.warning:
         LOG.warning("warning: %s", compared.warning)
     if compared.untested:

@@ -219,7 +219,7 @@ def _own(path: str) -> None:
 
 def _tags(path: str) -> None:
     file, _ = bio_tags.convert_to_bio(read_token_file(Source(path)))
-    bio_tags.check_labels(file, ("O", "B-ORG", "I-ORG"))
+    bio_tags.check_known_tags(file, ("O", "B-ORG", "I-ORG"))
 
 
 def _annotations(path: str) -> None:

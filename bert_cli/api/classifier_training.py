@@ -11,7 +11,7 @@ from bert_cli.api.inputs.tables import (
     COLUMN_ADVICE,
     Data,
     are_numbers,
-    check_labels,
+    check_label_values,
     column_names,
     is_path,
     pair_up,
@@ -223,7 +223,7 @@ class TrainableClassifier(TrainableModel):
         read_rows = read_distribution_rows if options.get("soft_labels") else read_label_rows
         label_rows = read_rows("labels", labels)  # a generator can be read only once
         texts = read_texts(texts)
-        check_labels(texts, label_rows, bool(options.get("skip_unlabeled")))
+        check_label_values(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
         further = row_columns(len(texts), columns, groups, sample_weight)
         tables = {"train": pair_up("texts", texts, label_rows.items, columns, further.columns)}

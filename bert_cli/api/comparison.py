@@ -30,7 +30,7 @@ def compare(first: RunSource, second: RunSource) -> Comparison:
             commands, or their rows differ.
     """
     # Import late: includes the report.
-    from bert_cli.report.page import compare, comparison_page
+    from bert_cli.report.page import compare_runs, comparison_page
     from bert_cli.report.run_files import read_run
     from bert_cli.report.sweeps import member_folders
 
@@ -41,7 +41,7 @@ def compare(first: RunSource, second: RunSource) -> Comparison:
         refuse_if(runs, f"{folder}: has {len(runs)} runs; {advice}")
     is_same = files.resolve(folders[0]) == files.resolve(folders[1])
     refuse_if(is_same, f"{folders[0]}: is both runs; give two runs")
-    compared = compare([read_run(folder) for folder in folders])
+    compared = compare_runs([read_run(folder) for folder in folders])
     reason = compared.warning or compared.untested
     if compared.significance is None:
         reason = reason or f"are runs of {compared.runs[0].command}, which has no test"

@@ -32,7 +32,7 @@ from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.predicting.opening import VectorSettings, select_groups
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
-from bert_cli.runs.extraction.shown_attention import encode_text
+from bert_cli.runs.extraction.shown_attention import encode_shown_text
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.answering import Extraction
 from bert_cli.settings.devices import Devices
@@ -232,7 +232,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             check_text(text_b, "text_b")
         line = make_line(0, text, text_b)
         length = self._vectors.max_seq_length
-        features, tokens = encode_text(line, self._vectors.model.tokenizer, length)
+        features, tokens = encode_shown_text(line, self._vectors.model.tokenizer, length)
         weights = self._attention_model.extract(features)[1][0]
         self.on_cut(features.cuts, length)
         return Attention(text, text_b, self._facts()["model"], tuple(tokens), weights)

@@ -22,8 +22,8 @@ from bert_cli.examples.glue import FileLayout, GlueTask, find_task
 from bert_cli.examples.labels.indices import find_index_names
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.task_checks import (
+    check_decimals,
     check_labels,
-    check_numbers,
     check_text_column,
     find_header,
     report_first_row,
@@ -134,7 +134,7 @@ def read_examples(
         index_names = find_index_names(path, labels_by_line, known_labels, split == "train")
         layout = replace(layout, aliases={**layout.aliases, **index_names})
     if layout.label is not None and task.problem_type.reader.is_numeric:
-        check_numbers(path, selected.data, layout.label)
+        check_decimals(path, selected.data, layout.label)
     elif layout.label is not None:
         check_labels(path, selected.data, layout, layout.label, known_labels, options.skip_unlabeled)
     facts = columns.facts(path, len(selected.data), (*file.left_out, *selected.left_out))

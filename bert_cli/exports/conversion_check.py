@@ -29,7 +29,7 @@ _ROWS, _TOKENS = 10, 32
 TOKEN_IDS = "token_ids"  # name of their difference in the result
 
 
-def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
+def compare_with_source(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
     """Compare a written model with its source, and log the largest differences.
 
     Texts go through both tokenizers, and their token ids and random ones through both models.

@@ -25,7 +25,7 @@ from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.sentence.conversion import write_modules
 from bert_cli.settings.groups import Inference
 from bert_cli.text.tokenizer_json import tokenizer_config
-from bert_cli.weights.electra import google_name
+from bert_cli.weights.electra import electra_to_google_name
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from bert_cli.weights.h5_files import write_keras
 from bert_cli.weights.hugging_face import write_safetensors
@@ -165,7 +165,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
             if config.model_type == ELECTRA:
                 # Write one of the two networks in Google's checkpoints.
                 network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
-                tensors = {google_name(name, network): values for name, values in tensors.items()}
+                tensors = {electra_to_google_name(name, network): values for name, values in tensors.items()}
             write_tf1(path, tensors)
             return
         # Make a new model: the loaded one has the old sizes.

@@ -218,7 +218,7 @@ def head_outputs(
         head_type: its head type.
         problem_type: problem type of a text classifier.
         inputs: batch with the columns spec.INPUTS.
-        is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build).
+        is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build_exported_graph).
         vectors: how an encoder's outputs become one vector per text, or None.
     """
     results = model(dict(inputs))

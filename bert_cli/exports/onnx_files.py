@@ -23,7 +23,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import generic_labels, write_config
 from bert_cli.onnx.bert import PADDED, GraphForm
-from bert_cli.onnx.exported import build, hugging_face_inputs
+from bert_cli.onnx.exported import build_exported_graph, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.runners import Runner, make_runner
 from bert_cli.sentence.conversion import write_modules
@@ -80,7 +80,7 @@ def write(
         exported: the model.
         quantize: whether to write an int8 model, too.
         dev: rows for comparing accuracies, or None.
-        is_hugging_face: whether names and files are Hugging Face's (see onnx.exported.build).
+        is_hugging_face: whether names and files are Hugging Face's (see onnx.exported.build_exported_graph).
 
     Raises:
         InputError: if the checkpoint is incomplete, or the ONNX model's outputs differ from the
@@ -93,7 +93,7 @@ def write(
 
     def write_model(path: str, form: GraphForm) -> float:
         """Write a model, and return the largest difference from the original's outputs."""
-        onnx.save(build(original.tensors, config, spec, metadata, form, is_hugging_face, vectors), path)
+        onnx.save(build_exported_graph(original.tensors, config, spec, metadata, form, is_hugging_face, vectors), path)
         outputs = _run(path)(inputs)
         return max(float(np.abs(values - expected[name]).max()) for name, values in outputs.items())
 

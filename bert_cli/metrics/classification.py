@@ -47,7 +47,7 @@ def main_metrics(name: str, results: Mapping[str, object]) -> dict[str, object]:
     return {key: results[key] for key in MAIN_METRICS[name] if key in results}
 
 
-def check_numbers(predictions: np.ndarray) -> None:
+def check_finite(predictions: np.ndarray) -> None:
     """Raise InputError if a prediction is NaN or infinite, which would spoil the metrics."""
     if not np.isfinite(predictions).all():
         raise InputError("the model gives NaN instead of predictions; its training diverged, use another checkpoint")
@@ -119,7 +119,7 @@ def choice_metrics(
     Raises:
         InputError: a probability is NaN.
     """
-    check_numbers(probabilities)
+    check_finite(probabilities)
     right = np.asarray(probabilities).argmax(axis=1) == np.asarray(label_ids)
     accuracy = right.mean() if weights is None else np.average(right, weights=weights)
     return {"eval_accuracy": np.float32(accuracy), **losses_metrics(losses, batch_size, weights)}
@@ -213,7 +213,7 @@ def regression_metrics(
     from scipy.stats import pearsonr, rankdata, spearmanr
     from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
-    check_numbers(predicted)
+    check_finite(predicted)
     values, predicted = np.asarray(values, np.float64), np.asarray(predicted, np.float64)
     correlations: dict[str, np.float32 | int] = {}
     # A correlation with a constant is undefined: SciPy would warn and give NaN. A value such as 0

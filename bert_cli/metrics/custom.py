@@ -89,7 +89,7 @@ def metrics_of_functions(functions: CallersMetrics) -> tuple[CustomMetric, ...]:
     )
 
 
-def check_names(metrics: Sequence[CustomMetric], known_names: Collection[str]) -> None:
+def check_metric_names(metrics: Sequence[CustomMetric], known_names: Collection[str]) -> None:
     """Raise InputError for a metric with the name of another one."""
     names = set(known_names)
     for metric in metrics:

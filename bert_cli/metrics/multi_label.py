@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import read_json
 from bert_cli.base.writing import write_json
-from bert_cli.metrics.classification import check_numbers, losses_metrics
+from bert_cli.metrics.classification import check_finite, losses_metrics
 
 DEFAULT_THRESHOLD = 0.5
 
@@ -34,7 +34,7 @@ def tune_thresholds(label_ids: np.ndarray, probabilities: np.ndarray) -> np.ndar
     Raises:
         InputError: a probability is NaN.
     """
-    check_numbers(probabilities)
+    check_finite(probabilities)
     columns = zip(np.asarray(label_ids).T, np.asarray(probabilities, np.float64).T, strict=True)
     return np.array([_best_threshold(is_present > 0, probability) for is_present, probability in columns])
 
@@ -141,7 +141,7 @@ def multi_label_metrics(
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    check_numbers(probabilities)
+    check_finite(probabilities)
     is_present = np.asarray(label_ids) > 0
     probabilities = np.asarray(probabilities)
     columns = list(zip(is_present.T, probabilities.T, strict=True))

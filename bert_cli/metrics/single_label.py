@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.metrics.classification import BINARY_F1, LOSSES, check_numbers, losses_metrics, predict_labels
+from bert_cli.metrics.classification import BINARY_F1, LOSSES, check_finite, losses_metrics, predict_labels
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _TOP_K = (2, 3, 5)
@@ -289,7 +289,7 @@ def classification_metrics(
     Raises:
         InputError: a probability is NaN.
     """
-    check_numbers(probabilities)
+    check_finite(probabilities)
     rows = ScoredRows(np.asarray(label_ids), np.asarray(probabilities), label_names, positive, weights, thresholds)
     undefined = undefined_scores(rows.label_ids, label_names, positive)
     defined = [metric for metric in METRICS if metric.name not in undefined and metric.applies(label_names)]

@@ -24,7 +24,7 @@ HUGGING_FACE_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 ENCODER_OUTPUTS = {False: ("sequence_output", "pooled_output"), True: ("last_hidden_state", "pooler_output")}
 
 
-def build(
+def build_exported_graph(
     tensors: Mapping[str, np.ndarray],
     config: BertConfig,
     head: HeadSpec,

@@ -34,7 +34,7 @@ from bert_cli.problem_types.kinds import TAGGING
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES, TASK_FACTS, find_facts, problem_type
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.run_directory.manifest import check_labels
+from bert_cli.run_directory.manifest import check_same_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.weights.path import CheckpointPath
 
@@ -61,7 +61,7 @@ class HeadFiles:
         if not files.exists(path):
             return _hugging_face_labels(checkpoint)[0]
         labels = tuple(line for line in split_lines(read_text(path), path) if line)
-        check_labels(labels, checkpoint)
+        check_same_labels(labels, checkpoint)
         refuse_if(not labels, f"{path}: is empty; it has to list the labels of the model, one a line")
         return labels
 
@@ -127,7 +127,7 @@ class HeadFiles:
         labels = self.labels or ()
         if not flag_labels and not labels:
             # The manifest of a bert_cli run lists the labels, so a lost file is noticed.
-            check_labels((), self.paths.required_checkpoint)
+            check_same_labels((), self.paths.required_checkpoint)
         # Names that occur twice say nothing, so others may replace them.
         if flag_labels and labels not in ((), tuple(flag_labels)) and not may_rename and not find_twin(labels):
             raise InputError(

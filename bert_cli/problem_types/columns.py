@@ -11,7 +11,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, list_names, parse_number, quote
-from bert_cli.metrics.classification import check_numbers
+from bert_cli.metrics.classification import check_finite
 
 # Annotators write signs (SNLI a hyphen); pandas, R, SQL and spreadsheets write words.
 _SIGNS = re.compile(r"-{1,3}|[–—]|\?{1,3}")
@@ -175,7 +175,7 @@ class NumberColumn(Column):
         return replace(self, values=self.values[rows])
 
     def check(self) -> None:
-        check_numbers(self.values)
+        check_finite(self.values)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Probabilities(Column):
         return replace(self, values=self.values[rows])
 
     def check(self) -> None:
-        check_numbers(self.values)
+        check_finite(self.values)
 
 
 def number_cells(numbers: np.ndarray) -> list[list[str]]:

@@ -42,7 +42,7 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def cross_entropy(distributions: np.ndarray, logits: np.ndarray, weights: np.ndarray | None = None) -> float:
+def mean_cross_entropy(distributions: np.ndarray, logits: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the mean of −Σ p log softmax(logits) in nats.
 
     Args:

@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import has_form
 from bert_cli.reading.exports.cells import format_json_value
-from bert_cli.reading.exports.table import JsonExport, convert, find_export
+from bert_cli.reading.exports.table import JsonExport, convert_records, find_export
 from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
@@ -75,7 +75,7 @@ def find_json(source: Source) -> JsonTable:
 
 
 def _convert_export(path: str, items: Sequence[JsonRecord], export: JsonExport) -> JsonTable:
-    rows = [JsonRecord(*row) for row in convert(path, export, items)]
+    rows = [JsonRecord(*row) for row in convert_records(path, export, items)]
     table = _make_table(path, rows, f"{len(items)} {export.title}")
     return replace(table, unread=tuple(export.find_unread(item.value for item in items)))
 

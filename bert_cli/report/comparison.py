@@ -18,7 +18,17 @@ from bert_cli.report.cells import (
     metric_columns,
     repeats,
 )
-from bert_cli.report.components import Card, Link, ReportTable, Section, Tile, clock, in_one_format, number, prediction
+from bert_cli.report.components import (
+    Card,
+    Link,
+    ReportTable,
+    Section,
+    Tile,
+    in_one_format,
+    number,
+    prediction,
+    time_span,
+)
 from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.main_metric import baseline_tiles, best_step, display_name, main_metric, score_with_deviation
 from bert_cli.report.overview import sweep_commands
@@ -179,7 +189,7 @@ class RunComparison:
         settings = self._grid_settings() if cells is self.cells else []
         names = [cell.link(self._page_folder) for cell in cells]
         columns = [metric_cells(cells, metric) for metric in metrics]
-        seconds = [clock(cell.train_seconds) for cell in cells]
+        seconds = [time_span(cell.train_seconds) for cell in cells]
         rows: list[tuple[Link | str, ...]] = list(
             zip(names, *(values for _, values in settings), *columns, seconds, strict=True)
         )

@@ -158,7 +158,7 @@ def plain(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def clock(seconds: Any) -> str:
+def time_span(seconds: Any) -> str:
     """Return a time span, "" if the run did not measure it."""
     return duration(seconds) if isinstance(seconds, int | float) else ""
 

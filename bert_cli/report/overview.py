@@ -13,13 +13,13 @@ from bert_cli.report.components import (
     Card,
     ReportTable,
     Tile,
-    clock,
     facts,
     in_one_format,
     memory,
     number,
     plain,
     setting,
+    time_span,
 )
 from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import baseline_tiles, display_name, main_metric, score
@@ -141,8 +141,8 @@ def machine(run: Run) -> list[tuple[str, str]]:
         "memory at its peak": memory(report.get("peak_memory_bytes")),
         "memory of the device": memory(report.get("peak_device_memory_bytes")),
         "steps": report.get("last_step", report.get("global_step")),
-        "training": clock(report.get("train_seconds")),
-        "last command": clock(report.get("total_seconds")),
+        "training": time_span(report.get("train_seconds")),
+        "last command": time_span(report.get("total_seconds")),
         "examples/s, training": report.get("train_examples_per_second"),
         "examples/s, evaluation": report.get("eval_examples_per_second"),
         "finished": report.get("finished"),

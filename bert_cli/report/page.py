@@ -85,7 +85,7 @@ def run_page(run: Run) -> str:
     return _render(sections, title=title(run), over=over, under=" · ".join(under), tiles=tiles(run), warning="")
 
 
-def compare(runs: Sequence[Run], sweep: SweepReport | None = None, page_folder: str = "") -> RunComparison:
+def compare_runs(runs: Sequence[Run], sweep: SweepReport | None = None, page_folder: str = "") -> RunComparison:
     """Return a comparison of runs that used the same command; see RunComparison.
 
     Raises:

@@ -121,7 +121,7 @@ def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> Non
         )
 
 
-def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
+def check_same_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     """Raise InputError if the labels in a run's labels.txt have changed since it was trained."""
     trained_labels = manifest_of(checkpoint).get("labels")
     if isinstance(trained_labels, list) and trained_labels != list(labels):

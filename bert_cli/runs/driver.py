@@ -100,7 +100,7 @@ def run_once(
         recipe = None
         if phases.do_train:
             recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
-            controls.check(settings, model.config)
+            controls.check_controls(settings, model.config)
         if data is None:
             data = shared.read(task, model, stack) if shared else task.read(model, stack)
         _check_texts(model, data, settings.model)

@@ -19,10 +19,10 @@ from bert_cli.base.names import AVERAGED_RUNS, EVAL_EXAMPLES, EVAL_RESULTS, MANI
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
-from bert_cli.report.components import clock
+from bert_cli.report.components import time_span
 from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.overview import commands
-from bert_cli.report.page import compare, comparison_page, run_page, write_page
+from bert_cli.report.page import compare_runs, comparison_page, run_page, write_page
 from bert_cli.report.run_files import BestStep, Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.run_directory.directory import RunDirectory
@@ -124,7 +124,7 @@ def build_page(directory: RunDirectory, page_folder: str = "") -> str:
     """
     if sweep := read_sweep(directory.path):
         runs = [read_run(member) for member in member_folders(directory.path)]
-        return comparison_page(compare(runs, sweep, page_folder))
+        return comparison_page(compare_runs(runs, sweep, page_folder))
     run = read_run(directory.path)
     refuse_if(not run.report, f"{directory}: has no {REPORT}, as a copy of a model; give the directory of its training")
     return run_page(run)
@@ -197,7 +197,7 @@ def _comparison_summary(directory: RunDirectory) -> str:
     sweep = report[SEVERAL]
     results = report.get("eval", {})
     metric = report.get("metric", "")
-    line = f"done in {clock(report.get('total_seconds'))}"
+    line = f"done in {time_span(report.get('total_seconds'))}"
     if metric not in results:
         return line
     command = (directory.manifest or {}).get(COMMAND, "")
@@ -219,7 +219,7 @@ def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
         names_next: whether to add a command that uses the model.
     """
     metric, step, best = main_metric(run.results, run.manifest), run.report.get("global_step"), run.best
-    line = f"done in {clock(run.report.get('total_seconds'))}"
+    line = f"done in {time_span(run.report.get('total_seconds'))}"
     if metric:
         names = [metric, best.metric] if best and best.metric in run.results else [metric]
         scores = (f"{_name(run, name)} {score(run.command, name, run.results[name])}" for name in dict.fromkeys(names))

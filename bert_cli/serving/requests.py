@@ -103,7 +103,7 @@ def parse_object(body: bytes) -> JsonObject:
     return value
 
 
-def find_model(models: dict[str, ServedModel], name: object) -> ServedModel:
+def find_served_model(models: dict[str, ServedModel], name: object) -> ServedModel:
     """Return the model that a request names, or the first model if the request names no model.
 
     Raises:

@@ -17,7 +17,7 @@ from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import ServerMetrics
 from bert_cli.serving.processes import this_process
-from bert_cli.serving.requests import find_model
+from bert_cli.serving.requests import find_served_model
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel
 from bert_cli.settings.serving import Limits
@@ -184,7 +184,7 @@ class Service:
         models = self.usable_models()
         if isinstance(name, str) and name in self.models and name not in models:
             raise RequestError(403, f"this API key may use {', '.join(models)}, and not {name}")
-        return find_model(models, name)
+        return find_served_model(models, name)
 
     def describe_models(self) -> list[JsonObject]:
         """Return name, kind, labels and abilities of each model that this task's client may use."""

@@ -70,7 +70,7 @@ def _replace_prefix(name: str, prefixes: Mapping[str, str]) -> str:
     return prefixes.get(prefix, "") + name.removeprefix(prefix)
 
 
-def google_name(name: str, network: str) -> str:
+def electra_to_google_name(name: str, network: str) -> str:
     """Return Google's name for one of our names, for DISCRIMINATOR or GENERATOR."""
     prefixes = {ours: google for google, ours in _MASKED_LM.items()}
     prefixes |= {f"bert/{_EMBEDDINGS}": f"{DISCRIMINATOR}/{_EMBEDDINGS}", "bert/": f"{network}/"}

@@ -42,7 +42,7 @@ _PUBLISHED = {
 }
 
 
-def google_name(name: str) -> str | None:
+def hub_to_google_name(name: str) -> str | None:
     """Return Google's name for a module's variable, or None if BERT has no such variable.
 
     Args:
@@ -88,7 +88,7 @@ class HubReader(Reader):
         self.unused: list[str] = []
         self.heads: int | None = None
         for name, key in sorted(keys_by_name.items()):
-            google = google_name(name)
+            google = hub_to_google_name(name)
             if google is None or google in self._keys:
                 self.unused += [name] if name != _BOOKKEEPING and key != self._casing_key else []
                 continue

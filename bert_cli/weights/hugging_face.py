@@ -72,7 +72,7 @@ class HuggingFaceReader(Reader):
         self.unused: list[str] = []
         self._sources: dict[str, str] = {}
         for stored_name, shape in self._tensors.shapes.items():
-            name = google_name(stored_name)
+            name = hugging_face_to_google_name(stored_name)
             if name is None:
                 self.unused.append(stored_name)
                 continue
@@ -87,7 +87,7 @@ class HuggingFaceReader(Reader):
     def _add_adapter(self, adapter: Adapter) -> None:
         """Change the weights that an adapter names; refuse an adapter for another model."""
         for stored_name, change in adapter.changes.items():
-            name = google_name(stored_name)
+            name = hugging_face_to_google_name(stored_name)
             shape = (change.b.shape[0], change.a.shape[1])
             if name is None or self.shapes.get(name) != (shape[::-1] if is_transposed(name) else shape):
                 raise InputError(
@@ -96,7 +96,7 @@ class HuggingFaceReader(Reader):
                 )
             self._changes[name] = change
         for stored_name, values in adapter.tensors.items():
-            name = google_name(stored_name)
+            name = hugging_face_to_google_name(stored_name)
             if name is None:
                 self.unused.append(stored_name)
                 continue
@@ -271,7 +271,7 @@ _GOOGLE_NAMES = {
 }
 
 
-def google_name(name: str) -> str | None:
+def hugging_face_to_google_name(name: str) -> str | None:
     """Return Google's name for a weight, or None if Google's BERT has no such weight.
 
     This includes the tied `cls.predictions.decoder.*`, `vocab_projector.weight` and
@@ -302,4 +302,4 @@ def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSI
         A name with the leading "bert.", "distilbert." or "electra.".
     """
     renamed = _network_name(name, model_type, head_type)
-    return renamed if google_name(renamed) == name else None
+    return renamed if hugging_face_to_google_name(renamed) == name else None

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 import bert_cli
 from bert_cli.base.errors import InputError, InputTypeError
-from bert_cli.report.page import compare
+from bert_cli.report.page import compare_runs
 from bert_cli.report.run_files import read_run
 from tests.report import folders
 from tests.report.test_significance import answered, classified, tagged, write_rows
@@ -32,7 +32,7 @@ def test_figures_and_differing_rows(tmp_path):
     assert accuracy["low"] < -0.65 < accuracy["high"] < 0
     assert accuracy["is_different"]
     # The command has the same lines and the same page.
-    compared = compare([read_run(str(tmp_path / name)) for name in "ab"])
+    compared = compare_runs([read_run(str(tmp_path / name)) for name in "ab"])
     assert [line.strip() for line in repr(comparison).splitlines()[1:]] == compared.significance.lines()
     assert "card-significance" in comparison.page().html
     assert "eval_accuracy" in comparison._repr_html_()

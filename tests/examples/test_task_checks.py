@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.task_checks import check_labels, check_numbers, check_text_column
+from bert_cli.examples.task_checks import check_decimals, check_labels, check_text_column
 from bert_cli.reading.rows import Row
 from tests.snapshots import raises
 
@@ -32,9 +32,9 @@ def test_labels_without_a_list_have_no_spaces_around():
 
 
 def test_numbers():
-    check_numbers("a.tsv", rows("a|2.5", "b|-1"), 1)
+    check_decimals("a.tsv", rows("a|2.5", "b|-1"), 1)
     with raises(InputError, "a.tsv:2: "):
-        check_numbers("a.tsv", rows("a|2.5", "b|x"), 1)
+        check_decimals("a.tsv", rows("a|2.5", "b|x"), 1)
 
 
 def test_labels_instead_of_texts():

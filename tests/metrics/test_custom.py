@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as scikit
 
 from bert_cli.base.errors import InputError
-from bert_cli.metrics.custom import MetricArrays, check_names, load_metrics, metrics_of_functions
+from bert_cli.metrics.custom import MetricArrays, check_metric_names, load_metrics, metrics_of_functions
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
@@ -112,7 +112,7 @@ def test_errors_in_a_function_name_it():
     with raises(InputError, "a name of letters"):
         metrics_of_functions({"a b": max})
     with raises(InputError, "eval_accuracy is reported already"):
-        check_names(metrics_of_functions({"accuracy": max}), ["eval_accuracy"])
+        check_metric_names(metrics_of_functions({"accuracy": max}), ["eval_accuracy"])
 
 
 def test_the_direction_follows_the_name():

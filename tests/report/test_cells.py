@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.report.cells import page_link
 from bert_cli.report.components import Link, in_one_format, settings_in_one_format
-from bert_cli.report.page import compare, comparison_page
+from bert_cli.report.page import compare_runs, comparison_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from tests.report import folders
@@ -46,7 +46,7 @@ def write_grid(grid, kind, is_reported=True):
 
 def compared(grid):
     runs = [read_run(folder) for folder in member_folders(str(grid))]
-    return compare(runs, read_sweep(str(grid)), str(grid))
+    return compare_runs(runs, read_sweep(str(grid)), str(grid))
 
 
 @pytest.mark.parametrize("kind", ["runs", "folds"])

@@ -3,7 +3,7 @@
 import json
 
 from bert_cli.base.errors import InputError
-from bert_cli.report.page import compare, comparison_page, is_our_page, write_page
+from bert_cli.report.page import compare_runs, comparison_page, is_our_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import read_sweep
 from tests.report import folders
@@ -15,7 +15,7 @@ def test_several_runs_side_by_side(tmp_path):
     run_folders = [
         folders.one_label(tmp_path / name, seed, accuracy) for name, seed, accuracy in (("a", 1, 0.5), ("b", 2, 0.7))
     ]
-    page = comparison_page(compare([read_run(str(folder)) for folder in run_folders]))
+    page = comparison_page(compare_runs([read_run(str(folder)) for folder in run_folders]))
     reader = Reader(page)
     assert {"card-compared", "card-loss", "card-metric", "card-differences"} <= set(reader.ids)
     assert "accuracy 0.6000 ± 0.1414" in reader.text
@@ -45,7 +45,7 @@ def _two_runs(tmp_path, first=None, second=None, settings=({}, {}), metric="eval
         results = (folder / "eval_results.txt").read_text("utf-8")
         folders.write(folder, "eval_results.txt", results.replace("eval_accuracy", metric))
         runs.append(read_run(str(folder)))
-    return compare(runs)
+    return compare_runs(runs)
 
 
 def test_runs_on_different_data_are_not_ranked(tmp_path):
@@ -92,7 +92,7 @@ def _sweep(tmp_path, sweep_type, best):
     header = "id\tlabel\ttext\tgiven\tpredicted\tprobability\n"
     if sweep_type == "folds":
         folders.write(outer, "suspects.tsv", f"{header}row-7\t\ta doubtful text\tgood\tbad\t0.02\n")
-    return compare([read_run(str(folder)) for folder in run_folders], read_sweep(str(outer)))
+    return compare_runs([read_run(str(folder)) for folder in run_folders], read_sweep(str(outer)))
 
 
 def test_a_cross_validation_shows_its_mean_and_links_label_errors(tmp_path):
@@ -116,7 +116,7 @@ def test_counts_have_no_decimals(tmp_path):
     for folder in run_folders:
         with open(folder / "eval_results.txt", "a", encoding="utf-8") as file:
             file.write("eval_examples = 1234\nglobal_step = 90\n")
-    text = Reader(comparison_page(compare([read_run(str(folder)) for folder in run_folders]))).text
+    text = Reader(comparison_page(compare_runs([read_run(str(folder)) for folder in run_folders]))).text
     assert "1,234" in text
     assert not any(wrong in text for wrong in ("90.0", "1234.0", "1,234.0"))
 
@@ -124,4 +124,4 @@ def test_counts_have_no_decimals(tmp_path):
 def test_runs_of_two_commands_are_not_compared(tmp_path):
     run_folders = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
     with raises(InputError):
-        comparison_page(compare([read_run(str(folder)) for folder in run_folders]))
+        comparison_page(compare_runs([read_run(str(folder)) for folder in run_folders]))

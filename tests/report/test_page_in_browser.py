@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from bert_cli.report.page import compare, comparison_page, run_page, write_page
+from bert_cli.report.page import compare_runs, comparison_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from tests.browser import browse, needs_browser
 from tests.report import folders
@@ -90,7 +90,7 @@ def seen(tmp_path_factory):
     for run_type, (make, _) in folders.KINDS.items():
         write_page(str(folder / f"{run_type}.html"), run_page(read_run(str(make(folder / run_type)))))
     runs = [read_run(str(folder / "one_label")), read_run(str(folders.one_label(folder / "second", 2, 0.9)))]
-    write_page(str(folder / "several.html"), comparison_page(compare(runs)))
+    write_page(str(folder / "several.html"), comparison_page(compare_runs(runs)))
     results = {}
     for scheme, page_names in (("light", names), ("dark", ["one_label", "several"])):
         (folder / "look.html").write_text(LOOK % json.dumps(page_names), encoding="utf-8")

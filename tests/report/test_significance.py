@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_cli.report.page import compare, comparison_page
+from bert_cli.report.page import compare_runs, comparison_page
 from bert_cli.report.run_files import read_run
 from tests.report import folders
 from tests.report.reader import Reader
@@ -33,7 +33,7 @@ def classified(folder, num_right, num_rows=20, gold=1):
 @pytest.mark.parametrize(("num_right", "verdict"), [(16, "not different"), (6, "different")])
 def test_single_label(num_right, verdict, tmp_path):
     runs = [classified(tmp_path / "a", 19), classified(tmp_path / "b", num_right)]
-    compared = compare(runs)
+    compared = compare_runs(runs)
     assert compared.significance
     only_a = 19 - num_right
     first, accuracy = compared.significance.lines()[:2]
@@ -49,7 +49,7 @@ def test_single_label(num_right, verdict, tmp_path):
 
 
 def test_equal_runs_are_not_different(tmp_path):
-    compared = compare([classified(tmp_path / "a", 10), classified(tmp_path / "b", 10)])
+    compared = compare_runs([classified(tmp_path / "a", 10), classified(tmp_path / "b", 10)])
     assert compared.significance
     assert all("not different" in line for line in compared.significance.lines())
     assert "card-differing" not in Reader(comparison_page(compared)).ids
@@ -65,7 +65,7 @@ def test_numbers(tmp_path):
         )
         for name, error in (("near", 0.1), ("far", 2.0))
     ]
-    lines = compare(numbers).significance.lines()
+    lines = compare_runs(numbers).significance.lines()
     assert any(line.startswith("RMSE · different (0.1000 and 2.0000) · far minus near: +1.9000") for line in lines)
     assert not any("McNemar" in line for line in lines)
 
@@ -84,7 +84,7 @@ def answered(folder, exact):
 
 def test_questions(tmp_path):
     right, wrong = [1.0] * 30, [1.0] * 10 + [0.0] * 20
-    compared = compare([answered(tmp_path / "a", right), answered(tmp_path / "b", wrong)])
+    compared = compare_runs([answered(tmp_path / "a", right), answered(tmp_path / "b", wrong)])
     rows, exact, f1 = compared.significance.lines()
     assert rows.startswith("right rows · different (McNemar, p = 1.91e-06) · 20 only a, 0 only b")
     assert exact.startswith("exact match · different (100.0 and 33.3333) · b minus a: -66.6667, 95% from -8")
@@ -92,7 +92,7 @@ def test_questions(tmp_path):
     text = Reader(comparison_page(compared)).text
     assert "question 10?" in text
     assert "F1 0.5" in text
-    same = compare([answered(tmp_path / "c", wrong), answered(tmp_path / "d", wrong)])
+    same = compare_runs([answered(tmp_path / "c", wrong), answered(tmp_path / "d", wrong)])
     assert [line.split(" (")[0] for line in same.significance.lines()] == [
         f"{name} · not different" for name in ("right rows", "exact match", "F1")
     ]
@@ -115,21 +115,21 @@ def tagged(folder, correct):
 
 
 def test_entities(tmp_path):
-    compared = compare([tagged(tmp_path / "a", [2] * 20), tagged(tmp_path / "b", [0, 1] * 10)])
+    compared = compare_runs([tagged(tmp_path / "a", [2] * 20), tagged(tmp_path / "b", [0, 1] * 10)])
     rows, f1 = compared.significance.lines()
     assert rows.startswith("right rows · different (McNemar, p = 1.91e-06) · 20 only a, 0 only b")
     assert f1.startswith("F1 · different (100.0 and 25.0000) · b minus a: -75.0000, 95% from -8")
     text = Reader(comparison_page(compared)).text
     assert "Anna sees Bob" in text
     assert "1 of 2 entities, 2 predicted" in text
-    outdated = compare([folder_run(folders.tagging(tmp_path / name)) for name in ("c", "d")])
+    outdated = compare_runs([folder_run(folders.tagging(tmp_path / name)) for name in ("c", "d")])
     assert (outdated.significance, "evaluate it again" in outdated.untested) == (None, True)
 
 
 @pytest.mark.parametrize("change", [{"num_rows": 21}, {"gold": 0}])
 def test_other_rows_are_named(change, tmp_path):
     """The rows differ, and no digest does."""
-    compared = compare([classified(tmp_path / "a", 19), classified(tmp_path / "b", 6, **change)])
+    compared = compare_runs([classified(tmp_path / "a", 19), classified(tmp_path / "b", 6, **change)])
     assert (compared.significance, compared.warning) == (None, "")
     place = "rows" if "num_rows" in change else "row 0"
     assert f"eval_examples.jsonl of a and b differ in {place}; evaluate both on the same rows" in compared.untested
@@ -141,9 +141,9 @@ def test_missing_rows_and_other_labels_are_named(tmp_path):
     classified(tmp_path / "b", 19)
     rows = [json.loads(line) for line in (tmp_path / "b" / "eval_examples.jsonl").read_text("utf-8").splitlines()]
     folders.write(tmp_path / "b", "eval_examples.jsonl", [rows[0] | {"labels": ["yes", "no"]}, *rows[1:]])
-    assert "differ in labels" in compare([first, folder_run(tmp_path / "b")]).untested
+    assert "differ in labels" in compare_runs([first, folder_run(tmp_path / "b")]).untested
     (tmp_path / "b" / "eval_examples.jsonl").unlink()
-    assert compare([first, folder_run(tmp_path / "b")]).untested == (
+    assert compare_runs([first, folder_run(tmp_path / "b")]).untested == (
         "b has no rows in eval_examples.jsonl; evaluate it again with --report"
     )
     report = json.loads((tmp_path / "a" / "run_report.json").read_text("utf-8"))
@@ -152,7 +152,7 @@ def test_missing_rows_and_other_labels_are_named(tmp_path):
         folders.write(folder, "run_report.json", report | {"positive_label": label})
         folders.write(folder, "eval_examples.jsonl", rows)
         runs.append(folder_run(folder))
-    assert compare(runs).untested == "F1 is of no and yes; evaluate both with one --positive_label"
+    assert compare_runs(runs).untested == "F1 is of no and yes; evaluate both with one --positive_label"
 
 
 def test_other_data_is_named_instead(tmp_path):
@@ -162,7 +162,7 @@ def test_other_data_is_named_instead(tmp_path):
         report = json.loads((tmp_path / name / "run_report.json").read_text("utf-8"))
         folders.write(tmp_path / name, "run_report.json", report | {"eval_data_digest": name})
         runs.append(read_run(str(tmp_path / name)))
-    compared = compare(runs)
+    compared = compare_runs(runs)
     assert (compared.significance, "different data" in compared.warning) == (None, True)
 
 
@@ -173,6 +173,6 @@ def test_weights_that_are_not_used_are_named(tmp_path):
         manifest = json.loads((tmp_path / name / "run.json").read_text("utf-8"))
         folders.write(tmp_path / name, "run.json", manifest | {"weighted_metrics": True})
         runs.append(read_run(str(tmp_path / name)))
-    compared = compare(runs)
+    compared = compare_runs(runs)
     assert "without the weights of --weighted_metrics" in compared.significance.lines()[-1]
     assert "without the weights of --weighted_metrics" in Reader(comparison_page(compared)).text

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig
-from bert_cli.run_directory.manifest import check_config, check_labels, check_vocabulary, vocabulary_digest
+from bert_cli.run_directory.manifest import check_config, check_same_labels, check_vocabulary, vocabulary_digest
 from bert_cli.weights.path import find_checkpoint
 from tests.snapshots import raises
 
@@ -40,9 +40,9 @@ def test_a_changed_vocabulary_is_refused(run):
 
 
 def test_changed_labels_are_refused(run):
-    check_labels(("x", "y"), run[1])
+    check_same_labels(("x", "y"), run[1])
     with raises(InputError, "labels.txt: "):
-        check_labels(("y", "x"), run[1])
+        check_same_labels(("y", "x"), run[1])
 
 
 def test_a_changed_config_is_refused(run, tiny_config):

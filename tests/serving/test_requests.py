@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bert_cli.serving.items import Item
 from bert_cli.serving.requests import (
     check_dimensions,
-    find_model,
+    find_served_model,
     parse_columns,
     parse_item,
     parse_items,
@@ -164,9 +164,9 @@ def test_any_json_is_an_item_or_an_error_of_the_client(value):
 
 def test_models_by_name():
     models = {"first": TEXTS, "second": QUESTIONS}
-    assert find_model(models, None) is TEXTS
-    assert find_model(models, "second") is QUESTIONS
+    assert find_served_model(models, None) is TEXTS
+    assert find_served_model(models, "second") is QUESTIONS
     for wrong in ("third", 7, ["first"]):
         with pytest.raises(RequestError, match="there is first, second") as caught:
-            find_model(models, wrong)
+            find_served_model(models, wrong)
         assert caught.value.status == 404

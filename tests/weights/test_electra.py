@@ -8,7 +8,7 @@ from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.electra import (
     ElectraReader,
     config_of,
-    google_name,
+    electra_to_google_name,
     networks_in,
     our_to_google_names,
 )
@@ -71,8 +71,8 @@ def test_one_network_that_is_generator_and_discriminator():
 @pytest.mark.parametrize("network", [DISCRIMINATOR, GENERATOR])
 def test_names_are_inverted_exactly(network):
     for ours, google in our_to_google_names(BOTH, network).items():
-        assert google_name(ours, network) == google
-    assert google_name("output_weights", network) == "output_weights"
+        assert electra_to_google_name(ours, network) == google
+    assert electra_to_google_name("output_weights", network) == "output_weights"
 
 
 @pytest.fixture

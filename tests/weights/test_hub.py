@@ -19,7 +19,7 @@ from bert_cli.opening.tokenizer import module_lower_cases
 from bert_cli.weights import checkpoint
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
-from bert_cli.weights.hub import google_name
+from bert_cli.weights.hub import hub_to_google_name
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import HUB, CheckpointPath
 from tests.snapshots import raises
@@ -178,15 +178,15 @@ def test_variables_that_are_not_a_bert(drawn, tmp_path, change):
 
 
 def test_names():
-    assert google_name("transformer/layer_11/output/kernel:0") == "bert/encoder/layer_11/output/dense/kernel"
+    assert hub_to_google_name("transformer/layer_11/output/kernel:0") == "bert/encoder/layer_11/output/dense/kernel"
     assert (
-        google_name("transformer/layer_1/self_attention/query/kernel")
+        hub_to_google_name("transformer/layer_1/self_attention/query/kernel")
         == "bert/encoder/layer_1/attention/self/query/kernel"
     )
     # bert-export writes this for an ELECTRA.
-    assert google_name("bert/embeddings_project/kernel") == "bert/embeddings_project/kernel"
+    assert hub_to_google_name("bert/embeddings_project/kernel") == "bert/embeddings_project/kernel"
     for name in ("save_counter", "output/kernel", "cls/predictions/output_bias", "embeddings/embeddings"):
-        assert google_name(name) is None
+        assert hub_to_google_name(name) is None
 
 
 def test_handles(drawn, tmp_path):

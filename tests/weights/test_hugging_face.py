@@ -18,7 +18,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.serving.processes import SharedReader
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
-from bert_cli.weights.hugging_face import HuggingFaceReader, google_name
+from bert_cli.weights.hugging_face import HuggingFaceReader, hugging_face_to_google_name
 from bert_cli.weights.path import find_checkpoint
 from tests.snapshots import raises
 
@@ -109,7 +109,7 @@ def test_names_in_hugging_faces_spelling(tiny_config):
     ],
 )  # fmt: skip
 def test_google_name(name, expected):
-    assert google_name(name) == expected
+    assert hugging_face_to_google_name(name) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, REPLACED_TOKENS, TAGGER
 from bert_cli.model.config import all_weight_names
-from bert_cli.weights.hugging_face import google_name, hugging_face_name, is_transposed
+from bert_cli.weights.hugging_face import hugging_face_name, hugging_face_to_google_name, is_transposed
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from bert_cli.weights.hugging_face import google_name, hugging_face_name, is_tra
     ],
 )  # fmt: skip
 def test_google_name_of_distilbert(name, expected):
-    assert google_name(name) == expected
+    assert hugging_face_to_google_name(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_only_kernels_are_transposed(name, expected):
 def test_names_are_inverted_exactly(model_type, head_type):
     for name in all_weight_names():
         stored_name = hugging_face_name(name, model_type, head_type)
-        assert google_name(stored_name) == name
+        assert hugging_face_to_google_name(stored_name) == name
         assert not stored_name.startswith("bert.") or model_type == "bert"

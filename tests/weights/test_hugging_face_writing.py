@@ -14,8 +14,8 @@ from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.hugging_face import (
     HuggingFaceReader,
-    google_name,
     hugging_face_name,
+    hugging_face_to_google_name,
     write_safetensors,
 )
 from tests.snapshots import raises
@@ -33,7 +33,9 @@ def tensors(tiny_config, values_of):
 
 def test_names_are_inverted_exactly(tensors):
     names = {name: hugging_face_name(name) for name in tensors}
-    assert {name: google_name(renamed) for name, renamed in names.items()} == {name: name for name in tensors}
+    assert {name: hugging_face_to_google_name(renamed) for name, renamed in names.items()} == {
+        name: name for name in tensors
+    }
     assert len(set(names.values())) == len(tensors)
 
 

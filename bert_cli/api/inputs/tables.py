@@ -155,7 +155,7 @@ def refuse_label_columns(name: str, texts: Any, labels: Any) -> None:
         raise InputError(f"{name}: the column {shared[0]!r} has the labels; give the columns with texts alone: {rest}")
 
 
-def check_labels(texts: Texts, labels: LabelRows, skips_unlabeled: bool) -> None:
+def check_label_values(texts: Texts, labels: LabelRows, skips_unlabeled: bool) -> None:
     """Raise InputError if labels are missing, of different types, or exchanged with the texts.
 
     Args:

@@ -21,7 +21,7 @@ from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.record_formats import (
     LABEL_STUDIO_MIN,
     RecordFile,
-    find_format,
+    find_record_format,
     read_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
@@ -134,7 +134,7 @@ def _read_json(
             raise InputError(f"{path}: {problem}; a file of words in columns is named .txt")
         return None
     content = read_records(path, text)
-    name = find_format(path, content.records, with_tags)
+    name = find_record_format(path, content.records, with_tags)
     if name == WORDS:
         return None
     lines = text.split("\n")

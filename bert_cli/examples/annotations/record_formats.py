@@ -67,7 +67,7 @@ def read_records(path: str, text: str) -> RecordFile:
     return RecordFile(document.items(arrays[0]), True, value, arrays[0])
 
 
-def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True) -> str | None:
+def find_record_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True) -> str | None:
     """Return a file's format, or None for texts without spans.
 
     The first record with spans decides, or else the first record with an empty list of spans.

@@ -54,7 +54,7 @@ def split_context(context: str) -> Paragraph:
     return Paragraph(context, tuple(word.group() for word in words), tuple(word.start() for word in words))
 
 
-def describe_examples(examples: Sequence[SquadExample]) -> str:
+def describe_questions(examples: Sequence[SquadExample]) -> str:
     """Summarize examples for the log, for example `5173 questions about 1033 contexts`.
 
     The summary includes the numbers of impossible questions and of contexts without words.

@@ -65,7 +65,7 @@ def _describe_broken_tag(tag: str) -> str:
     return f"tag {quote(tag)} {problem}" if problem else ""
 
 
-def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
+def check_known_tags(file: TaggingFile, labels: Sequence[str]) -> None:
     """Raise InputError with the line of the first BIO tag that is not among `labels`."""
     label_set = set(labels)
     problem = f"is not a label of the training file ({list_names(labels)})"

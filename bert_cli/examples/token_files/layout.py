@@ -12,7 +12,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import detect_notation
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.facts import DataFacts, account_for
-from bert_cli.reading.columns.words import USUAL_NAMES, WordColumns, find_columns, has_tag_column
+from bert_cli.reading.columns.words import USUAL_NAMES, WordColumns, find_word_columns, has_tag_column
 from bert_cli.reading.header import AUTO, YES, Sign, decide_header
 from bert_cli.reading.rows import LeftOut, Row
 
@@ -83,7 +83,7 @@ def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, 
         words = [row for row in words if row.cells != header.cells]
     refuse_if(not words, f"{path}: holds no words; {needed} is needed{flags.check_flag}")
     names = [cell.strip() for cell in header.cells] if header else None
-    columns = find_columns(location, names, len(words[0].cells), flags.rules)
+    columns = find_word_columns(location, names, len(words[0].cells), flags.rules)
     refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
     left_out = LeftOut.of_lines("rows that repeat the header, as in joined files", repeated)
     return TokenLayout(list(rows), columns, names, header.line if header else 0, left_out)

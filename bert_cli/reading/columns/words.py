@@ -78,7 +78,7 @@ class WordColumns(NamedTuple):
     sentence: int | None = None
 
 
-def find_columns(path: str, names: Sequence[str] | None, width: int, rules: WordRules) -> WordColumns:
+def find_word_columns(path: str, names: Sequence[str] | None, width: int, rules: WordRules) -> WordColumns:
     """Return the columns that flags name, or else the columns with usual names.
 
     Without names, the first column has words and the last column has tags. Raise InputError if a

@@ -59,7 +59,7 @@ def find_export(value: Any) -> JsonExport | None:
     return next((export for export in EXPORTS if export.recognizes(value)), None)
 
 
-def convert(path: str, export: JsonExport, records: Sequence[tuple[int, Any]]) -> list[tuple[int, JsonObject]]:
+def convert_records(path: str, export: JsonExport, records: Sequence[tuple[int, Any]]) -> list[tuple[int, JsonObject]]:
     """Return all rows with their lines.
 
     Args:

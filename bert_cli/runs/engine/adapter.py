@@ -27,7 +27,7 @@ def write_adapter(
     """
     checkpoint, config = model.checkpoint, model.config
     assert settings.rates.lora, "the caller checks it"
-    assert isinstance(config, BertConfig), "controls.check refuses other models"
+    assert isinstance(config, BertConfig), "check_controls refuses other models"
     if checkpoint is None:
         LOG.info("no %s: the base model has random weights", ADAPTER_CONFIG)
         return

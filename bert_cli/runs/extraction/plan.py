@@ -37,7 +37,7 @@ from bert_cli.settings.texts import AttentionOutput, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 
-def check_files(input_file: str, output_file: str, attentions: str | None, output_format: str) -> None:
+def check_extraction_files(input_file: str, output_file: str, attentions: str | None, output_format: str) -> None:
     """Raise InputError if the input cannot be read, or an output cannot be written.
 
     Args:

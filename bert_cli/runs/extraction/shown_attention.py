@@ -25,7 +25,9 @@ def check_map(path: str) -> None:
         raise InputError(f"--attention_map={path}: is a file that bert_cli has not made; give another name")
 
 
-def encode_text(text: TextLine, tokenizer: FullTokenizer, max_seq_length: int) -> tuple[ExtractionFeatures, list[str]]:
+def encode_shown_text(
+    text: TextLine, tokenizer: FullTokenizer, max_seq_length: int
+) -> tuple[ExtractionFeatures, list[str]]:
     """Return a text's features with words, and its tokens.
 
     Args:
@@ -46,7 +48,9 @@ def show_attention(vector_model: VectorModel, flags: AttentionOutput, tokenizer:
         tokenizer: the model's tokenizer.
         model: the model's name for the page.
     """
-    features, tokens = encode_text(split_line(flags.show_attention), tokenizer, vector_model.choice.max_seq_length)
+    features, tokens = encode_shown_text(
+        split_line(flags.show_attention), tokenizer, vector_model.choice.max_seq_length
+    )
     warn_cuts(features.cuts, vector_model.choice.max_seq_length, place="--show_attention")
     units = units_of(tokens, features.words[0] if features.words else [])
     # Search before computing: a wrong word must fail fast.

@@ -174,7 +174,7 @@ def build_word_vocabulary(
     return tokens
 
 
-def extend_vocabulary(
+def learn_extended_vocabulary(
     counts: list[tuple[str, int]], vocabulary: Vocabulary, size: VocabularySize, output_file: str
 ) -> list[str]:
     """Return a vocabulary's tokens with new words from a text.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import TrainingRule
 
 
-def check(settings: TrainingSettings, config: BertConfig | ModuleConfig) -> None:
+def check_controls(settings: TrainingSettings, config: BertConfig | ModuleConfig) -> None:
     """Raise InputError for controls that do not fit the batch size, the processes or the model."""
     _check_updates(settings)
     if isinstance(config, ModuleConfig):

@@ -22,7 +22,7 @@ from bert_cli.examples.squad.reading import (
     read_gold_answers,
     read_scored_examples,
 )
-from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.answer_limits import (
@@ -150,7 +150,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         log_facts(file.facts)
         examples = file.examples
         features = make_windows(self.settings.encoding, self.settings.task, examples, tokenizer, name == "train")
-        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
+        LOG.info("%s: %s in %d windows", name, describe_questions(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)
         return SquadSplit(examples, features)

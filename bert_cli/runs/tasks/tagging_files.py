@@ -11,7 +11,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
-from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
+from bert_cli.examples.token_files.bio_tags import check_known_tags, convert_to_bio
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tokens, read_token_file
@@ -144,7 +144,7 @@ def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -
         split: train, dev or test.
     """
     try:
-        check_labels(file, labels)
+        check_known_tags(file, labels)
     except InputError as error:
         hint = "; --test_tags=no for a file without tags" if split == "test" else ""
         raise InputError(f"{error}{hint}") from None

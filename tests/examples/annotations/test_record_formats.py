@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.record_formats import find_format, find_structure, read_records
+from bert_cli.examples.annotations.record_formats import find_record_format, find_structure, read_records
 from tests.snapshots import check_message, raises
 
 TEXT = "Anna left"
@@ -70,7 +70,7 @@ def test_ner_annotator_export():
     ):
         file = read_records("a.json", text)
         assert [record.value for record in file.records] == [None, PAIR, None]
-        assert find_format("a.json", file.records) == "spacy_pairs"
+        assert find_record_format("a.json", file.records) == "spacy_pairs"
     assert [record.line for record in file.records] == [3, 4, 5]
 
 
@@ -96,7 +96,7 @@ KNOWN = "; known are doccano"
 )
 def test_unknown_members_are_named(value):
     with raises(InputError, "a.json:1: "):
-        find_format("a.json", read_records("a.json", json.dumps(value)).records)
+        find_record_format("a.json", read_records("a.json", json.dumps(value)).records)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
     rows = "\n".join(map(json.dumps, [{"text": TEXT}, {"id": 1, name: value, "text": TEXT}]))
     records = read_records("a.jsonl", rows).records
     with pytest.raises(InputError) as caught:
-        find_format("a.jsonl", records)
+        find_record_format("a.jsonl", records)
     expected = f"a.jsonl:2: of the members id, {name}, text, annotations in an unknown form are in {name}; known are"
     assert str(caught.value).startswith(expected)
     check_message(caught, "--test_tags=no")
-    assert find_format("a.jsonl", records, with_tags=False) is None
+    assert find_record_format("a.jsonl", records, with_tags=False) is None
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
     ],
 )
 def test_plain_texts(further):
-    assert find_format("a.jsonl", read_records("a.jsonl", json.dumps({"text": TEXT, **further})).records) is None
+    assert find_record_format("a.jsonl", read_records("a.jsonl", json.dumps({"text": TEXT, **further})).records) is None
 
 
 def test_files_have_one_format():
     rows = [{"text": TEXT}, DOCCANO, {"text": TEXT, "label": []}, PRODIGY]
     with raises(InputError, "a.jsonl:7: "):
-        find_format("a.jsonl", read_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)
+        find_record_format("a.jsonl", read_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)
     for rows in ([TASK, {"text": TEXT}], [PAIR, {"text": TEXT}], [PAIR, {"cats": 1}], [DOCCANO, None]):
         with pytest.raises(InputError, match=r"a\.jsonl:2: "):
-            find_format("a.jsonl", read_records("a.jsonl", "\n".join(map(json.dumps, rows))).records)
+            find_record_format("a.jsonl", read_records("a.jsonl", "\n".join(map(json.dumps, rows))).records)

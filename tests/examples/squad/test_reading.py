@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
-from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from tests.input_errors import error_of
@@ -22,7 +22,7 @@ def test_questions_to_predict(tmp_path):
     assert (first.answer_text, first.start_position, first.is_impossible) == (None, None, False)
     assert (second.qas_id, second.question) == ("7", "")
     assert first.paragraph is second.paragraph
-    assert describe_examples([first, second]) == "2 questions about 1 contexts"
+    assert describe_questions([first, second]) == "2 questions about 1 contexts"
 
 
 def test_members_that_are_not_used(tmp_path):

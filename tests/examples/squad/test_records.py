@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.squad.reading import read_examples
-from bert_cli.examples.squad.records import describe_examples, split_context
+from bert_cli.examples.squad.records import describe_questions, split_context
 from bert_cli.examples.squad.source import QuestionSource
 from tests.squad_files import question, squad_file
 
@@ -30,4 +30,4 @@ def test_words_have_correct_offsets(context):
 def test_empty_context(tmp_path, context):
     examples = read_examples(QuestionSource(squad_file(tmp_path, question(), context=context))).examples
     assert examples[0].paragraph.doc_tokens == ()
-    assert describe_examples(examples) == "1 questions about 1 contexts; 1 contexts hold no word"
+    assert describe_questions(examples) == "1 questions about 1 contexts; 1 contexts hold no word"

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.reading.rows import LeftOut
@@ -106,7 +106,7 @@ def test_impossible_questions(tmp_path):
     first, second = train(tmp_path, *questions, version_2_with_negative=True)
     assert (first.is_impossible, first.answer_text, first.start_position, first.end_position) == (True, "", -1, -1)
     assert (second.is_impossible, second.answer_text, second.start_position) == (False, "Lee", 1)
-    assert describe_examples([first, second]) == "2 questions about 1 contexts, 1 of them impossible"
+    assert describe_questions([first, second]) == "2 questions about 1 contexts, 1 of them impossible"
 
 
 SEVERAL = question("q1", ("Ann", 0), ("Ann Lee", 0), ("Ann", 0))

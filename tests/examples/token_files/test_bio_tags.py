@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
+from bert_cli.examples.token_files.bio_tags import check_known_tags, convert_to_bio
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
@@ -46,8 +46,8 @@ def test_a_line_end_in_a_tag_is_refused(tmp_path):
 def test_labels_that_are_not_in_the_training_data(tmp_path):
     path = write(tmp_path, "a B-x\n\nb O\nc B-y\n")
     file, _ = convert_to_bio(read_columns(Source(path)))
-    check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
-    check_message(error_of(check_labels, file, ("O", "B-x", "I-x")), f"{path}:4: ")
+    check_known_tags(file, ("O", "B-x", "I-x", "B-y", "I-y"))
+    check_message(error_of(check_known_tags, file, ("O", "B-x", "I-x")), f"{path}:4: ")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.reading.columns.words import WordColumns, WordRules, find_columns
+from bert_cli.reading.columns.words import WordColumns, WordRules, find_word_columns
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 
@@ -23,7 +23,7 @@ from tests.snapshots import check_message
     ],
 )
 def test_columns(names, rules, expected):
-    assert find_columns("a.txt:1", names and names.split(","), 4, rules) == expected
+    assert find_word_columns("a.txt:1", names and names.split(","), 4, rules) == expected
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_columns(names, rules, expected):
     ],
 )  # fmt: skip
 def test_ambiguous_columns(names):
-    check_message(error_of(find_columns, "a.txt:1", names.split(","), 4, WordRules()), "a.txt:1: ")
+    check_message(error_of(find_word_columns, "a.txt:1", names.split(","), 4, WordRules()), "a.txt:1: ")

@@ -5,7 +5,7 @@ from bert_cli.runs.preparation.vocabulary import (
     build_word_vocabulary,
     count_words,
     coverage_figures,
-    extend_vocabulary,
+    learn_extended_vocabulary,
     read_vocabulary_to_extend,
 )
 from bert_cli.settings.preparation import VocabularySize
@@ -40,15 +40,15 @@ def test_whole_words(caplog):
 
 def test_new_words_replace_unused_tokens():
     vocabulary = vocabulary_of([*SPECIAL, "[unused0]", "d", "##o", "##g"], "vocab.txt")
-    tokens = extend_vocabulary([("dog", 6), ("cat", 3)], vocabulary, VocabularySize(min_count=1), "v.txt")
+    tokens = learn_extended_vocabulary([("dog", 6), ("cat", 3)], vocabulary, VocabularySize(min_count=1), "v.txt")
     assert tokens == [*SPECIAL, "dog", "d", "##o", "##g"]  # the most frequent one
 
 
 def test_new_words_need_a_place():
     vocabulary = vocabulary_of([*SPECIAL, "dog"], "vocab.txt")
     with raises(InputError, "vocab.txt: "):
-        extend_vocabulary(COUNTS, vocabulary, VocabularySize(min_count=1), "v.txt")
-    assert extend_vocabulary(COUNTS, vocabulary, VocabularySize(vocab_size=7, min_count=1), "v.txt") == [
+        learn_extended_vocabulary(COUNTS, vocabulary, VocabularySize(min_count=1), "v.txt")
+    assert learn_extended_vocabulary(COUNTS, vocabulary, VocabularySize(vocab_size=7, min_count=1), "v.txt") == [
         *SPECIAL,
         "dog",
         "cat",

@@ -51,7 +51,7 @@ STEPS, SAVED_STEP = 7, 3
 )
 def test_flags_that_do_not_fit_the_model_or_the_batch_are_refused(flags, phrases):
     with pytest.raises(InputError) as caught:
-        controls.check(build(ClassifySettings, flags), CONFIG)
+        controls.check_controls(build(ClassifySettings, flags), CONFIG)
     for phrase in phrases:
         assert phrase in str(caught.value)
 
@@ -60,7 +60,7 @@ def test_auto_batch_refuses_several_processes(monkeypatch):
     cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
     with raises(InputError, "--auto_batch"):
-        controls.check(build(ClassifySettings, {"auto_batch": True}), CONFIG)
+        controls.check_controls(build(ClassifySettings, {"auto_batch": True}), CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -69,25 +69,25 @@ def test_auto_batch_refuses_several_processes(monkeypatch):
 )
 def test_a_module_refuses_controls_of_layers(flags):
     with pytest.raises(InputError, match=next(iter(flags))):
-        controls.check(build(ClassifySettings, flags), MODULE_CONFIG)
-    controls.check(build(ClassifySettings, {"freeze_encoder": True}), MODULE_CONFIG)
+        controls.check_controls(build(ClassifySettings, flags), MODULE_CONFIG)
+    controls.check_controls(build(ClassifySettings, {"freeze_encoder": True}), MODULE_CONFIG)
 
 
 def test_the_log_tells_the_size_of_an_update_here_and_in_transformers(caplog):
     caplog.set_level("INFO")
-    controls.check(build(ClassifySettings, {"gradient_accumulation_steps": 4, "train_batch_size": 8}), CONFIG)
+    controls.check_controls(build(ClassifySettings, {"gradient_accumulation_steps": 4, "train_batch_size": 8}), CONFIG)
     assert caplog.messages == [
         "--gradient_accumulation_steps=4: each update has the 8 examples of --train_batch_size, in 4 parts of 2 "
         "(in transformers, an update would have 32)"
     ]
     caplog.clear()
-    controls.check(build(ClassifySettings, {"train_batch_size": 8}), CONFIG)
+    controls.check_controls(build(ClassifySettings, {"train_batch_size": 8}), CONFIG)
     assert caplog.messages == []
 
 
 def test_compatible_flags_pass():
     flags = {"freeze_layers": 2, "layerwise_lr_decay": 0.5, "gradient_accumulation_steps": 4, "loss": "focal"}
-    controls.check(build(ClassifySettings, flags | {"focal_gamma": 1.0, "train_batch_size": 4}), CONFIG)
+    controls.check_controls(build(ClassifySettings, flags | {"focal_gamma": 1.0, "train_batch_size": 4}), CONFIG)
 
 
 LABEL_IDS = np.array([0, 0, 0, 1, 1, 0, 0, 0], np.int32)  # label a six times, b twice, c never
@@ -166,7 +166,7 @@ def train_model(flags: dict, features, folder, state: str | None = None) -> dict
     settings = build(ClassifySettings, BASE_FLAGS | flags)
     folder.mkdir(exist_ok=True)
     freezes = settings.rates.freeze_encoder
-    controls.check(settings, ONE_LAYER_CONFIG)
+    controls.check_controls(settings, ONE_LAYER_CONFIG)
     class_weights = controls.class_weights(
         settings.loss, PROBLEM_TYPES["single_label"], ("a", "b", "c"), features.label_ids
     )

@@ -185,7 +185,7 @@ def split_names(data: ClassificationDataset, split: str) -> list[str]:
     return [name for name in data.splits if name.startswith(split)]
 
 
-def deciding_values(data: ClassificationDataset, features: Any, do_lower_case: bool) -> JsonObject:
+def deciding_data(data: ClassificationDataset, features: Any, do_lower_case: bool) -> JsonObject:
     """Return the values of the data that decide the training, for run.json.
 
     Args:

@@ -12,7 +12,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.bootstrap import Intervals, bootstrap
-from bert_cli.metrics.custom import CustomMetric, check_names
+from bert_cli.metrics.custom import CustomMetric, check_metric_names
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import Decoder, LabeledFeatures, check_threshold, make_decoder
@@ -24,7 +24,7 @@ from bert_cli.problem_types.calibration import (
     write_calibration,
 )
 from bert_cli.problem_types.columns import Column
-from bert_cli.problem_types.exclusive import cross_entropy
+from bert_cli.problem_types.exclusive import mean_cross_entropy
 from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
@@ -236,7 +236,7 @@ class FittingDecoder(Decoder):
         if distributions is not None:
             logits = raw_predictions["logits"]
             logits = self.calibration.divide(logits) if self.calibration else logits
-            metrics = {**metrics, CROSS_ENTROPY: np.float32(cross_entropy(distributions, logits, weights))}
+            metrics = {**metrics, CROSS_ENTROPY: np.float32(mean_cross_entropy(distributions, logits, weights))}
         if self.calibration:
             errors = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
             metrics |= dict(zip(CALIBRATION_ERRORS, errors, strict=True))
@@ -276,7 +276,7 @@ def add_custom_metrics(
     """
     problem_type, labels = decoder.problem_type, decoder.labels
     added_names = (CROSS_ENTROPY, *CALIBRATION_ERRORS, "eval_examples")
-    check_names(metrics, (*problem_type.metrics.names(labels), *added_names))
+    check_metric_names(metrics, (*problem_type.metrics.names(labels), *added_names))
     if metrics and len(label_ids):
         # Multiple choice has one output for any number of choices.
         least = problem_type.reader.output_count(labels.names)

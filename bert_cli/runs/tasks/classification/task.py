@@ -32,7 +32,7 @@ from bert_cli.runs.tasks.classification.data import find_trained_type, problem_t
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
     check_weights,
-    deciding_values,
+    deciding_data,
     loss_columns,
     metric_weights,
     prediction_tables,
@@ -166,7 +166,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         resolved_flags["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
         values: dict[str, object] = {
-            "deciding_values": deciding_values(data, features, do_lower_case),
+            "deciding_values": deciding_data(data, features, do_lower_case),
             "resolved_flags": resolved_flags,
             "labels": labels,
             "class_weights": weights,
