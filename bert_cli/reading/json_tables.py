@@ -15,7 +15,15 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import has_form
 from bert_cli.reading.exports.cells import format_json_value
 from bert_cli.reading.exports.table import JsonExport, convert_records, find_export
-from bert_cli.reading.records import JsonRecord, number_records, read_document, unwrap_lists, unwrap_pandas
+from bert_cli.reading.records import (
+    JsonRecord,
+    check_answer,
+    number_records,
+    read_document,
+    unwrap_answer,
+    unwrap_lists,
+    unwrap_pandas,
+)
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
 
@@ -123,6 +131,10 @@ def _read_document(path: str, text: str) -> JsonTable:
     if (unwrapped := unwrap_pandas(path, root)) is not None:
         table = _make_table(path, number_records(unwrapped.values), "pandas' JSON with {} rows")
         return replace(table, unread=tuple(unwrapped.unread))
+    if (answer := unwrap_answer(root)) is not None:
+        check_answer(path, root)
+        table = _make_table(path, number_records(answer.values), "an answer of Hugging Face's server with {} rows")
+        return replace(table, unread=tuple(answer.unread))
     if (records := unwrap_lists(root)) is not None:
         return _make_table(path, number_records(records), "columns of {} values")
     arrays = document.members(lambda items: bool(items) and isinstance(items[0], dict))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, as_list, as_object, has_form, parse_json
 from bert_cli.base.lines import split_lines
 
@@ -86,11 +87,11 @@ def unwrap_rows(value: Any) -> UnwrappedRecords:
 
     If a column's list is shorter than others, the last records lack this member.
     """
+    if (unwrapped := unwrap_answer(value)) is not None:
+        return unwrapped
     rows_name = next((name for name in _ROWS if has_form(value, {name: list})), "")
     if has_form(value, {rows_name: [dict]}):
-        # Hugging Face's data set server puts each record into "row".
-        rows = [row["row"] if has_form(row, {"row": dict}) else row for row in value[rows_name]]
-        return UnwrappedRecords(rows, [name for name in value if name != rows_name])
+        return UnwrappedRecords(value[rows_name], [name for name in value if name != rows_name])
     lists = {name: items for name, items in as_object(value).items() if as_list(items)}
     if lists and has_form([items[0] for items in lists.values()], [list]):
         num_records = max(map(len, lists.values()))
@@ -100,6 +101,28 @@ def unwrap_rows(value: Any) -> UnwrappedRecords:
         ]
         return UnwrappedRecords(rows, [name for name in value if name not in lists])
     return UnwrappedRecords([], [])
+
+
+def unwrap_answer(value: Any) -> UnwrappedRecords | None:
+    """Return the records that Hugging Face's data set server sends, or None.
+
+    {"features": […], "rows": [{"row_idx": 0, "row": {"text": "a"}, "truncated_cells": []}]}
+    """
+    rows = as_list(as_object(value).get("rows"))
+    if not rows or not has_form(rows, [{"row": dict}]):
+        return None
+    names = dict.fromkeys(itertools.chain(value, *rows))
+    return UnwrappedRecords([row["row"] for row in rows], [name for name in names if name not in ("rows", "row")])
+
+
+def check_answer(path: str, value: Any) -> None:
+    """Raise InputError if Hugging Face's server has cut a cell, see `unwrap_answer`."""
+    for number, row in enumerate(as_list(as_object(value).get("rows")), start=1):
+        if cut := as_list(as_object(row).get("truncated_cells")):
+            raise InputError(
+                f"{path}: row {number}: Hugging Face's server has cut the value of {list_names([*map(repr, cut)])}, as its "
+                "truncated_cells says; download the data set's own file, which has all of it"
+            )
 
 
 def unwrap_pandas(path: str, value: JsonObject) -> UnwrappedRecords | None:

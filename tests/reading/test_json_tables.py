@@ -53,6 +53,22 @@ def test_members_beside_the_records():
     assert find_json(Source("t.json")).unread == ("index",)
 
 
+def answer_of_server(**members: object) -> str:
+    return json.dumps({"features": [], "rows": [{"row": record, **members} for record in RECORDS]})
+
+
+@pytest.mark.parametrize("members", [{}, {"row_idx": 7}, {"row_idx": 7, "truncated_cells": []}])
+def test_answers_of_a_data_set_server(members):
+    assert cells(answer_of_server(**members)) == ROWS
+    assert find_json(Source("t.json")).unread == ("features", *members)
+
+
+def test_cells_that_the_server_cut_are_refused():
+    pathlib.Path("t.json").write_text(answer_of_server(truncated_cells=["text", "note"]), encoding="utf-8")
+    with raises(InputError):
+        find_json(Source("t.json"))
+
+
 def test_columns_come_from_all_records():
     lines = '{"text": "a"}\n\n{"label": 1, "text": "b"}\n{"text": "c", "extra": null}\n'
     assert rows(lines) == [

@@ -60,7 +60,7 @@ def test_array_items_have_lines():
     [
         ({"data": [{"a": 1}]}, [{"a": 1}], []),
         ({"version": 1, "train": [{"a": 1}], "test": [{"a": 2}]}, [{"a": 1}], ["version", "test"]),
-        ({"rows": [{"row": {"a": 1}, "row_idx": 0}], "features": []}, [{"a": 1}], ["features"]),
+        ({"rows": [{"row": {"a": 1}, "row_idx": 0}], "features": []}, [{"a": 1}], ["features", "row_idx"]),
         (
             {"words": [["a"], ["b"]], "tags": [["O"], ["O"]]},
             [{"words": ["a"], "tags": ["O"]}, {"words": ["b"], "tags": ["O"]}],
