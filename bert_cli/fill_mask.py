@@ -79,13 +79,13 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if words:
         records = [record for chunk in iterate_chunks(texts) for record in answer(chunk)]
         for record in records:
-            print_text("\n".join(format_score(record) if score else format_record(record)))
+            print_text("\n".join(format_score(record) if score else format_candidates(record)))
         return records
     write_records(texts, output_file, answer, reader)
     return []
 
 
-def format_record(record: dict) -> list[str]:
+def format_candidates(record: dict) -> list[str]:
     """Return the candidates for a text as lines for a terminal."""
     lines = [record["text"]]
     several = len(record["masks"]) > 1

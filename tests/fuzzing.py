@@ -236,7 +236,7 @@ def _annotations(path: str) -> None:
 
 
 def _squad(path: str) -> None:
-    squad.read_examples(QuestionSource(path))
+    squad.read_squad_examples(QuestionSource(path))
     squad.read_gold_answers(QuestionSource(path))
     read_training_examples(QuestionSource(path), True, None)
 

@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.examples.tag_schemes import find_entities, from_bio, to_bio
 from bert_cli.examples.token_files.bio_tags import convert_to_bio
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.outputs.tagging import score_tags
 from bert_cli.reading.source import Source
 
@@ -18,7 +18,7 @@ SIZES = {"train": 2000, "dev": 300, "test": 300}
 
 
 def examples(split):
-    return read_columns(Source(str(ROOT / "data" / "tagging" / f"{split}.txt"))).examples
+    return read_column_file(Source(str(ROOT / "data" / "tagging" / f"{split}.txt"))).examples
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_another_seed_makes_other_sentences(generator):
 
 @pytest.mark.parametrize("split", SIZES)
 def test_size_scheme_and_types(split):
-    file, notation = convert_to_bio(read_columns(Source(str(ROOT / "data" / "tagging" / f"{split}.txt"))))
+    file, notation = convert_to_bio(read_column_file(Source(str(ROOT / "data" / "tagging" / f"{split}.txt"))))
     assert (str(notation), len(file.examples)) == ("BIO", SIZES[split])
     assert all(example.tags == to_bio(from_bio(example.tags, "IOB1"), "IOB1") for example in file.examples)
     types = Counter(entity.type for example in file.examples for entity in find_entities(example.tags))

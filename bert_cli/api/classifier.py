@@ -16,7 +16,7 @@ from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import LabeledTexts, calibrate, score
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
-from bert_cli.api.inputs.label_types import find_label_type, read_labels
+from bert_cli.api.inputs.label_types import find_label_type, read_label_values
 from bert_cli.api.inputs.made_by_methods import MadeByMethods
 from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.tables import COLUMN_ADVICE
@@ -139,7 +139,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         opened = open_classifier(select_groups(ClassifierSettings, settings), model, label_names)
         classifier = cls(opened, settings)
         label_type = find_label_type(given_labels) if given_labels else manifest_of(checkpoint).get(LABEL_TYPE)
-        classifier.labels = read_labels(opened.labels, label_type)
+        classifier.labels = read_label_values(opened.labels, label_type)
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.trained_columns(model, settings.columns, settings.task.task_name)
         return with_source(classifier, checkpoint, values)

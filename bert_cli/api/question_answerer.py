@@ -18,7 +18,7 @@ from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import SquadOptions
-from bert_cli.api.inputs.questions import read_questions
+from bert_cli.api.inputs.questions import number_questions
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
 from bert_cli.api.results.answers import Answers, make_answer
@@ -85,7 +85,9 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         """
         arguments = (("train_file", "train", train), ("predict_file", "dev", dev))
         sources = {
-            flag: read_questions(name, data) for flag, name, data in arguments if data is not None and not is_path(data)
+            flag: number_questions(name, data)
+            for flag, name, data in arguments
+            if data is not None and not is_path(data)
         }
         phases = {flag: data if data is None or is_path(data) else name for flag, name, data in arguments}
         return cls._load_trained(
@@ -187,7 +189,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
             bootstrap: number of samples for confidence intervals, such as 1000; f1_low and
                 f1_high are the ends for f1. 0 for none.
         """
-        sources = {} if is_path(data) else {"predict_file": read_questions("data", data)}
+        sources = {} if is_path(data) else {"predict_file": number_questions("data", data)}
         phases: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
         path = path_text(data, "data") if is_path(data) else None
         values = {"predict_file": path, "bootstrap": read_bootstrap(bootstrap)}

@@ -32,7 +32,7 @@ from bert_cli.outputs.answers.tagging import TagPrediction, TextEntities, exampl
 from bert_cli.predicting.opening import TaggerSettings, select_groups
 from bert_cli.predicting.tagger import TextTagger, open_tagger
 from bert_cli.runs.tasks.tagging import TaggingTask
-from bert_cli.runs.tasks.tagging_data import read_data
+from bert_cli.runs.tasks.tagging_data import read_tagging_data
 from bert_cli.settings.tagging import TagSettings, with_stride
 
 
@@ -223,7 +223,7 @@ class Tagger(TrainableModel):
         phases = {"do_train": False, "do_eval": True, "do_predict": False}
         values: dict[str, Any] = {"dev_file": path or None, "bootstrap": read_bootstrap(bootstrap)}
         settings = replace_values(self._settings, phases | values)
-        dataset = read_data(settings, self._model, tables)
+        dataset = read_tagging_data(settings, self._model, tables)
         evaluation = TaggingTask(settings).evaluate(self._tagger.predictor, dataset)
         results = {**evaluation.results, **evaluation.intervals().results()}
         return {name: float(value) for name, value in results.items()}

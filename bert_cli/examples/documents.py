@@ -22,7 +22,7 @@ from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.formats import is_table
 from bert_cli.reading.header import AUTO, YES
-from bert_cli.reading.probe import TableFile, read_json, read_layout
+from bert_cli.reading.probe import TableFile, read_json_table, read_layout
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import Columns, TrainedColumns
@@ -58,7 +58,7 @@ def read_records(source: Source, form: CorpusForm) -> Iterator[TextLines]:
     name = source.name
     refuse_if(not source.can_rewind, f"{name}: holds JSON records, which come from files; write them into a file")
     LOG.info("%s: holds JSON records, and is read as these", name)
-    return _read_rows(read_json(source), form)
+    return _read_rows(read_json_table(source), form)
 
 
 def check_plain_text(name: str, head: str, form: CorpusForm) -> None:

@@ -17,7 +17,7 @@ from bert_cli.base.names import PAIR_MARK, join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.answers import ProdigyAnswers
 from bert_cli.examples.labels.unlabeled import drop_unlabeled
-from bert_cli.examples.labels.written_lists import has_spans, parse_list
+from bert_cli.examples.labels.written_lists import is_span_list, parse_list
 from bert_cli.examples.text_lines import split_line
 from bert_cli.problem_types.columns import LabelCells, soft_labels_error
 from bert_cli.reading.columns.answers import are_answers
@@ -227,7 +227,7 @@ def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:
     def check(row: Row) -> None:
         for role, column in used:
             cell = row.cells[column]
-            if isinstance(cell, JsonCell) and not (role == "label" and (parse_list(cell) or has_spans(cell))):
+            if isinstance(cell, JsonCell) and not (role == "label" and (parse_list(cell) or is_span_list(cell))):
                 name, flag = columns.column_name(column), {"choices": "choice_columns"}.get(role, f"{role}_column")
                 paths = cell.text_paths(name)
                 has_member = bool(paths) and paths[0] != name

@@ -51,7 +51,7 @@ class NetworkToExport(NamedTuple):
     inputs: dict[str, np.ndarray]
 
 
-def open_network(exported: Exported) -> NetworkToExport:
+def open_network_to_export(exported: Exported) -> NetworkToExport:
     """Load the network; raise InputError if the checkpoint is incomplete."""
     source, config, problem_type = exported.model, exported.model.config, exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
@@ -86,7 +86,7 @@ def write(
         InputError: if the checkpoint is incomplete, or the ONNX model's outputs differ from the
             original's.
     """
-    spec, original, labels, inputs = open_network(exported)
+    spec, original, labels, inputs = open_network_to_export(exported)
     config, problem_type, vectors = exported.model.config, exported.problem_type, exported.vectors
     metadata = _metadata(exported, spec, labels)
     expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face, vectors)

@@ -25,10 +25,12 @@ def pack_texts(
         ids: the vocabulary's ids by token.
     """
     ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
-    return pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, ids[CLS], ids[SEP], padding_id(ids))
+    return pack_batch(
+        tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, ids[CLS], ids[SEP], padding_id(ids)
+    )
 
 
-def pack(
+def pack_batch(
     ids_a: tf.RaggedTensor,
     ids_b: tf.RaggedTensor | None,
     max_seq_length: int,

@@ -42,7 +42,7 @@ from bert_cli.runtime.machine import num_processors
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
-from bert_cli.training.batch_distribution import check_batch_size, make_runner
+from bert_cli.training.batch_distribution import check_batch_size, compile_runner
 from bert_cli.training.strategy import (
     compute_dtype,
     describe,
@@ -239,7 +239,7 @@ class TensorFlowEngine:
 
     def make_runner(self, forward: Callable[[dict], dict], columns: Iterable[BatchColumn], flag: str) -> Callable:
         """Compile forward(batch) for these columns; `flag`: see batch_distribution.memory_advice."""
-        return make_runner(self.strategy, forward, tensor_specs(columns), flag)
+        return compile_runner(self.strategy, forward, tensor_specs(columns), flag)
 
     def run(self, batch: Arrays) -> Arrays:
         # Each runner traces the network, so threads share one.

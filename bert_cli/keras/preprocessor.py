@@ -14,7 +14,7 @@ from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError, name_arguments_in_errors
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
-from bert_cli.exports.text_packing import pack
+from bert_cli.exports.text_packing import pack_batch
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.paths import path_text
 from bert_cli.opening.loader import load_model
@@ -134,7 +134,7 @@ class Preprocessor(keras.layers.Layer):
             raise InputError(f"{self.name}: has no vocabulary, as only a whole .keras file stores it")
         texts = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
         ids = [tokenizer.pieces(tf.reshape(batch, [-1])).merge_dims(-2, -1) for batch in texts]
-        packed = pack(
+        packed = pack_batch(
             ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id, self._pad_id
         )
         padding = [[0, 0], [0, self.max_seq_length - tf.shape(packed[INPUTS[0]])[1]]]

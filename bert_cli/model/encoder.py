@@ -259,6 +259,6 @@ def _product(dense: DenseLayer, factor: float = 1.0) -> Callable[..., tf.Tensor]
 
 
 def _norm(norm: LayerNormalization) -> Callable[..., tf.Tensor]:
-    """Return a LayerNormalization's function, see onednn.layer_norm."""
+    """Return a LayerNormalization's function, see onednn.fused_layer_norm."""
     gamma, beta = (tf.cast(variable.value, onednn.DTYPE) for variable in (norm.gamma, norm.beta))
-    return functools.partial(onednn.layer_norm, gamma=gamma, beta=beta, epsilon=float(norm.epsilon))
+    return functools.partial(onednn.fused_layer_norm, gamma=gamma, beta=beta, epsilon=float(norm.epsilon))

@@ -14,7 +14,7 @@ from bert_cli.flags.values import format_flag_value
 from bert_cli.model.config_files import read_module_config
 from bert_cli.opening.checkpoints import UsedModel, to_use
 from bert_cli.opening.model_choice import choose_model
-from bert_cli.opening.network import find_bert, open_tensorflow
+from bert_cli.opening.network import find_bert, open_tensorflow_checkpoint
 from bert_cli.opening.paths import find_paths
 from bert_cli.opening.trained import own_length
 from bert_cli.settings.devices import check_cluster
@@ -68,7 +68,7 @@ def _find_own_length(model: UsedModel, command_default: int) -> int:
         model: the model.
         command_default: default of the command's flag.
     """
-    checkpoint = open_tensorflow(model.find())
+    checkpoint = open_tensorflow_checkpoint(model.find())
     config_file = find_paths(None, model.flags.bert_config_file, checkpoint, needs_vocab=False).config_file
     # Modules for tensorflow-hub and ELECTRA's checkpoints without this file have no trained head.
     if checkpoint is None or config_file is None:

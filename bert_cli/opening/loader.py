@@ -9,7 +9,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config, report_unknown_keys
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
-from bert_cli.opening.network import check_has_sizes, find_bert, no_bert, open_tensorflow
+from bert_cli.opening.network import check_has_sizes, find_bert, no_bert, open_tensorflow_checkpoint
 from bert_cli.opening.paths import ModelPaths, find_paths
 from bert_cli.opening.tokenizer import cut_blank_end, find_casing, read_stored, run_casing
 from bert_cli.opening.vocab_file import check_casing, report_tokenizer
@@ -46,7 +46,7 @@ def load_model(
     Raises:
         InputError: if files are missing or damaged, or do not fit together.
     """
-    checkpoint = open_tensorflow(checkpoint)
+    checkpoint = open_tensorflow_checkpoint(checkpoint)
     if checkpoint and flags.strict:
         checkpoint = dataclasses.replace(checkpoint, is_strict=True)
     config_file = flags.bert_config_file

@@ -35,7 +35,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None, gelu: str = "
     Raises:
         InputError: if the config is missing or damaged, or does not fit the checkpoint.
     """
-    checkpoint = open_tensorflow(path) or path
+    checkpoint = open_tensorflow_checkpoint(path) or path
     config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     if not config_file:
         check_has_sizes(checkpoint)
@@ -148,7 +148,7 @@ def _format_reader(checkpoint: CheckpointPath) -> Reader | None:
     return checkpoint.opened.format_reader if checkpoint.opened else None
 
 
-def open_tensorflow(checkpoint: CheckpointPath | None) -> CheckpointPath | None:
+def open_tensorflow_checkpoint(checkpoint: CheckpointPath | None) -> CheckpointPath | None:
     """Return a TensorFlow checkpoint with its reader, which has only the index in memory.
 
     A checkpoint with a reader is unchanged, and so are other formats, because their readers keep

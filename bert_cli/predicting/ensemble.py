@@ -18,7 +18,7 @@ from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays, measur
 AnyDecoder = TypeVar("AnyDecoder", bound=Decoder)
 
 
-def mean(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def mean_array(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean of equally shaped arrays, float32, computed in float64."""
     return np.mean(np.asarray(arrays, np.float64), axis=0).astype(np.float32)
 
@@ -31,7 +31,7 @@ def average(decoder: OutputDecoder, members: Sequence[PredictionArrays], label_i
         members: each model's predictions for the same rows.
         label_ids: correct labels, see LabelReader.label_array.
     """
-    output = mean([predictions[decoder.output_name] for predictions in members])
+    output = mean_array([predictions[decoder.output_name] for predictions in members])
     logits = decoder.logits(output)
     return {**decoder.postprocess(logits, label_ids), decoder.output_name: output, "logits": logits}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
-def make_windows(
+def make_question_windows(
     encoding: Encoding,
     flags: Squad,
     examples: Sequence[SquadExample],
@@ -175,7 +175,7 @@ class TextAnswerer:
             examples: one question or more, with contexts.
         """
         settings, tokenizer = self.settings, self.tokenizer
-        features = make_windows(settings.encoding, settings.task, examples, tokenizer)
+        features = make_question_windows(settings.encoding, settings.task, examples, tokenizer)
         predictions, _ = answer_windows(settings, self.predictor, examples, features, tokenizer, None)
         return predictions, features.cuts
 

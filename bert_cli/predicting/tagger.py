@@ -79,7 +79,7 @@ def choose_layers(flags: TaggerModel, rates: LayerRates, model: AnyModel) -> tup
     return chosen_layers
 
 
-def make_windows(
+def make_sentence_windows(
     examples: Sequence[TaggingExample],
     labels: Sequence[str],
     tokenizer: FullTokenizer,
@@ -175,7 +175,7 @@ class TextTagger:
             check: function to call with the token sequences before the prediction.
         """
         settings = self.settings
-        features = make_windows(examples, self.labels, self.tokenizer, settings.encoding, settings.task)
+        features = make_sentence_windows(examples, self.labels, self.tokenizer, settings.encoding, settings.task)
         check(features.sequences)
         windows = predict_windows(self.predictor, features, settings.inference.predict_batch_size, title)
         return predict_tags(features, windows, self.labels, settings.inference.decoding)

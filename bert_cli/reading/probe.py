@@ -233,7 +233,7 @@ def read_layout(source: Source, form: TextForm = PLAIN) -> TableFile:
     return TableFile(path, layout, source)
 
 
-def read_json(source: Source) -> TableFile:
+def read_json_table(source: Source) -> TableFile:
     """Read a file with JSON records, whatever its suffix; raise InputError for another layout."""
     return _read_table(source, JSON)
 

@@ -30,7 +30,7 @@ from bert_cli.runs.sweep.sweep import Average
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
-from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_trained
+from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_trained_task
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.runs.training_plan import TrainingPlan, plan_training, resolve_recipe
 from bert_cli.runtime.cluster import is_writer
@@ -60,7 +60,7 @@ def run(
         return run_once(make_task(settings), rerun=rerun, observers=observers).report
     check_trackers(settings.saving.report_to)
     directory = RunDirectory(settings.phases.output_dir)
-    with sweep.make_trackers(settings) as trackers:
+    with sweep.make_sweep_trackers(settings) as trackers:
         run_one = functools.partial(run_once, rerun=rerun, observers=observers)
         report = sweep.run(make_task, settings, run_one, trackers, average)
         report |= describe_origin()
@@ -203,5 +203,5 @@ def _trained_model(
     """Train the model, or load a trained one if there is no plan."""
     if plan:
         return open_and_train(task, model, data, plan, stack, observers, shared)
-    predictor, step = open_trained(task, model, data, task.settings)
+    predictor, step = open_trained_task(task, model, data, task.settings)
     return TrainedModel(predictor, step, {"global_step": step})

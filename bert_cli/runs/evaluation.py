@@ -15,7 +15,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.learning_checks import log_comparison
 from bert_cli.runs.reporting import describe_error, keep_examples
 from bert_cli.runs.tasks.interface import Data, Details, Evaluation, Model, Task
-from bert_cli.runs.tasks.opening import open_trained
+from bert_cli.runs.tasks.opening import open_trained_task
 from bert_cli.runs.training import TrainedModel
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.devices import INT8
@@ -150,7 +150,7 @@ def _main_metric(data: Data, results: Collection[str]) -> str:
 def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Data) -> tuple[Mapping[str, Metric], str]:
     """Return the model's results with --precision=auto, and that precision."""
     devices = dataclasses.replace(task.settings.devices, precision="auto")
-    predictor, _ = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
+    predictor, _ = open_trained_task(task, model, data, dataclasses.replace(task.settings, devices=devices))
     with predictor.quietly():
         return task.evaluate(predictor, data).results, predictor.precision
 

@@ -76,7 +76,7 @@ def constant_product(
     return _kernel("_MklNativeFusedMatMul", [x, weights, bias, *residuals], shape, attributes, _RENAMED)
 
 
-def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
+def fused_layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
     """Return the layer normalization of x over its last axis, with float32 statistics.
 
     Args:

@@ -100,7 +100,7 @@ def memory_advice(flag: str) -> Iterator[None]:
         ) from None
 
 
-def make_runner(
+def compile_runner(
     strategy: tf.distribute.Strategy, forward: Callable, signature: dict, flag: str = "batch_size"
 ) -> Callable:
     """Return a compiled function run(batch) from arrays to arrays.

@@ -14,7 +14,7 @@ from bert_cli.runtime.signals import Stopped, stop_exception
 from bert_cli.training.strategy import is_tpu
 
 
-def is_multi_worker(strategy: tf.distribute.Strategy) -> bool:
+def has_other_workers(strategy: tf.distribute.Strategy) -> bool:
     """Return whether other processes train together with this one."""
     return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().num_training > 1
 
@@ -28,7 +28,7 @@ def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> 
         strategy: strategy with the processes.
         facts: name for the message -> value; values are compared by digest.
     """
-    if not is_multi_worker(strategy):
+    if not has_other_workers(strategy):
         return
     # Use numbers, because strategy.gather accepts only tensors. 32 bits are enough to detect a
     # difference.
@@ -64,7 +64,7 @@ class StopFlag:
         """
         self._is_stop_requested = is_stop_requested
         self._previous_total: tf.Tensor | None = None
-        self._total = _make_total(strategy) if is_multi_worker(strategy) else None
+        self._total = _make_total(strategy) if has_other_workers(strategy) else None
         self.is_decided = False
 
     def __call__(self) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad.reading import read_examples
+from bert_cli.examples.squad.reading import read_squad_examples
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
@@ -239,7 +239,7 @@ def golden(home, run, split):
         examples = read_training_examples(QuestionSource(data), flags["version_2_with_negative"]).examples
         random.Random(12345).shuffle(examples)  # the original shuffled before it made these
     else:
-        examples = read_examples(QuestionSource(data)).examples
+        examples = read_squad_examples(QuestionSource(data)).examples
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
     features = squad_features(examples, tokenizer, *lengths, is_training=split == "train")
     text = (folder / run / f"{split}_features.jsonl").read_text(encoding="utf-8")

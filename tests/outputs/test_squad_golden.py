@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bert_cli.examples.squad.reading import read_examples
+from bert_cli.examples.squad.reading import read_squad_examples
 from bert_cli.examples.squad.records import split_context
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
@@ -33,7 +33,7 @@ def test_files_of_the_original(home, request, tmp_path, run, folder):
     flags = json.loads((root / run / "flags.json").read_text(encoding="utf-8"))
     (call,) = [call for call in flags["runs"] if call["folder"] == folder]
     tokenizer = FullTokenizer(read_vocabulary(str(root / flags["vocab"])), flags["do_lower_case"])
-    examples = read_examples(QuestionSource(str(root / flags["data"]))).examples
+    examples = read_squad_examples(QuestionSource(str(root / flags["data"]))).examples
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
     features = squad_features(examples, tokenizer, *lengths, is_training=False)
     given_logits = np.load(root / run / call["logits"])

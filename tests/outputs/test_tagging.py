@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
@@ -27,7 +27,7 @@ from tests.examples.token_files.files import write
     ],
 )
 def test_predicted_column(tmp_path, text, tags, notation, expected):
-    file = read_columns(Source(write(tmp_path, text)))
+    file = read_column_file(Source(write(tmp_path, text)))
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [line.split() for line in tags], notation)
     assert out.read_bytes().decode() == expected
@@ -35,7 +35,7 @@ def test_predicted_column(tmp_path, text, tags, notation, expected):
 
 def test_headers_comments_and_rows_without_a_word_are_kept(tmp_path):
     text = "# text = x\nid\tform\tner\n1-2\tab\t_\n1\ta\tO\n2\tb\tO\n"
-    file = read_columns(Source(write(tmp_path, text)))
+    file = read_column_file(Source(write(tmp_path, text)))
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [("B-x", "I-x")], TagNotation())
     assert out.read_text() == ("# text = x\nid\tform\tner\tpredicted_tag\n1-2\tab\t_\t_\n1\ta\tO\tB-x\n2\tb\tO\tI-x\n")
@@ -52,7 +52,7 @@ def test_a_table_becomes_rows_with_tabs(tmp_path):
 
 
 def test_a_missing_tag_is_refused(tmp_path):
-    file = read_columns(Source(write(tmp_path, "\na O\nb O\n")))
+    file = read_column_file(Source(write(tmp_path, "\na O\nb O\n")))
     with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
         write_columns(str(tmp_path / "out.txt"), file, [("O",)], TagNotation())
     assert not (tmp_path / "out.txt").exists()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bert_cli.examples.annotations.reading import read_annotations
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.outputs.answers.tagging import TagPrediction
@@ -47,7 +47,7 @@ def test_suspected_words_are_sorted_by_probability():
 def test_suspected_words_have_their_position_in_the_file(tmp_path):
     text = "\na\tO\n\u200b\tO\nb\tO\n\nc d\tB-x\ne\tI-x\n"
     (tmp_path / "train.txt").write_text(text, encoding="utf-8")
-    file = read_columns(Source(str(tmp_path / "train.txt")))
+    file = read_column_file(Source(str(tmp_path / "train.txt")))
     suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
     assert write_suspects_of_words(str(suspects), file, PREDICTED, TAGS, TagNotation("BIOES")) == 3
     assert suspects.read_text(encoding="utf-8").splitlines() == [

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.batch_distribution import make_runner
+from bert_cli.training.batch_distribution import compile_runner
 
 SIGNATURE = {"x": tf.TensorSpec([None, None], tf.int32)}
 
@@ -15,7 +15,7 @@ def test_batches_with_all_sizes_and_widths_share_one_trace():
         traces.append(1)
         return {"double": 2 * batch["x"][:, 0], "copies": tf.repeat(batch["x"][:, :1], 3, axis=1)}
 
-    run = make_runner(tf.distribute.OneDeviceStrategy("/cpu:0"), forward, SIGNATURE)
+    run = compile_runner(tf.distribute.OneDeviceStrategy("/cpu:0"), forward, SIGNATURE)
     for values, width in (([16, 15, 14], 2), ([13], 5), ([10, 11, 12], 1)):
         results = run({"x": np.repeat(np.array(values, np.int32)[:, None], width, axis=1)})
         assert results["double"].tolist() == [2 * value for value in values]

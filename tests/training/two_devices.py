@@ -24,8 +24,8 @@ from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
 from bert_cli.training.batch_distribution import (  # noqa: E402
     check_batch_size,
+    compile_runner,
     distribute,
-    make_runner,
 )
 from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
@@ -124,7 +124,7 @@ def apply(strategy, model) -> dict:
     """Return the probabilities of 11 rows in groups of 3, 1 and 7, which two devices cannot share evenly."""
     order = np.random.default_rng(0).permutation(11)
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in INPUTS}
-    run = make_runner(strategy, lambda batch: {"probabilities": tf.nn.softmax(model(batch, packed=True))}, signature)
+    run = compile_runner(strategy, lambda batch: {"probabilities": tf.nn.softmax(model(batch, packed=True))}, signature)
     results = np.zeros((11, 3), np.float32)
     for rows in np.split(order, [3, 4]):
         results[rows] = run({name: batch_of(rows)[name] for name in INPUTS})["probabilities"]
@@ -151,7 +151,7 @@ def choose(strategy) -> dict:
         batch = {name: values.reshape(-1, 3, 6) for name, values in batch_of(sequences).items() if name != "label_ids"}
         return batch | {"label_ids": (rows % 3).astype(np.int32)}
 
-    run = make_runner(
+    run = compile_runner(
         strategy,
         lambda batch: {"probabilities": tf.nn.softmax(model(encoder_inputs(batch), packed=True))},
         tensor_specs(model.columns),

@@ -26,7 +26,7 @@ def find_label_type(labels: Iterable[Any]) -> str | None:
     return label_type if label_type in _READERS else None
 
 
-def read_labels(names: Sequence[str], label_type: str | None) -> tuple[Any, ...]:
+def read_label_values(names: Sequence[str], label_type: str | None) -> tuple[Any, ...]:
     """Return labels with their type; unchanged if they are texts, or have been renamed.
 
     Args:

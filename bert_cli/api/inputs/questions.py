@@ -19,7 +19,7 @@ from bert_cli.reading.rows import Row
 _NAMES = ("question", "context", "answer", "answer_start")
 
 
-def read_questions(name: str, data: Any) -> QuestionSource:
+def number_questions(name: str, data: Any) -> QuestionSource:
     """Return questions in memory, numbered from 0.
 
     A table of any library, or a list of dicts, has a question per row, with the columns that

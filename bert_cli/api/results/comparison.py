@@ -3,7 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from bert_cli.api.inputs.label_types import read_labels
+from bert_cli.api.inputs.label_types import read_label_values
 from bert_cli.api.results.page import Page
 from bert_cli.metrics.significance import Difference, McNemar
 from bert_cli.report.significance import Significance
@@ -70,8 +70,8 @@ def make_comparison(significance: Significance, page: Page, label_type: str | No
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
-            return read_labels([value], label_type)[0]
-        return read_labels(value, label_type) if isinstance(value, list | tuple) else value
+            return read_label_values([value], label_type)[0]
+        return read_label_values(value, label_type) if isinstance(value, list | tuple) else value
 
     rows = pd.DataFrame(
         [

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bert_cli.api.inputs.label_types import read_labels
+from bert_cli.api.inputs.label_types import read_label_values
 from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.names import GRID, GRID_TABLE, MANIFEST, OUT_OF_FOLD, REPORT, SEVERAL, SUSPECTS, split_names
 from bert_cli.outputs.sweep import DEVIATION, MEAN, RunRow, format_runs_table
@@ -91,7 +91,11 @@ class CrossValidation:
         def convert(cell: Any) -> Any:
             if isinstance(cell, float):  # a regression's number
                 return cell
-            return read_labels(cell, label_type) if isinstance(cell, tuple) else read_labels([cell], label_type)[0]
+            return (
+                read_label_values(cell, label_type)
+                if isinstance(cell, tuple)
+                else read_label_values([cell], label_type)[0]
+            )
 
         out_of_fold, suspects = (
             table.assign(**{name: table[name].map(convert) for name in _LABELS if name in table})

@@ -141,7 +141,7 @@ def _read_json(
     unread = [member for member in content.wrapper or {} if member != content.member]
     if name is None:
         examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records), tokenizer=tokenizer)
-        unused = span_lists.find_unused_members(content.records)
+        unused = span_lists.find_unused_record_members(content.records)
         account = DataFacts(path, 0, not_used=[*unused, *unread], form="no spans")
         return TaggingFile(path, tuple(lines), examples, plain_text_format, account=account)
     return _read_spans(path, lines, content.records, name, with_tags, tokenizer, unread)

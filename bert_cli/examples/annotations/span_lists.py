@@ -71,7 +71,7 @@ def find_text(record: Any) -> str | None:
     return next((record[key] for key in TEXT_KEYS if has_form(record, {key: str})), None)
 
 
-def find_unused_members(records: Sequence[JsonRecord], name: str = "") -> list[str]:
+def find_unused_record_members(records: Sequence[JsonRecord], name: str = "") -> list[str]:
     """Return the members of records that are not used, such as a second text.
 
     Args:

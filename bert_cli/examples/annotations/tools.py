@@ -51,7 +51,9 @@ class Tool(NamedTuple):
 
 def _span_list(name: str, span_format: span_lists.SpanFormat) -> Tool:
     def read(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
-        return ToolTexts(span_lists.read_texts(path, records, name), span_lists.find_unused_members(records, name))
+        return ToolTexts(
+            span_lists.read_texts(path, records, name), span_lists.find_unused_record_members(records, name)
+        )
 
     return Tool(span_format.title, lambda value: span_lists.has_spans(value, span_format), read)
 
@@ -94,7 +96,7 @@ def _read_dataturks(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
 # One row per format; the first one that recognizes a record is used. outputs/annotations.py has the
 # writers of formats without a list of spans.
 TOOLS = {
-    SPACY_PAIRS: Tool("spaCy's training data", training_pairs.is_pair, _read_pairs),
+    SPACY_PAIRS: Tool("spaCy's training data", training_pairs.is_training_pair, _read_pairs),
     LABEL_STUDIO: Tool("Label Studio", is_task, _read_tasks),
     LABEL_STUDIO_MIN: Tool("Label Studio (JSON-MIN)", label_studio_min.is_record, _read_small_tasks),
     DATATURKS: Tool("Dataturks", dataturks.is_record, _read_dataturks),

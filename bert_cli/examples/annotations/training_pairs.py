@@ -18,7 +18,7 @@ from bert_cli.reading.records import JsonRecord
 SPACY_PAIRS = "spacy_pairs"
 
 
-def is_pair(value: Any) -> bool:
+def is_training_pair(value: Any) -> bool:
     """Return whether a value is a list with a text and an object."""
     return has_form(value, (str, dict))
 

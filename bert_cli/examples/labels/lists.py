@@ -10,8 +10,8 @@ from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.written_lists import (
     WrittenList,
-    has_spans,
     is_half_open_interval,
+    is_span_list,
     parse_list,
     starts_like_list,
 )
@@ -121,7 +121,7 @@ def _parse_cells(
             lines.setdefault(cell, line)
     if not any(map(starts_like_list, lines)):
         return {}
-    if spans := next(filter(has_spans, lines), None):
+    if spans := next(filter(is_span_list, lines), None):
         advice = "bert-tag learns to tag the words"
         raise InputError(
             f"{cells.path}:{lines[spans]}: the label is {quote(spans)}, a list of annotated spans; {advice}"

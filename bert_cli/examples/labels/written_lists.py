@@ -48,7 +48,7 @@ def starts_like_list(text: str) -> bool:
     return text[:1] in _BRACKETS or _ARRAY.match(text) is not None
 
 
-def has_spans(text: str) -> bool:
+def is_span_list(text: str) -> bool:
     """Return whether a text is a list of annotated spans, as in Label Studio's CSV and doccano."""
     return _SPANS.match(text) is not None
 

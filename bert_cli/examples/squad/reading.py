@@ -202,7 +202,7 @@ def _make_example(question: Question) -> SquadExample:
     return SquadExample(question.qas_id, question.text, question.paragraph)
 
 
-def read_examples(source: QuestionSource) -> QuestionExamples:
+def read_squad_examples(source: QuestionSource) -> QuestionExamples:
     """Read the questions to predict in file order, without answers.
 
     Raise InputError for a repeated id.

@@ -60,7 +60,7 @@ def read_lines(source: Source) -> list[str]:
     return lines
 
 
-def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
+def read_column_file(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """Read a column file's sentences.
 
     Raise InputError if the file has no words, or if a row lacks a column or has an empty word or
@@ -79,7 +79,7 @@ def read_columns(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     layout = find(flags, left_out)
     words = skip_conllu_rows(layout, left_out)
     sentences = split_sentences(words, layout.columns.sentence)
-    examples = make_examples(path, sentences, layout.columns, flags, left_out)
+    examples = make_tagging_examples(path, sentences, layout.columns, flags, left_out)
     account = layout.account(path, left_out)
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header, account=account)
 
@@ -119,7 +119,7 @@ def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOut]) 
     return [row for row in rows if row.line not in comments]
 
 
-def make_examples(
+def make_tagging_examples(
     path: str, sentences: Sequence[Sequence[Row]], columns: WordColumns, flags: TokenFlags, left_out: list[LeftOut]
 ) -> tuple[TaggingExample, ...]:
     """Convert sentences to examples.
@@ -132,7 +132,7 @@ def make_examples(
         left_out: list that gets sentences without tags, which are not used.
 
     Raises:
-        InputError: see `read_columns`.
+        InputError: see `read_column_file`.
     """
     word, tag = columns.word, columns.tag
     if flags.skip_unlabeled and tag is not None:

@@ -2,7 +2,7 @@
 
 from bert_cli.base.lines import split_lines
 from bert_cli.examples.tagging import TaggingFile
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.json_records import has_token_records, has_token_rows, read_json_records
 from bert_cli.examples.token_files.tables import find_table, is_binary_table, read_table
@@ -26,7 +26,7 @@ def read_token_file(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFile
     if looks_like_json(path, text) or (is_json_name(path) and not text.strip()):
         return read_json_records(source, flags)
     table = find_table(source, split_lines(text, path), flags)
-    return read_table(table, flags) if table else read_columns(source, flags)
+    return read_table(table, flags) if table else read_column_file(source, flags)
 
 
 def has_tokens(source: Source, flags: TokenFlags) -> bool:

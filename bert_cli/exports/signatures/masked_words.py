@@ -5,9 +5,9 @@ import tensorflow as tf
 from bert_cli.base.head_types import MASKED_LM
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.loaded import load
-from bert_cli.exports.signatures.signature import Outputs, Signature, join_names, text_specs
+from bert_cli.exports.signatures.signature import Outputs, Signature, join_text_names, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
-from bert_cli.exports.text_packing import pack
+from bert_cli.exports.text_packing import pack_batch
 from bert_cli.text.vocabulary import CLS, MASK, SEP, padding_id
 from bert_cli.weights.variables import Reader
 
@@ -72,8 +72,8 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
             num_tokens, tf.constant(length, tf.int64), f"texts have up to {length} tokens"
         )
         with tf.control_dependencies([fits]):
-            return fill(pack(ids_a, ids_b, length, ids[CLS], ids[SEP], padding_id(ids)))
+            return fill(pack_batch(ids_a, ids_b, length, ids[CLS], ids[SEP], padding_id(ids)))
 
     specs = text_specs(exported.takes_pairs)
-    summary = f"masked words; the best {count} for each {MASK}; {join_names(specs)} of up to {length} tokens"
+    summary = f"masked words; the best {count} for each {MASK}; {join_text_names(specs)} of up to {length} tokens"
     return Signature(network, fill_texts, specs, fill, summary, {"tokens": tokens})

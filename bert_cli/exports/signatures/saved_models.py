@@ -14,7 +14,7 @@ from bert_cli.exports.signatures.classifier import make_classifier
 from bert_cli.exports.signatures.masked_words import make_mask_filler
 from bert_cli.exports.signatures.signature import TOKENS_SIGNATURE, Signature, save_signature
 from bert_cli.exports.signatures.tagger import make_tagger
-from bert_cli.exports.signatures.vectors import make_encoder
+from bert_cli.exports.signatures.vectors import make_text_encoder
 from bert_cli.exports.text_graph import GraphTokenizer, check_settings, vocabulary_lines
 from bert_cli.exports.triton import model_path, write_triton_config
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -23,7 +23,7 @@ from bert_cli.weights.variables import Reader
 # Head type -> function that makes its signature. A new head is a new row.
 _SIGNATURES: dict[str, Callable[[Reader, Exported, GraphTokenizer], Signature]] = {
     CLASSIFIER: make_classifier,
-    ENCODER: make_encoder,
+    ENCODER: make_text_encoder,
     TAGGER: make_tagger,
     MASKED_LM: make_mask_filler,
 }

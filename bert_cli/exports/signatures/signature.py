@@ -41,17 +41,17 @@ class Signature:
     @property
     def text_names(self) -> str:
         """Return the names of the texts, for the log."""
-        return join_names(self.text_specs)
+        return join_text_names(self.text_specs)
 
 
-def join_names(specs: tuple[tf.TensorSpec, ...]) -> str:
+def join_text_names(specs: tuple[tf.TensorSpec, ...]) -> str:
     """Return the names of texts, for the log."""
     return " and ".join(text_spec.name for text_spec in specs)
 
 
 def describe_cut(specs: tuple[tf.TensorSpec, ...], max_seq_length: int) -> str:
     """Return texts and their maximum length, for the log."""
-    return f"{join_names(specs)}, cut to {max_seq_length} tokens"
+    return f"{join_text_names(specs)}, cut to {max_seq_length} tokens"
 
 
 def text_specs(takes_pairs: bool) -> tuple[tf.TensorSpec, ...]:

@@ -7,10 +7,10 @@ from bert_cli.base.names import show_names
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.loaded import find_head, load_head_model
 from bert_cli.exports.signatures.signature import Outputs, Signature, text_specs
-from bert_cli.exports.signatures.windows import make_windows
+from bert_cli.exports.signatures.windows import make_text_windows
 from bert_cli.exports.signatures.words import WordSplitter
 from bert_cli.exports.text_graph import GraphTokenizer
-from bert_cli.exports.text_packing import pack
+from bert_cli.exports.text_packing import pack_batch
 from bert_cli.settings.answering import window_stride
 from bert_cli.text.vocabulary import CLS, SEP, padding_id
 from bert_cli.weights.variables import Reader
@@ -71,8 +71,8 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
         text_pieces = tf.RaggedTensor.from_value_rowids(pieces.flat_values, piece_rows, num_texts, validate=False)
         # A word is predicted at its first piece.
         places = tf.cumsum(counts, exclusive=True) - tf.gather(text_pieces.row_starts(), rows)
-        windows = make_windows(text_pieces.row_lengths(), length - 2, stride)
-        inputs = pack(windows.take(text_pieces), None, length, ids[CLS], ids[SEP], padding_id(ids))
+        windows = make_text_windows(text_pieces.row_lengths(), length - 2, stride)
+        inputs = pack_batch(windows.take(text_pieces), None, length, ids[CLS], ids[SEP], padding_id(ids))
         owners = windows.owners(rows, places)
         tokens = places - tf.gather(windows.starts, owners) + 1  # after [CLS]
         scored = tf.gather_nd(tag(inputs)["probabilities"], tf.stack([owners, tokens], axis=1))

@@ -14,7 +14,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import TFLITE, Exported
 from bert_cli.exports.hub_writing import write_saved_model
 from bert_cli.exports.loaded import expected_outputs, head_outputs
-from bert_cli.exports.onnx_files import MAX_DIFFERENCE, open_network, write_companions
+from bert_cli.exports.onnx_files import MAX_DIFFERENCE, open_network_to_export, write_companions
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 
@@ -32,7 +32,7 @@ def write(folder: str, exported: Exported) -> list[str]:
     Raises:
         InputError: if the checkpoint is incomplete, or the file's outputs differ from the original's.
     """
-    network = open_network(exported)
+    network = open_network_to_export(exported)
     model, head, problem_type = network.original.model, network.spec, exported.problem_type
     vectors = exported.vectors
 

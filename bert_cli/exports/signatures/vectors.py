@@ -16,7 +16,7 @@ from bert_cli.weights.variables import Reader
 _WHITE_SPACE = r"[\pZ\t-\r\x1c-\x1f\x{85}]"
 
 
-def make_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_text_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> Signature:
     """Return an encoder of texts.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B], which is empty

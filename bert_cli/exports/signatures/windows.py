@@ -51,7 +51,7 @@ class Windows:
         return tf.gather(tf.cumsum(self.counts, exclusive=True), texts) + best
 
 
-def make_windows(num_pieces: tf.Tensor, size: tf.Tensor | int, stride: int) -> Windows:
+def make_text_windows(num_pieces: tf.Tensor, size: tf.Tensor | int, stride: int) -> Windows:
     """Return the windows over texts; use them for texts of any length.
 
     Args:

@@ -15,7 +15,7 @@ _CATS = "cats"
 _FORM = '{"raw": "…", "cats": [{"label": "…", "value": 1.0}]} is needed'
 
 
-def is_pair(value: Any) -> bool:
+def is_category_pair(value: Any) -> bool:
     """Return whether a value is a text with categories."""
     return has_form(value, (str, {_CATS: dict}))
 

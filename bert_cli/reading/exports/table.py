@@ -43,7 +43,9 @@ EXPORTS = (
     JsonExport(
         "texts of doccano with label ids", doccano.has_label_ids, doccano.has_annotations, doccano.convert_texts
     ),
-    JsonExport("pairs of spaCy, a text and its cats", spacy.is_pair, spacy.is_pair, spacy.convert_pairs),
+    JsonExport(
+        "pairs of spaCy, a text and its cats", spacy.is_category_pair, spacy.is_category_pair, spacy.convert_pairs
+    ),
     JsonExport(
         "documents of spaCy with cats",
         spacy.is_document,

@@ -16,7 +16,7 @@ from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loop import CallbackError, LoopCallback
 from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.several_processes import is_multi_worker
+from bert_cli.training.several_processes import has_other_workers
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 
 
@@ -91,7 +91,7 @@ class SaveCheckpoints(LoopCallback):
     def on_failure(self, step: int) -> None:
         # The other processes of a training go on with the
         # next step, so they cannot help to save this one.
-        if self._saves_failures and not is_multi_worker(self._engine.strategy):
+        if self._saves_failures and not has_other_workers(self._engine.strategy):
             self.on_step(step)
 
     def name_state(self, rerun: str, failure: CallbackError) -> None:

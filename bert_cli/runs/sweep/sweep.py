@@ -87,7 +87,7 @@ Average = Callable[[], JsonObject]
 RunOnce = Callable[..., RunResult]
 
 
-def make_trackers(settings: TrainingSettings, parents: SweepTrackers | None = None) -> SweepTrackers:
+def make_sweep_trackers(settings: TrainingSettings, parents: SweepTrackers | None = None) -> SweepTrackers:
     """Return a sweep's trackers.
 
     Args:
@@ -255,7 +255,7 @@ def _run_trial(
         if not has_several_runs(settings):
             return run_one(make_task(settings), data, shared=shared, sweep_trackers=trackers)
         start_time = time.monotonic()
-        with make_trackers(settings, trackers) as cell_trackers:
+        with make_sweep_trackers(settings, trackers) as cell_trackers:
             report = _run_trials(make_task, settings, run_one, shared, cell_trackers)
             report["total_seconds"] = round(time.monotonic() - start_time, 3)
             RunDirectory(settings.phases.output_dir).write_report(report)

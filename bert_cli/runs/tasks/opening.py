@@ -223,7 +223,7 @@ def make_predictor(engine: Engine, model: Model, data: Data, settings: TrainingS
     return Predictor(engine, settings.encoding.max_seq_length, check)
 
 
-def open_trained(
+def open_trained_task(
     task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool = True
 ) -> tuple[Predictor, int]:
     """Return the task's trained model for predictions with any --engine, and its global_step.
@@ -237,12 +237,12 @@ def open_trained(
     return make_predictor(opened.engine, model, data, settings), opened.step
 
 
-def open_for_new_texts(
+def open_task_for_new_texts(
     task: Task[Model, Data, Any], model: Model, data: Data, settings: TrainingSettings, many: bool
 ) -> Predictor:
     """Return the trained model for new texts, with the engine of Devices.for_answers.
 
-    See open_trained for the arguments.
+    See open_trained_task for the arguments.
     """
     devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
-    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices), many)[0]
+    return open_trained_task(task, model, data, dataclasses.replace(settings, devices=devices), many)[0]

@@ -18,9 +18,9 @@ from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
 from bert_cli.examples.squad.reading import (
     QuestionExamples,
-    read_examples,
     read_gold_answers,
     read_scored_examples,
+    read_squad_examples,
 )
 from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
@@ -42,7 +42,12 @@ from bert_cli.outputs.answers.squad import SquadPrediction, check_search
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import squad_examples, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.predicting.opening import AnswererSettings, select_groups
-from bert_cli.predicting.question_answerer import answer_windows, answerer_network, build_answerer, make_windows
+from bert_cli.predicting.question_answerer import (
+    answer_windows,
+    answerer_network,
+    build_answerer,
+    make_question_windows,
+)
 from bert_cli.problem_types.kinds import QUESTIONS
 from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.run_directory.directory import RunDirectory
@@ -126,7 +131,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
                 # Report data that cannot be scored before training.
                 score(task.version_2_with_negative, gold, {}, None)
             else:
-                file = read_examples(source)
+                file = read_squad_examples(source)
             splits["predict"] = self._split("predict", file, model.tokenizer)
             accounts["predict"] = file.facts
             if gold:
@@ -149,7 +154,9 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         """Return the examples with their windows, and log the account and the cuts."""
         log_facts(file.facts)
         examples = file.examples
-        features = make_windows(self.settings.encoding, self.settings.task, examples, tokenizer, name == "train")
+        features = make_question_windows(
+            self.settings.encoding, self.settings.task, examples, tokenizer, name == "train"
+        )
         LOG.info("%s: %s in %d windows", name, describe_questions(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
             LOG.info("%s: %s", name, cut)

@@ -33,7 +33,7 @@ def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> No
     warn_cuts(cuts, max_query_length, "questions", place, "a larger --max_query_length keeps them")
 
 
-def format_record(record: dict) -> list[str]:
+def format_answer(record: dict) -> list[str]:
     """Return lines for the terminal: the answer, its sentence, and the n-best list."""
     if record["answer"]:
         lines = [record["answer"], f"  in: {record['sentence']}", ""]
@@ -71,7 +71,7 @@ def run(settings: SquadSettings) -> dict:
         predictions, cuts = answerer.answer([example])
         warn_cut_questions(cuts, settings.task.max_query_length, "--question")
         record = answer_record(example, predictions[0])
-        print_text("\n".join(format_record(record)))
+        print_text("\n".join(format_answer(record)))
         return record
 
     chunk_cuts: list[Cuts] = []

@@ -40,8 +40,8 @@ from bert_cli.runs.tasks.interface import BaselineComparison, Evaluation, Plan, 
 from bert_cli.runs.tasks.tagging_data import (
     TaggingDataset,
     TaggingSplit,
-    make_empty_dataset,
-    read_data,
+    make_empty_tagging_dataset,
+    read_tagging_data,
 )
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.answering import SPAN_FORMATS
@@ -59,7 +59,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     settings: TagSettings
 
     def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):
-        """Use these settings, and `tables` instead of files, see tagging_data.read_data."""
+        """Use these settings, and `tables` instead of files, see tagging_data.read_tagging_data."""
         super().__init__(settings)
         self._tables = tables
 
@@ -70,7 +70,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         return model
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
-        return read_data(self.settings, model, self._tables)
+        return read_tagging_data(self.settings, model, self._tables)
 
     def plan(self, model: AnyModel, data: TaggingDataset, recipe: Recipe) -> Plan:
         features = data.splits["train"].features
@@ -208,7 +208,7 @@ def tag_text(settings: TagSettings) -> dict:
         table = read_table_texts(source, settings.columns, settings.data.header, form, takes_pairs=False)
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
-    data = make_empty_dataset(settings, model)
+    data = make_empty_tagging_dataset(settings, model)
     if text and not make_text_example(text, model.tokenizer).words:
         raise InputError("--text: holds no words")
     tagger = open_tagger(select_groups(TaggerSettings, settings), model, many=settings.files.come_together)

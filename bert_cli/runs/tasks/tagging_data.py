@@ -24,7 +24,7 @@ from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_tagging_folds
-from bert_cli.predicting.tagger import choose_layers, make_windows, read_trained_labels
+from bert_cli.predicting.tagger import choose_layers, make_sentence_windows, read_trained_labels
 from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, divide
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
@@ -123,7 +123,7 @@ class TaggingDataset(DivisibleDataset):
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)
 
 
-def read_data(
+def read_tagging_data(
     settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingDataset:
     """Read the splits that the phases need; without training, take labels from the model.
@@ -173,7 +173,9 @@ def read_data(
             warn_about_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        features = make_windows(file.examples, labels, model.tokenizer, settings.encoding, settings.task, all_pieces)
+        features = make_sentence_windows(
+            file.examples, labels, model.tokenizer, settings.encoding, settings.task, all_pieces
+        )
         log_facts(file.facts)
         for line in describe_split(split, file, features, has_tags):
             LOG.info(line)
@@ -211,7 +213,7 @@ def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has
     return lines
 
 
-def make_empty_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset:
+def make_empty_tagging_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset:
     """Return a dataset without sentences for a trained model, for new texts."""
     layers = choose_layers(settings.tagger, settings.rates, model)
     notation = TagNotation.of_flags(make_notation_flags(settings.task))

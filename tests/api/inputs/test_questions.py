@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.questions import read_questions
+from bert_cli.api.inputs.questions import number_questions
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_gold_answers
 from bert_cli.examples.squad.training import read_training_examples
@@ -39,14 +39,14 @@ SQUAD_ANSWERS = [{"text": "Rome", "answer_start": 14}]
     ],
 )
 def test_forms(data):
-    (example,) = read_training_examples(read_questions("train", data)).examples
+    (example,) = read_training_examples(number_questions("train", data)).examples
     assert (example.question, example.answer_text) == ("Where?", "Rome")
     assert (example.start_position, example.end_position) == (3, 3)
 
 
 def test_missing_answers_are_impossible_questions():
     frame = pd.DataFrame([ROW, ROW | {"answer": None}, ROW | {"answer": ""}])
-    assert list(read_gold_answers(read_questions("dev", frame)).values()) == [("Rome",), (), ()]
+    assert list(read_gold_answers(number_questions("dev", frame)).values()) == [("Rome",), (), ()]
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_missing_answers_are_impossible_questions():
 )
 def test_other_forms_are_refused(data):
     with raises(InputError, "train"):
-        read_training_examples(read_questions("train", data))
+        read_training_examples(number_questions("train", data))

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.training_pairs import is_pair, read_texts, replace_entities
+from bert_cli.examples.annotations.training_pairs import is_training_pair, read_texts, replace_entities
 from bert_cli.reading.records import JsonRecord
 from tests.snapshots import raises
 
@@ -13,8 +13,8 @@ def read(*pairs):
 
 
 def test_is_pair():
-    assert is_pair(["a", {"entities": []}])
-    assert not any(map(is_pair, [["a", "b"], ["a", {}, {}], [1, {}], {"text": "a"}, None]))
+    assert is_training_pair(["a", {"entities": []}])
+    assert not any(map(is_training_pair, [["a", "b"], ["a", {}, {}], [1, {}], {"text": "a"}, None]))
 
 
 def test_skipped_texts_are_dropped():

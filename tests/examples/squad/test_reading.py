@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.reading import read_gold_answers, read_scored_examples, read_squad_examples
 from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
@@ -16,7 +16,7 @@ from tests.squad_files import CONTEXT, question, squad_file
 
 def test_questions_to_predict(tmp_path):
     path = squad_file(tmp_path, question("q1"), {"id": 7, "question": ""})
-    first, second = read_examples(QuestionSource(path)).examples
+    first, second = read_squad_examples(QuestionSource(path)).examples
     assert (first.qas_id, first.question, first.paragraph.context) == ("q1", "When?", CONTEXT)
     assert first.paragraph.doc_tokens == ("Ann", "Lee", "was", "born", "(1895).")
     assert (first.answer_text, first.start_position, first.is_impossible) == (None, None, False)
@@ -31,13 +31,13 @@ def test_members_that_are_not_used(tmp_path):
     path.write_text(
         json.dumps({"version": "1", "data": [{"title": "Ann", "paragraphs": paragraphs}]}), encoding="utf-8"
     )
-    assert read_examples(QuestionSource(str(path))).facts.not_used == ("version", "topic", "url", "title")
+    assert read_squad_examples(QuestionSource(str(path))).facts.not_used == ("version", "topic", "url", "title")
 
 
 def test_repeated_id_is_refused(tmp_path):
     path = squad_file(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
     expected = "qas[1]: the id 'q' is also the id of"
-    for read in (read_examples, read_gold_answers, read_scored_examples):
+    for read in (read_squad_examples, read_gold_answers, read_scored_examples):
         message = error_of(read, QuestionSource(path))
         assert expected in message
         assert message.count("data[0].paragraphs[0].qas[") == 2
@@ -49,7 +49,7 @@ def test_questions_without_id_get_an_id(tmp_path, caplog):
     path = squad_file(tmp_path, without, question("question-1"), question(None), question("question-3_"), question(7))
     expected = ["question-1_", "question-1", "question-3", "question-3_", "7"]
     with caplog.at_level(logging.INFO, "bert_cli"):
-        assert [example.qas_id for example in read_examples(QuestionSource(path)).examples] == expected
+        assert [example.qas_id for example in read_squad_examples(QuestionSource(path)).examples] == expected
     (line,) = [record.getMessage() for record in caplog.records]
     check_message(line, f"{path}: ")
     assert list(read_gold_answers(QuestionSource(path))) == expected
@@ -112,7 +112,7 @@ def test_gold_answers_are_not_guessed(tmp_path, fields):
         ('{"context": "a", "question": "b", "answers": []}\n{"context": "a"', ":2: is not JSON: "),
     ],
 )
-@pytest.mark.parametrize("read", [read_examples, read_training_examples, read_gold_answers])
+@pytest.mark.parametrize("read", [read_squad_examples, read_training_examples, read_gold_answers])
 def test_files_with_another_layout(tmp_path, read, text, expected):
     path = tmp_path / "bad.json"
     path.write_text(text)
@@ -151,7 +151,7 @@ def test_records_with_one_question(tmp_path, text):
     assert [(first.start_position, first.end_position), second.end_position, third.answer_text] == [(4, 4), 1, "Tom"]
     assert first.paragraph is second.paragraph
     assert third.paragraph.context == "Tom left."
-    assert [example.qas_id for example in read_examples(QuestionSource(str(path))).examples] == ["q1", "q2", "3"]
+    assert [example.qas_id for example in read_squad_examples(QuestionSource(str(path))).examples] == ["q1", "q2", "3"]
     assert read_gold_answers(QuestionSource(str(path))) == {"q1": ("1895",), "q2": ("Ann Lee",), "3": ("Tom", "Tom")}
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.examples.squad.reading import read_examples
+from bert_cli.examples.squad.reading import read_squad_examples
 from bert_cli.examples.squad.records import describe_questions, split_context
 from bert_cli.examples.squad.source import QuestionSource
 from tests.squad_files import question, squad_file
@@ -28,6 +28,6 @@ def test_words_have_correct_offsets(context):
 
 @pytest.mark.parametrize("context", ["", " \n"])
 def test_empty_context(tmp_path, context):
-    examples = read_examples(QuestionSource(squad_file(tmp_path, question(), context=context))).examples
+    examples = read_squad_examples(QuestionSource(squad_file(tmp_path, question(), context=context))).examples
     assert examples[0].paragraph.doc_tokens == ()
     assert describe_questions(examples) == "1 questions about 1 contexts; 1 contexts hold no word"

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad.reading import read_examples, read_gold_answers
+from bert_cli.examples.squad.reading import read_gold_answers, read_squad_examples
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.settings.data import CSV_QUOTES, PLAIN
@@ -49,7 +49,7 @@ def test_answers_are_found_in_every_format(name, tmp_path):
     form = PLAIN._replace(quoting=CSV_QUOTES) if name == "t.tsv" else PLAIN
     assert train(path, form=form) == EXPECTED
     assert read_gold_answers(QuestionSource(path, form)) == {"a": ("Anna",), "b": ("2",), "c": ("in Rome",)}
-    assert [row.question for row in read_examples(QuestionSource(path, form)).examples] == [
+    assert [row.question for row in read_squad_examples(QuestionSource(path, form)).examples] == [
         row["question"] for row in ROWS
     ]
 
@@ -73,7 +73,7 @@ def test_offsets_and_other_names(tmp_path):
     ]
     path = write(tmp_path / "t.csv", rows)
     assert train(path) == [("question-1", "Rome", 4, 4), ("question-2", "Rome", 1, 1)]
-    assert read_examples(QuestionSource(path)).facts.not_used == ("source",)
+    assert read_squad_examples(QuestionSource(path)).facts.not_used == ("source",)
 
 
 def test_questions_without_an_answer(tmp_path):
@@ -86,7 +86,7 @@ def test_questions_without_an_answer(tmp_path):
     with raises(InputError, "t.csv:2: has no answer"):
         train(path)
     unanswered = write(tmp_path / "new.csv", [{"question": "Who?", "context": CONTEXT}])
-    assert len(read_examples(QuestionSource(unanswered)).examples) == 1
+    assert len(read_squad_examples(QuestionSource(unanswered)).examples) == 1
     with raises(InputError, "new.csv:2: "):
         train(unanswered)
 

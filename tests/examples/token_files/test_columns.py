@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from bert_cli.examples.tagging import COLUMNS
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
@@ -16,16 +16,16 @@ from tests.snapshots import check_message
 
 def test_four_columns_with_spaces(tmp_path):
     path = write(tmp_path, CONLL)
-    file = read_columns(Source(path))
+    file = read_column_file(Source(path))
     assert sentences(file) == [(("EU", "rejects"), ("I-ORG", "O"), 3), (("Peter",), ("I-PER",), 6)]
     assert "\n".join(file.lines) == CONLL
     assert (file.path, file.format) == (path, COLUMNS)
-    assert [example.tags for example in read_columns(Source(path), TokenFlags(tag_column="2")).examples] == [
+    assert [example.tags for example in read_column_file(Source(path), TokenFlags(tag_column="2")).examples] == [
         ("I-NP", "I-VP"),
         ("I-NP",),
     ]
-    assert read_columns(Source(path), TokenFlags("-3", "0")).examples[0].words == ("NNP", "VBZ")
-    assert sentences(read_columns(Source(path), TokenFlags(with_tags=False)))[1] == (("Peter",), None, 6)
+    assert read_column_file(Source(path), TokenFlags("-3", "0")).examples[0].words == ("NNP", "VBZ")
+    assert sentences(read_column_file(Source(path), TokenFlags(with_tags=False)))[1] == (("Peter",), None, 6)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_four_columns_with_spaces(tmp_path):
     ],
 )
 def test_lines(tmp_path, text, expected):
-    assert [example.words for example in read_columns(Source(write(tmp_path, text))).examples] == expected
+    assert [example.words for example in read_column_file(Source(write(tmp_path, text))).examples] == expected
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_lines(tmp_path, text, expected):
 )
 def test_invalid_files(tmp_path, text, columns):
     path = write(tmp_path, text)
-    message = error_of(read_columns, Source(path), TokenFlags(*map(str, columns)))
+    message = error_of(read_column_file, Source(path), TokenFlags(*map(str, columns)))
     check_message(message, path)
     assert "\n" not in message
 
 
 def test_rows_may_differ_if_no_column_is_counted_from_the_end(tmp_path):
-    assert read_columns(Source(write(tmp_path, "a O\nb O extra\n")), TokenFlags("0", "1")).examples[0].tags == (
+    assert read_column_file(Source(write(tmp_path, "a O\nb O extra\n")), TokenFlags("0", "1")).examples[0].tags == (
         "O",
         "O",
     )
@@ -81,7 +81,7 @@ def test_rows_may_differ_if_no_column_is_counted_from_the_end(tmp_path):
 
 def test_repeated_column(tmp_path):
     path = write(tmp_path, "a O\n")
-    check_message(error_of(read_columns, Source(path), TokenFlags("1", "1")), "--tag_column: ")
+    check_message(error_of(read_column_file, Source(path), TokenFlags("1", "1")), "--tag_column: ")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def log(caplog):
 
 
 def words_of(path, *flags, **named):
-    return [example.words for example in read_columns(Source(path), TokenFlags(*flags, **named)).examples]
+    return [example.words for example in read_column_file(Source(path), TokenFlags(*flags, **named)).examples]
 
 
 GERMEVAL = "#\thttp://example.org/a [2009-10-17]\n1\tAnna\tB-PER\tO\n2\tsingt\tO\tO\n\n#\thttp://example.org/b\n1\tLee\tB-PER\tO\n"
@@ -103,7 +103,7 @@ CONLL_U = (
 
 def test_germeval_source_lines_are_comments(tmp_path):
     path = write(tmp_path, GERMEVAL)
-    file = read_columns(Source(path), TokenFlags("1", "2"))
+    file = read_column_file(Source(path), TokenFlags("1", "2"))
     assert sentences(file) == [(("Anna", "singt"), ("B-PER", "O"), 2), (("Lee",), ("B-PER",), 6)]
     assert file.facts.left_out == (LeftOut("comments that begin with #", 2, 1, is_requested=True),)
     assert words_of(path, "1", with_tags=False) == [("Anna", "singt"), ("Lee",)]
@@ -111,7 +111,7 @@ def test_germeval_source_lines_are_comments(tmp_path):
 
 def test_comments_and_skipped_rows_in_conll_u(tmp_path):
     path = write(tmp_path, CONLL_U)
-    file = read_columns(Source(path), TokenFlags("1", "3"))
+    file = read_column_file(Source(path), TokenFlags("1", "3"))
     assert sentences(file) == [(("zu", "dem", "Haus"), ("O", "O", "B-LOC"), 4), (("#",), ("O",), 10)]
     assert file.location(file.examples[0], 2) == f"{path}:6"
     reasons = {rows.reason: rows.num_rows for rows in file.facts.left_out}
@@ -148,7 +148,7 @@ def test_words_with_a_number_sign_stay_words(tmp_path, text, expected):
 
 def test_lines_between_words_keep_their_numbers(tmp_path):
     path = write(tmp_path, "a O\n# text = x\nb B-x\n")
-    file = read_columns(Source(path))
+    file = read_column_file(Source(path))
     assert [file.line_of(file.examples[0], word) for word in (0, 1)] == [1, 3]
 
 
@@ -156,7 +156,7 @@ def test_header_is_skipped_and_names_the_columns(tmp_path, log):
     path = write(
         tmp_path, "Sentence #\tToken\tPOS\tNER\n1\tAnna\tNN\tPER\n1\tsings\tV\tO\n2\tLee\tNN\tPER\n2\tLee\tNN\tPER\n"
     )
-    file = read_columns(Source(path))
+    file = read_column_file(Source(path))
     assert sentences(file) == [(("Anna", "sings"), ("PER", "O"), 2), (("Lee", "Lee"), ("PER", "PER"), 4)]
     assert file.header == 1
     check_message(log)
@@ -166,32 +166,32 @@ def test_header_is_skipped_and_names_the_columns(tmp_path, log):
 
 def test_repeated_header_is_skipped(tmp_path):
     path = write(tmp_path, "Word\tTag\na\tO\nb\tx\nWord\tTag\nc\tO\n")
-    file = read_columns(Source(path))
+    file = read_column_file(Source(path))
     assert sentences(file) == [(("a", "b"), ("O", "x"), 2), (("c",), ("O",), 5)]
     assert [(rows.num_rows, rows.line) for rows in file.facts.left_out] == [(1, 4)]
 
 
 def test_flags_name_columns(tmp_path):
     path = write(tmp_path, "Token\tPOS\tNER\nAnna\tNN\tPER\nsings\tV\tO\n")
-    assert read_columns(Source(path), TokenFlags("Token", "POS")).tags == [("NN", "V")]
-    assert read_columns(Source(path), TokenFlags("NER", "0")).examples[0].words == ("PER", "O")
-    check_message(error_of(read_columns, Source(path), TokenFlags(tag_column="Tag")), f"{path}:1: ")
+    assert read_column_file(Source(path), TokenFlags("Token", "POS")).tags == [("NN", "V")]
+    assert read_column_file(Source(path), TokenFlags("NER", "0")).examples[0].words == ("PER", "O")
+    check_message(error_of(read_column_file, Source(path), TokenFlags(tag_column="Tag")), f"{path}:1: ")
 
 
 def test_file_without_blank_lines_has_a_warning(tmp_path, log):
     path = write(tmp_path, "a O\n. O\nb B-x\n. O\n")
-    read_columns(Source(path))
+    read_column_file(Source(path))
     warning = "there is no blank line, so all 4 words are one sentence; put a blank line after each sentence"
     assert log.messages == [f"{path}: warning: {warning}"]
     log.clear()
-    read_columns(Source(write(tmp_path, "a O\n. O\n\nb B-x\n. O\n")))
-    read_columns(Source(write(tmp_path, "a O\nb B-x\n. O\n")))
+    read_column_file(Source(write(tmp_path, "a O\n. O\n\nb B-x\n. O\n")))
+    read_column_file(Source(write(tmp_path, "a O\nb B-x\n. O\n")))
     assert not log.messages
 
 
 def test_word_numbers_are_not_words(tmp_path):
     path = write(tmp_path, GERMEVAL)
-    check_message(error_of(read_columns, Source(path)), f"{path}:2: ")
+    check_message(error_of(read_column_file, Source(path)), f"{path}:2: ")
     assert words_of(path, "0") == [("1", "2"), ("1",)]
 
 
@@ -201,10 +201,10 @@ UNLABELED = "a\tO\n\nb\t\nc\tO\n\nd\tB-x\n"
 @pytest.mark.parametrize("text", [UNLABELED, UNLABELED.replace("b\t\n", "b\n"), UNLABELED.replace("\t", " ")])
 def test_sentences_with_a_word_without_a_tag(tmp_path, text):
     path = write(tmp_path, text)
-    message = error_of(read_columns, Source(path))
+    message = error_of(read_column_file, Source(path))
     assert message.startswith(f"{path}:3: ")
     check_message(message, "--skip_unlabeled")
-    file = read_columns(Source(path), TokenFlags(skip_unlabeled=True))
+    file = read_column_file(Source(path), TokenFlags(skip_unlabeled=True))
     assert [example.words for example in file.examples] == [("a",), ("d",)]
     assert file.facts.left_out == (LeftOut("sentences with a word without a tag", 1, 3, is_requested=True),)
 
@@ -212,19 +212,19 @@ def test_sentences_with_a_word_without_a_tag(tmp_path, text):
 def test_file_without_tagged_sentences(tmp_path):
     path = write(tmp_path, "a\t\n\nb\t\n")
     message = f"{path}:1: no sentence has a tag for every word; check --tag_column"
-    assert error_of(read_columns, Source(path), TokenFlags(skip_unlabeled=True)) == message
+    assert error_of(read_column_file, Source(path), TokenFlags(skip_unlabeled=True)) == message
 
 
 def test_empty_file_is_reported_with_its_flag(tmp_path):
     path = write(tmp_path, "\n")
-    check_message(error_of(read_columns, Source(path), TokenFlags(flag="dev_file")), "--dev_file")
+    check_message(error_of(read_column_file, Source(path), TokenFlags(flag="dev_file")), "--dev_file")
 
 
 def test_numbers_get_the_names_of_labels(tmp_path, log):
     path = write(tmp_path, "Anna 1\nLee 2\nran 0\n")
-    assert read_columns(Source(path), TokenFlags(labels=("O", "B-x", "I-x"))).tags == [("B-x", "I-x", "O")]
-    check_message(error_of(read_columns, Source(path), TokenFlags(labels=("O", "B-x"))), f"{path}:2: ")
-    assert read_columns(Source(path), TokenFlags(are_types=True)).tags == [("1", "2", "0")]
+    assert read_column_file(Source(path), TokenFlags(labels=("O", "B-x", "I-x"))).tags == [("B-x", "I-x", "O")]
+    check_message(error_of(read_column_file, Source(path), TokenFlags(labels=("O", "B-x"))), f"{path}:2: ")
+    assert read_column_file(Source(path), TokenFlags(are_types=True)).tags == [("1", "2", "0")]
     assert not log.messages
-    assert read_columns(Source(path)).tags == [("1", "2", "0")]
+    assert read_column_file(Source(path)).tags == [("1", "2", "0")]
     check_message(log.messages[0], f"{path}: ")

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.reading.source import Source
 from tests.rows import write_rows
@@ -16,7 +16,7 @@ def read_words(tmp_path, sentences, flags=WORD_AND_TAG):
     text = "\n".join("".join(f"{number}\t{word}\tO\n" for number, word in rows) for rows in sentences)
     path = tmp_path / "a.tsv"
     path.write_text(text, encoding="utf-8")
-    return [example.words for example in read_columns(Source(str(path)), flags).examples]
+    return [example.words for example in read_column_file(Source(str(path)), flags).examples]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_gaps_in_a_file_with_ten_columns(tmp_path):
     path = tmp_path / "a.conllu"
     rows = [[number, word, *"_" * 7, "O"] for number, word in (("3-4", "zum"), ("3", "zu"), ("5", "Haus"))]
     write_rows(path, rows)
-    assert read_columns(Source(str(path)), TokenFlags("1", "9")).examples[0].words == ("zu", "Haus")
+    assert read_column_file(Source(str(path)), TokenFlags("1", "9")).examples[0].words == ("zu", "Haus")
 
 
 @pytest.mark.parametrize("numbers", [["1-1", "1-2"], ["4.1", "4.2"], ["1", "2"]])

@@ -163,7 +163,7 @@ def load_teacher(
         settings = dataclasses.replace(
             teacher_settings, devices=dataclasses.replace(teacher_settings.devices, engine=TENSORFLOW)
         )
-        predictor, _ = opening.open_trained(task, model, data, settings)
+        predictor, _ = opening.open_trained_task(task, model, data, settings)
         batch_size = teacher_settings.inference.predict_batch_size
         predictions, _ = decoder.infer_raw(predictor, features, batch_size, "asking the teacher")
         return predictions["probabilities"]

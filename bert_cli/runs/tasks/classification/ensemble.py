@@ -158,7 +158,7 @@ def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str,
     model = opening.load_task_model(task, settings)
     with contextlib.ExitStack() as stack:
         data = task.read(model, stack)
-    predictor, _ = opening.open_trained(task, model, data, settings)
+    predictor, _ = opening.open_trained_task(task, model, data, settings)
     sizes = {"dev": settings.inference.eval_batch_size, "test": settings.inference.predict_batch_size}
     computed = {}
     for kind, batch_size in sizes.items():

@@ -81,7 +81,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     _features(lines[:CHUNK], data)
     if plan:
         settings = dataclasses.replace(settings, devices=settings.devices.without_workers())
-    predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
+    predictor = opening.open_task_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if folders:
         later_members = [_open_member(member_settings(ensemble, folder)) for folder in folders[1:]]
@@ -273,7 +273,7 @@ def _open_member(settings: ClassifySettings) -> _TextClassifier:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     data = _dataset(settings, model)
-    predictor = opening.open_for_new_texts(task, model, data, settings, many=settings.files.come_together)
+    predictor = opening.open_task_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     return _TextClassifier(settings, model, data, predictor, num_trained_texts(model, settings.task.task_name))
 
 
@@ -352,7 +352,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         check_pairs(split.features.sequences)
         # The session needs a dataset, so open it after reading the first shard.
-        session = session or opening.open_trained(shard_task, model, data, one_process)[0]
+        session = session or opening.open_trained_task(shard_task, model, data, one_process)[0]
         predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
         prediction_tables(data).write(shard.targets, split, predictions, data.decoder)
     return {"shards": len(shards_to_do)}

@@ -21,7 +21,7 @@ from bert_cli.outputs.classification import (
     write_table,
     write_test_results,
 )
-from bert_cli.predicting.ensemble import mean
+from bert_cli.predicting.ensemble import mean_array
 from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
 from bert_cli.problem_types.parts import PredictionArrays, Scores, measure_doubt
 from bert_cli.reading.columns.roles import unique_names
@@ -166,7 +166,7 @@ def write_folds(
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
     out_of_fold = {
-        name: mean(
+        name: mean_array(
             [
                 _join_folds([predictions[name] for _, predictions in repeat], folds)
                 for repeat, folds in zip(details, assignments, strict=True)
