@@ -157,6 +157,8 @@ REFUSALS = {
         "--do_train --cross_validation=3 --do_predict",
         "--do_train --cross_validation=3 --eval_every=9",
         "--do_train --cross_validation_repeats=2",
+        "--do_train --do_eval --inner_cross_validation=2 --learning_rate=1e-4,1e-3",
+        "--do_train --cross_validation=3 --inner_cross_validation=2",
         "--do_train --average_predictions",
         "--do_train --cross_validation=3 --average_predictions",
         "--do_predict --member_columns",
@@ -315,7 +317,11 @@ REFUSALS = {
     ],
 }
 ROWS = [(command, line) for command, lines in REFUSALS.items() for line in lines]
-WRONG_VALUES = [("classify", "--do_train --cross_validation=1"), ("fill-mask", "a --precision=int8")]
+WRONG_VALUES = [
+    ("classify", "--do_train --cross_validation=1"),
+    ("classify", "--do_train --cross_validation=2 --inner_cross_validation=1"),
+    ("fill-mask", "a --precision=int8"),
+]
 # Checked after the training run's values are known, so only commands with a trained model get here.
 REMEMBERED = {("null_odds_file", "version_2_with_negative")}
 

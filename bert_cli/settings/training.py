@@ -32,6 +32,7 @@ _SEVERAL_RUNS = {
     "excludes": "dry_run",
     "because": {_HELD_OUT: _COMPARED, "dry_run": "a dry run looks at one run"},
 }
+_ANY_LIST = " or ".join(f"{name}={LIST}" for name in ("learning_rate", "num_train_epochs", "train_batch_size"))
 # A flag for a number, or for a list of numbers.
 _grid_option = functools.partial(
     deciding_option,
@@ -243,9 +244,9 @@ class DevSplit(FlagGroup, heading="Your own files"):
     dev_split_seed: int | None = remembered_option(None, "seed of --dev_split; default: random_seed", lower=0)
 
 
-def read_folds(number: int) -> int:
-    """Return the value of --cross_validation; raise InputError for a single fold."""
-    refuse_if(number == 1, "--cross_validation=1: two folds or more are needed")
+def read_folds(number: int, flag: str = "cross_validation") -> int:
+    """Return the value of --cross_validation or a similar flag; raise InputError for a single fold."""
+    refuse_if(number == 1, f"--{flag}=1: two folds or more are needed")
     return number
 
 
@@ -292,6 +293,15 @@ class Sweep(FlagGroup, heading="Sweeps"):
         needs="cross_validation",
         excludes="calibrate",
         because={"calibrate": "the mean of several models has other probabilities than one model"},
+    )
+    inner_cross_validation: int = option(
+        0,
+        "nested cross-validation of a grid: in each fold, a cross-validation of its training rows with this k chooses "
+        "the combination, and the fold's other rows measure it; 0: not nested",
+        lower=0,
+        read=functools.partial(read_folds, flag="inner_cross_validation"),
+        needs=("cross_validation", _ANY_LIST),
+        because={_ANY_LIST: "the inner folds choose among its values"},
     )
 
 

@@ -6,9 +6,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
 from bert_cli import Classifier
+from bert_cli.api.results.cross_validation import read_cross_validation
 from bert_cli.examples.splitting import assign_folds
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
@@ -173,3 +175,76 @@ def test_other_sentences_choose_the_checkpoint_of_a_tagger(tagger_once, tmp_path
     assert len(read(out / "out_of_fold.tsv")) == 24
     for number in (1, 2):
         assert run_folder(out / f"fold-{number}").report()["best"]["metric"] == "eval_f1"
+
+
+PROBABILITIES = ("prob_animal", "prob_person")
+
+
+class StoredModel(ClassifierMixin, BaseEstimator):
+    """Estimator of scikit-learn that predicts rows as the runs of a nested cross-validation did.
+
+    Its inputs are row numbers. The rows of a `fit` tell which run it is.
+    """
+
+    def __init__(self, folder="", learning_rate=0.0):
+        self.folder = folder
+        self.learning_rate = learning_rate
+
+    def fit(self, rows, labels):
+        self.classes_ = np.unique(labels)
+        outer = read(self.folder / "out_of_fold.tsv")
+        all_rows = np.arange(len(outer))
+        self.probabilities_ = {}
+        for fold in (1, 2):
+            training = all_rows[outer["fold"] != fold]
+            if set(training) == set(rows):
+                # scikit-learn trains the fold with the same choice.
+                chosen = read(self.folder / "folds.tsv").set_index("folder").loc[f"fold-{fold}", "learning_rate"]
+                assert float(chosen) == self.learning_rate
+                self.probabilities_ = dict(enumerate(outer[list(PROBABILITIES)].to_numpy()))
+            inner = read(self.folder / f"search/fold-{fold}/grid-learning_rate-{self.learning_rate:g}/out_of_fold.tsv")
+            assert inner["text"].tolist() == outer["text"][training].tolist()
+            for inner_fold in (1, 2):
+                if set(training[inner["fold"] != inner_fold]) == set(rows):
+                    self.probabilities_ = dict(zip(training, inner[list(PROBABILITIES)].to_numpy(), strict=True))
+        assert self.probabilities_
+        return self
+
+    def predict_proba(self, rows):
+        return np.array([self.probabilities_[row] for row in rows])
+
+
+def test_nested_folds_choose_as_scikit_learn(classify, flags, tmp_path):
+    out = tmp_path / "out"
+    nested = ["--learning_rate=0.003,0.0001", "--cross_validation=2", "--inner_cross_validation=2"]
+    done = classify(*flags, *nested, "--metric_for_best=loss", f"--output_dir={out}")
+    assert done.code == 0, done.err
+    table = read(out / "out_of_fold.tsv")
+    assert table["text"].tolist() == TEXTS
+    splits = {
+        fold: [(np.flatnonzero(inner["fold"] != number), np.flatnonzero(inner["fold"] == number)) for number in (1, 2)]
+        for fold in (1, 2)
+        for inner in [read(out / f"search/fold-{fold}/grid-learning_rate-0.003/out_of_fold.tsv")]
+    }
+    losses, choices = [], []
+    for fold in (1, 2):
+        training, held_out = (np.flatnonzero((table["fold"] == fold) == is_held_out) for is_held_out in (False, True))
+        rates = {"learning_rate": [0.003, 0.0001]}
+        search = GridSearchCV(StoredModel(out), rates, cv=splits[fold], scoring="neg_log_loss")
+        losses.append(-search.fit(training, np.array(LABELS)[training]).score(held_out, np.array(LABELS)[held_out]))
+        choices.append(search.best_params_["learning_rate"])
+    folds = read(out / "folds.tsv").set_index("folder")
+    measured = folds["eval_loss"][["fold-1", "fold-2", "mean"]].astype(float).tolist()
+    assert measured == pytest.approx([*losses, np.mean(losses)], rel=1e-5)
+    assert folds["learning_rate"][["fold-1", "fold-2"]].astype(float).tolist() == choices
+    members = json.loads((out / "run_report.json").read_text("utf-8"))["several"]["members"]
+    assert [member["learning_rate"] for member in members] == choices
+    for fold, choice in zip((1, 2), choices, strict=True):
+        assert f"fold-{fold}: the inner folds choose --learning_rate={choice:g}" in done.lines
+    check_message(next(line for line in done.lines if line.startswith("the inner folds chose")), "--learning_rate=")
+    check_message(next(line for line in done.lines if "inner folds of fold-2 are drawn" in line), "the seed 12345")
+    # The model of a fold is the one of its choice.
+    assert f"--learning_rate={choices[0]:g}" in (out / "fold-1" / "flags.txt").read_text("utf-8")
+    result = read_cross_validation(str(out), json.loads((out / "run_report.json").read_text("utf-8")), None)
+    assert (len(result), result.grid) == (2, None)
+    assert result.choices["learning_rate"].to_dict() == dict(zip((1, 2), choices, strict=True))

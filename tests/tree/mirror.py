@@ -88,6 +88,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/extraction/shown_attention.py": "commands/test_extract_features.py",
     "runs/evaluation.py": "commands/test_export_onnx.py",
     "runs/training.py": "commands/test_classify_reruns.py",
+    "runs/sweep/folds.py": "commands/test_cross_validation.py",
+    "runs/sweep/nested.py": "commands/test_cross_validation.py",
     "runs/sweep/sweep.py": "commands/test_sweep.py",
     "runs/sweep/trials.py": "settings/test_training_grids.py",
     "runs/tasks/classification/new_texts.py": "commands/test_classify_texts.py",

@@ -128,6 +128,7 @@ class FitOptions(Options, total=False):
     head_input: Literal["pooled", "cls", "mean"] | None
     class_weights: Any
     cross_validation_repeats: int | None
+    inner_cross_validation: Any
 
 
 class ClassifyOptions(FitOptions, total=False):
@@ -161,6 +162,7 @@ class TagOptions(Options, total=False):
     id_column: Any
     classifier_dropout: float | None
     class_weights: Any
+    inner_cross_validation: Any
 
 
 class SquadOptions(Options, total=False):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.api.inputs.label_types import read_label_values
@@ -32,7 +32,8 @@ class CrossValidation:
     """Metrics of k models, each for the rows that its training did not use.
 
     This is no model: train on all rows, without cross_validation, to get one. With
-    cross_validation_repeats=r, there are r·k models. A grid returns its best cell.
+    cross_validation_repeats=r, there are r·k models. A grid returns its best cell, unless
+    inner_cross_validation nests it in the folds.
 
     Attributes:
         metrics: for each fold, a dict metric -> number; folds are sorted by repeat.
@@ -66,13 +67,23 @@ class CrossValidation:
 
         With repeats, the index has the repeat and the fold.
         """
+        return self._by_fold(self.metrics)
+
+    @property
+    def choices(self) -> "pd.DataFrame | None":
+        """Return the flag values that inner folds chose, a row per outer fold; None without them."""
+        members = self.report[SEVERAL]["members"]
+        names = [name for name in members[0] if name not in ("folder", "eval", "random_seed")]
+        return self._by_fold([{name: member[name] for name in names} for member in members]) if names else None
+
+    def _by_fold(self, rows: Sequence[Mapping[str, float]]) -> "pd.DataFrame":
         import pandas as pd
 
         index: pd.Index = pd.RangeIndex(1, len(self) + 1, name="fold")
         if repeats := sum(name.startswith(_FOLD_OF_REPEAT) for name in self.out_of_fold):
             numbers = [range(1, repeats + 1), range(1, len(self) // repeats + 1)]
             index = pd.MultiIndex.from_product(numbers, names=["repeat", "fold"])
-        return pd.DataFrame(list(self.metrics), index=index)
+        return pd.DataFrame(list(rows), index=index)
 
     def with_index(self, index: "pd.Index") -> "CrossValidation":
         """Return the result with the index of the texts in place of ids, which end in row numbers."""

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.json_files import JsonObject
@@ -23,60 +21,18 @@ from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECT
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import flags_to_save, read_remembered
-from bert_cli.opening.checkpoints import to_start_from
 from bert_cli.outputs import sweep as tables
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import FILES
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
-from bert_cli.runs.sweep.trials import Trial, plan_trials, repeat_seeds, short_number, trial_changes
-from bert_cli.runs.tasks.dataset import DivisibleDataset, with_selection
+from bert_cli.runs.sweep.folds import Folds
+from bert_cli.runs.sweep.nested import count_choices, search_settings, with_choice
+from bert_cli.runs.sweep.trials import Trial, as_flags, plan_trials, short_number, trial_changes
+from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.runs.tasks.opening import SharedNetwork
-from bert_cli.settings.training import HeldOut, TrainingSettings, has_several_runs
+from bert_cli.settings.training import TrainingSettings, has_several_runs
 from bert_cli.weights.path import model_folder
-
-
-class Folds:
-    """Training data, divided into folds for a cross-validation (see examples.splitting)."""
-
-    def __init__(self, make_task: MakeTask, settings: TrainingSettings, shared: SharedNetwork):
-        """Read and tokenize the training data.
-
-        Args:
-            make_task: see driver.run.
-            settings: flags for the cross-validation.
-            shared: the trials' data and network.
-        """
-        values = flag_values(settings)
-        single_run = replace_values(settings, {"do_eval": False, "do_predict": False, "dev_split": HeldOut()})
-        reader = make_task(single_run)
-        model = reader.load(to_start_from(single_run.model, single_run.hub))
-        with contextlib.ExitStack() as stack:
-            self._dataset: DivisibleDataset = shared.read(reader, model, stack)
-        seeds = repeat_seeds(settings)
-        if len(seeds) > 1:
-            LOG.info("the folds of the repeats are drawn with the seeds %s", ", ".join(map(str, seeds)))
-        self._count = settings.sweep.cross_validation
-        self._assignments = self._dataset.assign_folds(self._count, seeds)
-        self._selection, seed = values["dev_split"], values["dev_split_seed"]
-        self._selection_seed = settings.seed.random_seed if seed is None else seed
-        shared.num_words = len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
-
-    def subset(self, number: int) -> DivisibleDataset:
-        """Return the data for a fold; `number` counts from 1, over all repeats."""
-        repeat, fold = divmod(number - 1, self._count)
-        data = self._dataset.subset(self._assignments[repeat] == fold)
-        return with_selection(data, self._selection, self._selection_seed) if self._selection else data
-
-    def write(self, directory: RunDirectory, evaluations: Sequence[Evaluation[Any]]) -> None:
-        """Write out_of_fold.tsv and suspects.tsv into a directory, from one evaluation per fold."""
-        table, suspects = directory.file(OUT_OF_FOLD), directory.file(SUSPECTS)
-        details = [evaluation.details for evaluation in evaluations]
-        repeats = [details[first : first + self._count] for first in range(0, len(details), self._count)]
-        count = self._dataset.write_folds((table, suspects), self._assignments, repeats)
-        num_rows = len(self._assignments[0])
-        LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, num_rows, suspects, count)
-
 
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
 _RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_FOLD, SUSPECTS, names.CALIBRATION)}
@@ -152,7 +108,12 @@ def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: Run
 
 
 def _run_trials(
-    make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, shared: SharedNetwork, trackers: SweepTrackers
+    make_task: MakeTask,
+    settings: TrainingSettings,
+    run_one: RunOnce,
+    shared: SharedNetwork,
+    trackers: SweepTrackers,
+    rows: DivisibleDataset | None = None,
 ) -> JsonObject:
     """Run all trials, write their table and best.json, and return a part for the sweep's report.
 
@@ -161,6 +122,7 @@ def _run_trials(
     Args:
         make_task, settings, run_one, trackers: see `run`.
         shared: the trials' data and network.
+        rows: data with the training rows that inner folds divide; None to read it.
     """
     sweep_type, trials = plan_trials(settings)
     parent, overwrite = RunDirectory(settings.phases.output_dir), settings.phases.overwrite_output_dir
@@ -172,15 +134,19 @@ def _run_trials(
     files.check_can_write(parent.path, "output_dir")
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
-    folds = Folds(make_task, settings, shared) if sweep_type == FOLDS else None
+    folds = Folds(make_task, settings, shared, rows) if sweep_type == FOLDS else None
     reports: list[JsonObject] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation[Any]] = []
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
+        if folds and settings.sweep.inner_cross_validation:
+            inner = search_settings(settings, parent, trial)
+            search = _run_trial(make_task, inner, run_one, shared, trackers, folds.divided_rows(number), False)
+            trials[number - 1] = trial = with_choice(trial, inner, search.report)
         trial_settings = replace_values(settings, trial_changes(settings, parent, trial))
-        data = folds.subset(number) if folds else None
-        result = _run_trial(make_task, trial_settings, run_one, shared, trackers, data)
+        data = folds.subset(number) if folds else rows
+        result = _run_trial(make_task, trial_settings, run_one, shared, trackers, data, may_diverge=not folds)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Begin the sweep after the first trial: its run.json lists the task's files. A trial that
@@ -195,25 +161,48 @@ def _run_trials(
         gc.collect()
     if not any(reports):
         raise DivergedError(f"{parent}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
-    rows = [_table_row(trial, report) for trial, report in zip(trials, reports, strict=True)]
-    metric = tables.defined_metric(rows, next(str(report["metric"]) for report in reports if report))
-    best = None if sweep_type == FOLDS else tables.best_row(rows, metric)
+    report = _summarize(settings, sweep_type, trials, reports, is_inner=rows is not None)
+    if folds:
+        folds.write(parent, evaluations)
+    if settings.sweep.inner_cross_validation:
+        LOG.log(RESULT, "the inner folds chose %s", count_choices(settings, trials))
+    return report
+
+
+def _summarize(
+    settings: TrainingSettings,
+    sweep_type: str,
+    trials: Sequence[Trial],
+    reports: Sequence[JsonObject],
+    is_inner: bool,
+) -> JsonObject:
+    """Write and log the table of all trials, write best.json, and return the part for the report.
+
+    Args:
+        settings: the sweep's flags.
+        sweep_type: GRID, FOLDS or RUNS.
+        trials: the trials.
+        reports: report per trial, {} if it diverged.
+        is_inner: whether the trials are inner folds of a nested cross-validation.
+    """
+    parent = RunDirectory(settings.phases.output_dir)
+    table = [_table_row(trial, report) for trial, report in zip(trials, reports, strict=True)]
+    metric = tables.defined_metric(table, next(str(report["metric"]) for report in reports if report))
+    best = None if sweep_type == FOLDS else tables.best_row(table, metric)
     has_mean = sweep_type != GRID
-    tables.write_runs_table(parent.file(_TABLES[sweep_type]), rows, has_mean, metric)
-    for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
+    tables.write_runs_table(parent.file(_TABLES[sweep_type]), table, has_mean, metric)
+    for line in tables.format_runs_table(table, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best and settings.sweep.cross_validation:
-        values = " ".join(f"--{name}={short_number(value)}" for name, value in best.settings.items())
-        LOG.log(RESULT, "best mean %s: %s; train on all rows with %s", metric, best.folder, values)
+        advice = "" if is_inner else f"; train on all rows with {as_flags(best.settings)}"
+        LOG.log(RESULT, "best mean %s: %s%s", metric, best.folder, advice)
     elif best:
         parent.best.write_choice({"metric": metric, "value": best.metrics[metric]}, best.folder)
         LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, parent)
-    if folds:
-        folds.write(parent, evaluations)
-    summary = tables.SweepSummary(sweep_type, metric, best.folder if best else None, tables.select_finished(rows))
-    evaluation_report: JsonObject = {"eval": tables.best_row(rows, metric).metrics}
+    summary = tables.SweepSummary(sweep_type, metric, best.folder if best else None, tables.select_finished(table))
+    evaluation_report: JsonObject = {"eval": tables.best_row(table, metric).metrics}
     if has_mean:
-        means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
+        means, deviations = tables.mean_and_deviation([row.metrics for row in table])
         summary = summary._replace(means=means, deviations=deviations)
         evaluation_report = {"eval": means, tables.DEVIATION: deviations}
     seconds = round(sum(float(str(report.get("train_seconds", 0.0))) for report in reports), 3)
@@ -234,6 +223,7 @@ def _run_trial(
     shared: SharedNetwork,
     trackers: SweepTrackers,
     data: DivisibleDataset | None,
+    may_diverge: bool,
 ) -> RunResult:
     """Run one trial, which may be a sweep itself.
 
@@ -244,25 +234,26 @@ def _run_trial(
         shared: the trials' data and network.
         trackers: the sweep's trackers.
         data: a fold's data, or None.
+        may_diverge: whether the other trials can continue if this one diverges.
 
     Returns:
-        The result. If training diverged, its report is {}, so that the other trials can continue.
+        The result. If training diverged, its report is {}.
 
     Raises:
-        DivergedError: if a fold's training diverged, because all folds are needed.
+        DivergedError: if training diverged and `may_diverge` is False; all folds are needed.
     """
     try:
         if not has_several_runs(settings):
             return run_one(make_task(settings), data, shared=shared, sweep_trackers=trackers)
         start_time = time.monotonic()
         with make_sweep_trackers(settings, trackers) as cell_trackers:
-            report = _run_trials(make_task, settings, run_one, shared, cell_trackers)
+            report = _run_trials(make_task, settings, run_one, shared, cell_trackers, data)
             report["total_seconds"] = round(time.monotonic() - start_time, 3)
             RunDirectory(settings.phases.output_dir).write_report(report)
         cell_trackers.end(report)
         return RunResult(report)
     except DivergedError as error:
-        if data is not None:
+        if not may_diverge:
             raise
         LOG.warning("%s: %s; the other runs go on without it", settings.phases.output_dir, error)
         return RunResult({})

@@ -1,6 +1,7 @@
 """Trials of a sweep: a directory and flag values for each run."""
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bert_cli.base.names import FOLDS, GRID, RUNS
@@ -9,7 +10,10 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import HeldOut
 
 # Flags with the same value in all trials.
-_COMMON_FLAGS = ("num_runs", "cross_validation", "cross_validation_repeats", "do_eval", "dev_split", "dev_split_seed")
+_COMMON_FLAGS = (
+    "num_runs", "cross_validation", "cross_validation_repeats", "inner_cross_validation", "do_eval", "dev_split",
+    "dev_split_seed",
+)  # fmt: skip
 
 
 class Trial(NamedTuple):
@@ -32,11 +36,12 @@ class Trial(NamedTuple):
 def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
     """Return the kind of sweep (GRID, FOLDS or RUNS) and its trials.
 
-    A trial in a grid may itself be a sweep over seeds or folds.
+    A trial in a grid may itself be a sweep over seeds or folds. In a nested cross-validation, the
+    trials are folds, and have no values for the grid's flags yet.
     """
     lists = grid_values(settings)
     count = settings.sweep.cross_validation
-    if lists:
+    if lists and not settings.sweep.inner_cross_validation:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
         return GRID, [
             Trial("-".join(["grid", *(f"{n}-{short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
@@ -45,6 +50,7 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
         # The file of a fold's training also has the rows of
         # other folds, so --dev_split is not for later runs.
         changes = {"cross_validation": 0, "do_eval": True, "dev_split": HeldOut(), "dev_split_seed": None}
+        changes["inner_cross_validation"] = 0
         seeds = repeat_seeds(settings)
         if len(seeds) == 1:
             return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
@@ -68,6 +74,11 @@ def repeat_seeds(settings: Any) -> list[int]:
 def short_number(number: float) -> str:
     """Return a number for a directory name, such as 5e-05 or 2, as short as is exact."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def as_flags(values: Mapping[str, float]) -> str:
+    """Return flag values as they are written on a command line."""
+    return " ".join(f"--{name}={short_number(value)}" for name, value in values.items())
 
 
 def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[str, Any]:

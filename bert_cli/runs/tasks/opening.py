@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # and that do not change the data (see data_for_trial).
 _TRIAL_FLAGS = {
     "random_seed", "learning_rate", "num_train_epochs", "train_batch_size", "output_dir", "num_runs",
-    "cross_validation", "cross_validation_repeats", "overwrite_output_dir",
+    "cross_validation", "cross_validation_repeats", "inner_cross_validation", "overwrite_output_dir",
 }  # fmt: skip
 # Flags that do not change a network or its training step.
 _FREE_FLAGS = _TRIAL_FLAGS - {"train_batch_size"} | {

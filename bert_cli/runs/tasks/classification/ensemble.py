@@ -109,7 +109,8 @@ def settings_of_sweep(settings: ClassifySettings) -> ClassifySettings:
     has_folds = settings.sweep.cross_validation > 0
     changes |= {"do_train": False, "do_eval": settings.phases.do_eval and not has_folds, "eval_every": ""}
     changes |= {"init_checkpoint": "", "overwrite_output_dir": False, "early_stopping_patience": 0}
-    changes |= {"num_runs": 1, "cross_validation": 0, "cross_validation_repeats": 1, "average_predictions": False}
+    changes |= {"num_runs": 1, "cross_validation": 0, "cross_validation_repeats": 1, "inner_cross_validation": 0}
+    changes |= {"average_predictions": False}
     return replace_values(settings, changes | {"ensemble": (settings.phases.output_dir,)})
 
 
