@@ -17,7 +17,6 @@ from bert_cli.reading.exports.cells import format_json_value
 from bert_cli.reading.exports.table import JsonExport, convert_records, find_export
 from bert_cli.reading.records import (
     JsonRecord,
-    check_answer,
     number_records,
     read_document,
     unwrap_answer,
@@ -132,7 +131,6 @@ def _read_document(path: str, text: str) -> JsonTable:
         table = _make_table(path, number_records(unwrapped.values), "pandas' JSON with {} rows")
         return replace(table, unread=tuple(unwrapped.unread))
     if (answer := unwrap_answer(root)) is not None:
-        check_answer(path, root)
         table = _make_table(path, number_records(answer.values), "an answer of Hugging Face's server with {} rows")
         return replace(table, unread=tuple(answer.unread))
     if (records := unwrap_lists(root)) is not None:

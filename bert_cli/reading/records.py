@@ -66,8 +66,14 @@ class Document(NamedTuple):
 
 
 def read_document(path: str, text: str) -> Document:
-    """Parse all values in a JSON file; raise InputError with line and column if it is invalid."""
-    return Document(text, _read_values(path, text))
+    """Parse all values in a JSON file; every reader of JSON uses this function.
+
+    Raises:
+        InputError: the file is invalid (with line and column), or Hugging Face's server has cut a cell.
+    """
+    document = Document(text, _read_values(path, text))
+    _check_answer(path, document.root)
+    return document
 
 
 def number_records(records: Sequence[Any]) -> list[JsonRecord]:
@@ -113,16 +119,6 @@ def unwrap_answer(value: Any) -> UnwrappedRecords | None:
         return None
     names = dict.fromkeys(itertools.chain(value, *rows))
     return UnwrappedRecords([row["row"] for row in rows], [name for name in names if name not in ("rows", "row")])
-
-
-def check_answer(path: str, value: Any) -> None:
-    """Raise InputError if Hugging Face's server has cut a cell, see `unwrap_answer`."""
-    for number, row in enumerate(as_list(as_object(value).get("rows")), start=1):
-        if cut := as_list(as_object(row).get("truncated_cells")):
-            raise InputError(
-                f"{path}: row {number}: Hugging Face's server has cut the value of {list_names([*map(repr, cut)])}, as its "
-                "truncated_cells says; download the data set's own file, which has all of it"
-            )
 
 
 def unwrap_pandas(path: str, value: JsonObject) -> UnwrappedRecords | None:
@@ -192,6 +188,16 @@ def looks_like_json(path: str, text: str) -> bool:
     """
     has_bracket = text.lstrip()[:1] in ("[", "{")
     return (has_bracket and is_json_name(path)) or any(start.match(text) for start in _JSON_STARTS)
+
+
+def _check_answer(path: str, value: Any) -> None:
+    """Raise InputError if Hugging Face's server has cut a cell, see `unwrap_answer`."""
+    for number, row in enumerate(as_list(as_object(value).get("rows")), start=1):
+        if cut := as_list(as_object(row).get("truncated_cells")):
+            raise InputError(
+                f"{path}: row {number}: Hugging Face's server has cut the value of {list_names([*map(repr, cut)])}, as its "
+                "truncated_cells says; download the data set's own file, which has all of it"
+            )
 
 
 def _read_values(path: str, text: str) -> list[JsonRecord]:

@@ -63,12 +63,6 @@ def test_answers_of_a_data_set_server(members):
     assert find_json(Source("t.json")).unread == ("features", *members)
 
 
-def test_cells_that_the_server_cut_are_refused():
-    pathlib.Path("t.json").write_text(answer_of_server(truncated_cells=["text", "note"]), encoding="utf-8")
-    with raises(InputError):
-        find_json(Source("t.json"))
-
-
 def test_columns_come_from_all_records():
     lines = '{"text": "a"}\n\n{"label": 1, "text": "b"}\n{"text": "c", "extra": null}\n'
     assert rows(lines) == [

@@ -1,5 +1,7 @@
 """JSON values with their lines."""
 
+import json
+
 import pytest
 
 from bert_cli.base.errors import InputError
@@ -99,3 +101,10 @@ def test_rows_of_data_sets(value, expected, unread):
 )
 def test_words_in_columns_may_begin_with_a_bracket(name, text, is_json):
     assert looks_like_json(name, text) == is_json
+
+
+def test_cells_that_a_server_cut_are_refused():
+    rows = [{"row": {"a": 1}, "truncated_cells": []}, {"row": {"a": 2, "b": 3}, "truncated_cells": ["a", "b"]}]
+    with raises(InputError):
+        read_document("a.json", json.dumps({"rows": rows}))
+    assert read_document("a.json", json.dumps({"rows": rows[:1]})).root == {"rows": rows[:1]}

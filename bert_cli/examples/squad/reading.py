@@ -17,6 +17,7 @@ from bert_cli.examples.squad.records import Paragraph, SquadExample, split_conte
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.tables import read_question_table
 from bert_cli.reading.columns.facts import DataFacts
+from bert_cli.reading.records import unwrap_answer
 from bert_cli.reading.rows import LeftOut
 
 _LAYOUT = (
@@ -106,6 +107,10 @@ def _iterate_articles(source: QuestionSource, members: dict[str, None]) -> Itera
     if isinstance(root, list):
         for i, article in enumerate(root):
             yield f"{path}: [{i}]", article
+    elif (unwrapped := unwrap_answer(root)) is not None:
+        members.update(dict.fromkeys(unwrapped.unread))
+        for i, record in enumerate(unwrapped.values):
+            yield f"{path}: rows[{i}]", record
     elif len(document.values) == 1 and not _is_record(root):
         articles = expect_member(root, "data", list, path, _LAYOUT)
         members.update(dict.fromkeys(name for name in as_object(root) if name != "data"))

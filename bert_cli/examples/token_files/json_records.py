@@ -21,7 +21,7 @@ from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.columns.words import TAG_NAMES, WORD_NAMES, find_usual_column
-from bert_cli.reading.records import JsonRecord, check_answer, read_document, unwrap_rows
+from bert_cli.reading.records import JsonRecord, read_document, unwrap_rows
 from bert_cli.reading.rows import LeftOut
 from bert_cli.reading.source import Source
 
@@ -155,7 +155,6 @@ def _read_records(source: Source, flags: TokenFlags) -> Records:
     document = read_document(path, text)
     root, values = document.root, document.values
     lines = text.split("\n")
-    check_answer(path, root)
     rows, unread = unwrap_rows(root)
     if isinstance(root, list):
         values = document.items()

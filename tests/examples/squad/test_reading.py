@@ -141,8 +141,9 @@ RECORDS = [
         "\n\n".join(json.dumps(record, indent=1) for record in RECORDS),
         json.dumps(RECORDS),
         json.dumps({"version": "1", "data": RECORDS}, indent=1),
+        json.dumps({"features": [], "rows": [{"row_idx": 0, "row": record} for record in RECORDS]}),
     ],
-    ids=["lines", "several values", "array", "data"],
+    ids=["lines", "several values", "array", "data", "server"],
 )
 def test_records_with_one_question(tmp_path, text):
     path = tmp_path / "records.json"
