@@ -12,6 +12,7 @@ PARQUET = "pyarrow>=17"
 OPENVINO = "openvino>=2026.3,<2027"
 SERVE = ["starlette>=0.46", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
 OTEL = ["opentelemetry-sdk>=1.44", "opentelemetry-exporter-otlp-proto-http>=1.44"]
+HUB = "huggingface_hub>=1.1"  # the first one that tells sizes before a download (dry_run)
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -97,6 +98,7 @@ setup(
         "mlflow": ["mlflow>=2.16"],
         "wandb": ["wandb>=0.18"],
         "openvino": [OPENVINO],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
+        "hub": [HUB],  # --init_checkpoint=hf:owner/name, the only flag value that downloads a model
         "serve": SERVE,  # bert-serve
         "otel": OTEL,  # spans of its requests, if variables of OpenTelemetry name an exporter
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
@@ -120,6 +122,7 @@ setup(
             EXCEL,
             PARQUET,
             "openpyxl>=3.1.5",  # writes the workbooks of the tests
+            HUB,
             "openai>=2",  # a client of bert-serve, in its tests
             "nbconvert>=7.16",  # runs the notebook of docs/tutorials/, in a kernel
             "ipykernel>=6.29",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from bert_cli.base.errors import InputError, refuse_endless, refuse_if
-from bert_cli.base.names import STANDARD
+from bert_cli.base.names import HUB_PREFIX, STANDARD
 from bert_cli.base.remote import gfile, is_remote, open_remote, report_errors
 
 _Result = TypeVar("_Result")
@@ -169,13 +169,18 @@ def _is_same_file(path: str, other_path: str) -> bool:
 
 
 def resolve(path: str) -> str:
-    """Return a local path without links; return a remote path unchanged."""
-    return path if is_remote(path) else os.path.realpath(path)
+    """Return a local path without links; return a remote path or a hub's name unchanged."""
+    return path if _has_no_directory(path) else os.path.realpath(path)
 
 
 def make_absolute(path: str) -> str:
-    """Return a local path as an absolute path; return a remote path unchanged."""
-    return path if is_remote(path) else os.path.abspath(path)
+    """Return a local path as an absolute path; return a remote path or a hub's name unchanged."""
+    return path if _has_no_directory(path) else os.path.abspath(path)
+
+
+def _has_no_directory(path: str) -> bool:
+    """Return whether a path is remote, or the name of a model on the hub."""
+    return is_remote(path) or path.startswith(HUB_PREFIX)
 
 
 @_report_remote_errors

@@ -72,6 +72,7 @@ STANDARD = "-"  # used as a flag's value for standard input or output
 PAIR_MARK = " ||| "  # between two texts in one line
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"  # values of --long_text
 RANDOM = "random"  # value of --init_checkpoint: use random weights, even if there is a checkpoint
+HUB_PREFIX = "hf:"  # before a name on Hugging Face's hub, in flags for a model
 # Its name in run.json and messages, which do not depend on the package's path.
 BUILTIN_MODEL = "the built-in model"
 UNFINISHED = ".writing-"  # prefix used until a file or directory is complete and renamed

@@ -21,7 +21,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.weights.path import CheckpointPath, content_digest
+from bert_cli.weights.path import CheckpointPath, content_digest, hub_digest
 
 # Keys of run.json.
 COMMAND = "command"  # the command that made the run
@@ -29,6 +29,7 @@ FILES = "files"  # names of files that the run owns
 TOKENIZER = "tokenizer"  # tokenizer settings that differ from Google's
 START = "init_checkpoint"  # the model that the run started from
 START_DIGEST = "init_checkpoint_digest"  # recognizes this model in another directory
+START_SHA256 = "init_checkpoint_sha256"  # for a model of the hub
 LABEL_TYPE = "label_type"  # type of labels in a Python program, if they are no texts
 OVERWRITING = "overwriting"  # whether the run was started by --overwrite_output_dir
 # Number of steps, the learning-rate schedule's first step, and the last step if the run was stopped
@@ -36,7 +37,9 @@ OVERWRITING = "overwriting"  # whether the run was started by --overwrite_output
 STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
 _ADVICE = "restore it, or move it away and go on without it"
 # Keys that may differ when a run is resumed.
-_NOT_COMPARED = {COMMAND, FILES, LABEL_TYPE, START_DIGEST, OVERWRITING, STEPS, PLAN_FROM, STOPPED}
+_NOT_COMPARED = {
+    COMMAND, FILES, LABEL_TYPE, START_DIGEST, START_SHA256, OVERWRITING, STEPS, PLAN_FROM, STOPPED,
+}  # fmt: skip
 # Keys that may differ when a run is extended.
 _EXTENDABLE = {"num_train_epochs"}
 
@@ -88,6 +91,8 @@ def model_manifest(
     }
     start_digest = content_digest(start) if start else None
     entries |= {START_DIGEST: start_digest} if start_digest else {}
+    start_sha256 = hub_digest(start) if start else None
+    entries |= {START_SHA256: start_sha256} if start_sha256 else {}
     return entries | ({TOKENIZER: tokenizer} if tokenizer else {})
 
 

@@ -97,7 +97,7 @@ class Distillation(FlagGroup, heading="Training"):
 
     distill_from: str = option(
         "",
-        "distillation: directory of a trained classifier with the same labels, the teacher",
+        "distillation: directory of a trained classifier with the same labels, the teacher, or its name hf:OWNER/NAME",
         path=True,
         needs="do_train",
     )

@@ -138,7 +138,8 @@ class ModelFiles(FlagGroup, heading="Model"):
     init_checkpoint: str = option(
         "",
         "model to start from: a TF1 checkpoint (prefix, file or directory), a Hugging Face "
-        "directory, or an output_dir; random: random weights; default: the built-in model",
+        "directory, an output_dir, or hf:OWNER/NAME on Hugging Face's hub; random: random weights; "
+        "default: the built-in model",
         path=True,
         suggestions=(RANDOM,),
     )

@@ -24,7 +24,8 @@ class Conversion(FlagGroup, heading="Input and output"):
     source: str = option(
         "",
         "model to convert: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, "
-        "a .weights.h5 file, or a tensorflow-hub module (a directory, a .tar.gz, or a URL)",
+        "a .weights.h5 file, hf:OWNER/NAME on Hugging Face's hub, or a tensorflow-hub module (a "
+        "directory, a .tar.gz, or a URL)",
         flag="from",
         file=True,
         required=True,

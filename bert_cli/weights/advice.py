@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import is_directory, list_directory
 from bert_cli.base.json_files import read_json
-from bert_cli.base.names import HUGGING_FACE_CONFIG, SAFETENSORS
+from bert_cli.base.names import HUB_PREFIX, HUGGING_FACE_CONFIG, SAFETENSORS
 
 _GOOGLE = "https://storage.googleapis.com/bert_models"
 # By name on the hub: date of Google's release, and archive name.
@@ -94,9 +94,10 @@ def download_advice(path: str, flag: str) -> str | None:
     text = (
         f"{path}: is not a path here, but looks like the name of a model, and models are not downloaded automatically; "
     )
-    home = path if "/" in path else ""
+    home = release.home if release else path if "/" in path else ""
+    if home:
+        text += f"give --{flag}={HUB_PREFIX}{home} to download it, or "
     if release:
-        home = release.home
         cased = " with --do_lower_case=false" if "_cased" in f"_{release.archive}" else ""
         text += (
             f"download and unpack {_GOOGLE}/{release.day}/{release.archive}.zip and give "

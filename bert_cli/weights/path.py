@@ -16,6 +16,7 @@ from bert_cli.base.names import (
     BEST_FILE,
     BUILTIN_MODEL,
     CONFIG,
+    HUB_PREFIX,
     HUGGING_FACE_CONFIG,
     KERAS_HUB_VOCABULARY,
     KERAS_HUB_WEIGHTS,
@@ -35,6 +36,7 @@ from bert_cli.weights.formats.folder_layouts import (
     name_unread_files,
 )
 from bert_cli.weights.formats.foreign_files import OTHER_ENDINGS, describe_file
+from bert_cli.weights.formats.hub_files import fetch_model
 from bert_cli.weights.training_folder import newest_undamaged
 from bert_cli.weights.variables import GENERATOR, Reader
 
@@ -47,6 +49,7 @@ _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 # Weight files in a Hugging Face directory, in order of preference.
 _HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
 _HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
+_DIGEST_CHARS = 16  # of a SHA-256, enough to recognize weights
 _BLOCK = 1 << 20  # bytes that a digest reads at a time
 _ASSETS = ("assets", "assets.extra")  # in a SavedModel, for its own files and for files that users add
 # File in a preset of KerasHub by the name of the file with the same contents in other formats. Its
@@ -143,13 +146,17 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
             - a Hugging Face directory, or a weight file in it;
             - a .weights.h5 file, or its directory;
             - a preset of KerasHub with a BertBackbone, or the weight file in it;
-            - the directory with a tensorflow-hub module.
+            - the directory with a tensorflow-hub module;
+            - hf:OWNER/NAME or hf:OWNER/NAME@REVISION, which is downloaded from Hugging Face's hub.
         flag: flag name for messages.
         strict: see `newest_undamaged`.
 
     Raises:
         InputError: if there is no checkpoint in a supported format.
     """
+    if path.startswith(HUB_PREFIX):
+        model = fetch_model(path, flag, check_network)
+        return dataclasses.replace(_find_in_folder(model.folder, flag, strict), handle=model.name)
     refuse_web_address(path)
     # Accept a file of the checkpoint: a shell completes file names rather than the prefix.
     prefix = _SHARD.sub("", path)
@@ -261,23 +268,33 @@ def content_digest(checkpoint: CheckpointPath) -> str | None:
         path = os.path.join(checkpoint.location, "variables", "variables.index")
     if os.path.basename(path) == SAFETENSORS_INDEX or files.is_remote(path) or not files.exists(path):
         return None
-    digest = _file_digest(path, files.file_size(path), files.mtime_ns(path))
+    digest = _file_digest(path, files.file_size(path), files.mtime_ns(path))[:_DIGEST_CHARS]
     if checkpoint.adapter_folder:
         adapter = os.path.join(checkpoint.adapter_folder, ADAPTER_WEIGHTS)
-        digest += f"/{_file_digest(adapter, files.file_size(adapter), files.mtime_ns(adapter))}"
+        adapter_digest = _file_digest(adapter, files.file_size(adapter), files.mtime_ns(adapter))
+        digest += f"/{adapter_digest[:_DIGEST_CHARS]}"
     # The two networks in ELECTRA's checkpoint share a file.
     return f"{digest}/{checkpoint.network}" if checkpoint.network else digest
+
+
+def hub_digest(checkpoint: CheckpointPath) -> str | None:
+    """Return the SHA-256 of the weights of a model of the hub; None for shards and other models."""
+    is_of_hub = (checkpoint.handle or "").startswith(HUB_PREFIX)
+    path = checkpoint.file
+    if not is_of_hub or os.path.basename(path) == SAFETENSORS_INDEX:
+        return None
+    return _file_digest(path, files.file_size(path), files.mtime_ns(path))
 
 
 # A sweep asks for the same file in each trial.
 @functools.lru_cache(maxsize=8)
 def _file_digest(path: str, size: int, time_ns: int) -> str:
-    """Return the digest of a file with this size and time of change."""
+    """Return the SHA-256 of a file with this size and time of change."""
     sha256 = hashlib.sha256()
     with files.open_binary(path) as file:
         while block := file.read(_BLOCK):
             sha256.update(block)
-    return sha256.hexdigest()[:16]
+    return sha256.hexdigest()
 
 
 def module_folder(folder: str) -> str | None:

@@ -129,14 +129,14 @@ TABLE = "tests/tree/structure.py"
 # with a new feature.
 MAX_REACH = {
     "import bert_cli": 2,
-    "keras.Encoder": 56,
+    "keras.Encoder": 57,
     "text.tokenization": 15,
     "vocab.txt": 18,
-    "api.Tokenizer": 45,
-    "bert-tokenize": 64,
-    "bert-serve": 206,
-    "bert-classify": 302,
-    "api.Classifier": 334,
+    "api.Tokenizer": 46,
+    "bert-tokenize": 65,
+    "bert-serve": 207,
+    "bert-classify": 303,
+    "api.Classifier": 335,
 }
 
 # (line, message) per problem

@@ -1,1 +1,1 @@
-"""Readers and writers for weight files, without TensorFlow and without running code in the files."""
+"""Weight files: readers, writers and downloads that use no TensorFlow and run no code in files."""
