@@ -49,13 +49,13 @@ def run(settings: ConvertSettings) -> dict:
 
     setup_tensorflow()
     from bert_cli.exports.conversion_check import compare_with_source
-    from bert_cli.exports.converted import convert
-    from bert_cli.exports.converted_files import write
+    from bert_cli.exports.converted import convert_checkpoint
+    from bert_cli.exports.converted_files import write_converted
 
-    converted = convert(model, target, changes, random_seed, modules)
+    converted = convert_checkpoint(model, target, changes, random_seed, modules)
     warn_of_google(model.config, target)
     with staging_folder(target.folder) as staging_path:
-        names = write(staging_path, converted)
+        names = write_converted(staging_path, converted)
         differences = compare_with_source(staging_path, converted, random_seed) if changes.check else None
         # A checkpoint may be converted within its own directory. The files there then belong to the
         # new checkpoint, too.

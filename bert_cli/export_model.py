@@ -53,7 +53,9 @@ def run(settings: ExportSettings) -> list[str]:
             setup_tensorflow()
             from bert_cli.exports import onnx_files
 
-            names = onnx_files.write(model_folder, exported, quantizes, dev_data, export.names == "hugging_face")
+            names = onnx_files.write_onnx_files(
+                model_folder, exported, quantizes, dev_data, export.names == "hugging_face"
+            )
             if export.triton:
                 write_triton_config(staging_path, export.format, *onnx_files.read_tensors(model_folder))
                 names = [TRITON_CONFIG, *(os.path.join(VERSION, name) for name in names)]
@@ -66,7 +68,7 @@ def run(settings: ExportSettings) -> list[str]:
 
         with exporting(folder) as staging_path:
             files.make_directory(staging_path)
-            names = tflite_files.write(staging_path, exported)
+            names = tflite_files.write_tflite_files(staging_path, exported)
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
     from bert_cli.exports.signatures.saved_models import export_saved_models

@@ -24,7 +24,7 @@ from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
-from bert_cli.examples.text_lines import read_texts
+from bert_cli.examples.text_lines import read_located_texts
 from bert_cli.features.encoded_text import candidate_text, masked_text, unmasked_text
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
@@ -56,7 +56,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         LOG.info(line)
     positions = config.max_position_embeddings
     encode = unmasked_text if score else candidate_text if candidates else masked_text
-    for place, text in read_texts(words, "", UTF_8) if words else ():
+    for place, text in read_located_texts(words, "", UTF_8) if words else ():
         encode(text, tokenizer, positions, place)
 
     # Import late: the engine and the checkpoint reader take a while, and a wrong
@@ -74,7 +74,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         top_k = min(settings.candidates.top_k, model.vocabulary.size)
         answer = functools.partial(predict_masks, pretrained, tokenizer, top_k)
     reader = ChunkReader(input_file, settings.files.line_buffered, skips_blank=True)
-    lines = read_texts(words, input_file, settings.text_files.encoding, reader.pipe)
+    lines = read_located_texts(words, input_file, settings.text_files.encoding, reader.pipe)
     texts = (encode(text, tokenizer, positions, place) for place, text in lines)
     if words:
         records = [record for chunk in iterate_chunks(texts) for record in answer(chunk)]

@@ -110,7 +110,7 @@ def _check_task_columns(task_name: str, given_names: frozenset[str]) -> None:
 def run(settings: ClassifySettings) -> dict:
     """Run the command, and return the report that is also in run_report.json.
 
-    The phases are methods of ClassificationTask, called by driver.run: open the model's files and
+    The phases are methods of ClassificationTask, called by driver.run_phases: open the model's files and
     read the splits (.open, .read), plan (.plan), train or resume (.make_model names the head, and
     the head's module has the loss; .train), evaluate (.evaluate), predict (.predict), report.
     """
@@ -129,12 +129,12 @@ def run(settings: ClassifySettings) -> dict:
     if settings.ensemble.ensemble:
         return predict_mean(settings)
     if not settings.ensemble.average_predictions:
-        return driver.run(ClassificationTask, settings)
+        return driver.run_phases(ClassificationTask, settings)
     # A missing file must not be noticed after hours of training.
     for flag, path in (("predict_file", settings.data.predict_file), ("test_file", settings.data.test_file)):
         if path and settings.inference.do_predict:
             files.check_readable(path, flag)
-    return driver.run(ClassificationTask, settings, average=lambda: predict_mean(settings_of_sweep(settings)))
+    return driver.run_phases(ClassificationTask, settings, average=lambda: predict_mean(settings_of_sweep(settings)))
 
 
 main = Command("bert-classify", __doc__, ClassifySettings, run, check)

@@ -66,11 +66,11 @@ def _with_trained_share(settings: PretrainSettings) -> PretrainSettings:
 def run(settings: PretrainSettings) -> dict:
     """Run the command, and return the report that is also in run_report.json.
 
-    The phases are methods of PretrainingTask, called by driver.run: open the model's files and the
+    The phases are methods of PretrainingTask, called by driver.run_phases: open the model's files and the
     data (.open, .read), plan (.plan), train or resume (.make_model names the heads, and their
     modules have the loss; .train), evaluate (.evaluate), report.
     """
-    return driver.run(PretrainingTask, settings)
+    return driver.run_phases(PretrainingTask, settings)
 
 
 main = Command("bert-pretrain", __doc__, PretrainSettings, run, check)

@@ -52,16 +52,16 @@ def check(settings: SquadSettings, given_names: frozenset[str]) -> SquadSettings
 def run(settings: SquadSettings) -> dict:
     """Run the command, and return the report (also in run_report.json), scores or an answer.
 
-    The phases of training are methods of SquadTask, called by driver.run: .open, .read, .plan,
+    The phases of training are methods of SquadTask, called by driver.run_phases: .open, .read, .plan,
     .make_model (names the head, and the head's module has the loss), .train, .evaluate, .predict.
     """
     if settings.scoring.score_only:
         return score_file(settings)
     if settings.questions.question or settings.files.input_file:
-        return squad_interactive.run(settings)
+        return squad_interactive.answer_questions(settings)
     from bert_cli.runs import driver  # also imports report pages, which a question does not need
 
-    return driver.run(SquadTask, settings)
+    return driver.run_phases(SquadTask, settings)
 
 
 main = Command("bert-squad", __doc__, SquadSettings, run, check)

@@ -53,14 +53,14 @@ def run(settings: TagSettings) -> dict:
     """Run the command, and return the report.
 
     The report is also in run_report.json, unless text is tagged. The phases of training are methods
-    of TaggingTask, called by driver.run: .open, .read, .plan, .make_model (names the head, and the
+    of TaggingTask, called by driver.run_phases: .open, .read, .plan, .make_model (names the head, and the
     head's module has the loss), .train, .evaluate, .predict.
     """
     if settings.new.text or settings.files.input_file:
         return tag_text(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    return driver.run(TaggingTask, settings)
+    return driver.run_phases(TaggingTask, settings)
 
 
 main = Command("bert-tag", __doc__, TagSettings, run, check)

@@ -76,11 +76,11 @@ def run(settings: ServeSettings) -> None:
     checkpoints = {folder: find_checkpoint(folder, "output_dir") for folder in folders}
     # Import everything else later: clients need not wait for a port that listens.
     with listening(server) as listeners:
-        from bert_cli.serving.processes import Shared, SharedCheckpoints, shared_metrics, this_process
+        from bert_cli.serving.processes import Shared, SharedCheckpoints, list_this_process, shared_metrics
         from bert_cli.serving.workers import Supervisor
 
         if server.num_workers == 1:
-            _work(settings, keys, Shared(listeners, this_process, certificate=certificate), Supervisor())
+            _work(settings, keys, Shared(listeners, list_this_process, certificate=certificate), Supervisor())
             return
         with shared_metrics() as list_processes:
             _run_workers(settings, keys, Shared(listeners, list_processes, SharedCheckpoints(checkpoints), certificate))

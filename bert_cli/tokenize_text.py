@@ -18,7 +18,7 @@ from typing import ClassVar
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.names import STANDARD
-from bert_cli.examples.text_lines import read_texts
+from bert_cli.examples.text_lines import read_located_texts
 from bert_cli.features.encoded_text import encode_text, split_pair, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import FlagGroup, group, option
@@ -96,7 +96,7 @@ def run(settings: TokenizeSettings) -> list[dict]:
     model = settings.model
     tokenizer = load_tokenizer(model.init_checkpoint, model.vocab_file, model.do_lower_case)
     records = []
-    for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
+    for _, text in read_located_texts(settings.texts.texts, source, settings.text_files.encoding):
         texts = split_pair(text)
         record = encode_text(tokenizer, *texts)
         offsets = token_offsets(tokenizer, *texts) if settings.shown.offsets else None

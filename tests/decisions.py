@@ -31,7 +31,7 @@ from bert_cli.reading.columns.facts import log_facts
 from bert_cli.reading.probe import open_table
 from bert_cli.reading.source import Source
 from bert_cli.runs.tasks.classification.data import ClassificationData, problem_type_from_flags, read_data
-from bert_cli.runs.tasks.tagging_files import read_split
+from bert_cli.runs.tasks.tagging_files import read_tagging_split
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PLAIN, Columns
 from bert_cli.settings.tagging import TagSettings
@@ -95,7 +95,7 @@ def read_classification(path: str, split: str, *, task: str = "", labels: tuple[
 
 def read_tags(path: str, split: str) -> str:
     """Return the decisions of bert-tag."""
-    file, notation, has_tags = read_split(split, path, build(TagSettings, {}), DETECTED, "prodigy")
+    file, notation, has_tags = read_tagging_split(split, path, build(TagSettings, {}), DETECTED, "prodigy")
     log_facts(file.facts)
     lines = checksum(file.lines)
     examples = checksum(file.examples)

@@ -14,13 +14,13 @@ from typing import Any, Self, overload
 
 from bert_cli.api.arguments import check_arguments, read_bootstrap
 from bert_cli.api.classifier_training import TrainableClassifier
-from bert_cli.api.evaluation import LabeledTexts, calibrate, score
+from bert_cli.api.evaluation import LabeledTexts, calibrate, score_labeled_texts
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
 from bert_cli.api.inputs.label_types import find_label_type, read_label_values
 from bert_cli.api.inputs.made_by_methods import MadeByMethods
 from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.tables import COLUMN_ADVICE
-from bert_cli.api.inputs.texts import Texts, list_items, read_texts
+from bert_cli.api.inputs.texts import Texts, list_items, read_texts_argument
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Prediction, Predictions, make_predictions
@@ -141,7 +141,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         label_type = find_label_type(given_labels) if given_labels else manifest_of(checkpoint).get(LABEL_TYPE)
         classifier.labels = read_label_values(opened.labels, label_type)
         classifier._columns = trained_columns(model)
-        classifier._trained_columns = trained.trained_columns(model, settings.columns, settings.task.task_name)
+        classifier._trained_columns = trained.read_trained_columns(model, settings.columns, settings.task.task_name)
         return with_source(classifier, checkpoint, values)
 
     @overload
@@ -205,7 +205,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         """
         samples = read_bootstrap(bootstrap)
         texts = self._read_labeled(data, labels, batch_size)
-        return score(
+        return score_labeled_texts(
             self._classifier, self._settings, texts, positive_label, samples, metrics_of_functions(metrics or {})
         )
 
@@ -296,7 +296,7 @@ class Classifier(TrainableClassifier, CuttingModel):
 
     def _read(self, texts: object) -> Texts:
         """Return the texts or pairs in an argument."""
-        read = read_texts(texts, columns=self._columns, takes_pairs=self.takes_pairs)
+        read = read_texts_argument(texts, columns=self._columns, takes_pairs=self.takes_pairs)
         self._classifier.check_pairs(read.pairs)
         return read
 

@@ -18,7 +18,7 @@ from bert_cli.api.inputs.tables import (
     read_table,
     refuse_label_columns,
 )
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
@@ -222,7 +222,7 @@ class TrainableClassifier(TrainableModel):
         refuse_label_columns("texts", texts, labels)
         read_rows = read_distribution_rows if options.get("soft_labels") else read_label_rows
         label_rows = read_rows("labels", labels)  # a generator can be read only once
-        texts = read_texts(texts)
+        texts = read_texts_argument(texts)
         check_label_values(texts, label_rows, bool(options.get("skip_unlabeled")))
         columns = column_names(texts, labels)
         further = row_columns(len(texts), columns, groups, sample_weight)

@@ -45,12 +45,12 @@ def write_hugging_face(
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     modules = modules or find_modules(checkpoint.folder, "auto")
     setup_tensorflow()
-    from bert_cli.exports.converted import convert
-    from bert_cli.exports.converted_files import write
+    from bert_cli.exports.converted import convert_checkpoint
+    from bert_cli.exports.converted_files import write_converted
 
-    converted = convert(model, target, Changes(), random_seed=0, modules=modules)
+    converted = convert_checkpoint(model, target, Changes(), random_seed=0, modules=modules)
     with staging_folder(target.folder) as staging_path:
-        names = write(staging_path, converted)
+        names = write_converted(staging_path, converted)
         for name, content in new_files.items():
             with atomic_write(os.path.join(staging_path, name), "wb") as file:
                 file.write(content)

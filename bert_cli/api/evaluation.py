@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.api.inputs.frames import as_table
 from bert_cli.api.inputs.label_rows import is_missing, read_distribution_rows, read_label_rows
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import list_names, quote
@@ -81,7 +81,7 @@ class LabeledTexts:
             changes |= _WITHOUT_ROW_COLUMNS | {"soft_labels": is_soft}
             rows = (read_distribution_rows if is_soft else read_label_rows)("labels", labels, names)
             _check_known([] if is_soft else rows.items, names)
-            texts = read_texts(self.data)
+            texts = read_texts_argument(self.data)
             tables["dev"] = pair_up("texts", texts, rows.items)
             changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
             columns = NOT_TRAINED
@@ -122,7 +122,7 @@ def _check_known(labels: Sequence[Any], names: Sequence[str] | None) -> None:
         )
 
 
-def score(
+def score_labeled_texts(
     classifier: TextClassifier,
     settings: ClassifySettings,
     texts: LabeledTexts,

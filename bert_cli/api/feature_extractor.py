@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.model_path import find_model
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts_argument
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
@@ -200,7 +200,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
             `to_frame`.
         """
         # Check all texts first, because an error after minutes of work would lose the results.
-        read = read_texts(texts, columns=self._columns)
+        read = read_texts_argument(texts, columns=self._columns)
         pairs = read.pairs
         if self._vectors.vector_model.choice.pooling == NONE:
             return cast(Result, TokenVectors(read, self._tokens(pairs), self.width))
@@ -211,7 +211,7 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
     @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
-        return self._vectors.count_tokens(read_texts(texts, SINGLE_TEXTS, self._columns).singles)
+        return self._vectors.count_tokens(read_texts_argument(texts, SINGLE_TEXTS, self._columns).singles)
 
     @name_arguments_in_errors()
     def attention(self, text: str, text_b: str | None = None) -> Attention:

@@ -17,7 +17,7 @@ from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.new_model import NewModel
 from bert_cli.api.inputs.options import PretrainOptions
 from bert_cli.api.inputs.tables import is_path
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts_argument
 from bert_cli.api.results.masked_words import (
     FilledText,
     FilledTexts,
@@ -177,7 +177,7 @@ class MaskFiller(TrainableModel):
         Returns:
             A FilledText, or a sequence of them if `text` is not a string.
         """
-        read = None if isinstance(text, str) else read_texts(text, SINGLE_TEXTS)
+        read = None if isinstance(text, str) else read_texts_argument(text, SINGLE_TEXTS)
         singles = [str(text)] if read is None else read.singles
         if candidates is None:
             top_k = TOP_K if top_k is None else top_k
@@ -209,7 +209,7 @@ class MaskFiller(TrainableModel):
         """
         if isinstance(text, str):
             return make_scored_text(score_records(self._filler, [text])[0])
-        read = read_texts(text, SINGLE_TEXTS)
+        read = read_texts_argument(text, SINGLE_TEXTS)
         return ScoredTexts(read, list(map(make_scored_text, score_records(self._filler, read.singles))))
 
     @name_arguments_in_errors()
@@ -220,7 +220,7 @@ class MaskFiller(TrainableModel):
         For two texts separated by ` ||| `, it also has `next_sentence_probability`.
         """
         check_count(top_k, "top_k")
-        return self._filler.records(read_texts(texts, SINGLE_TEXTS).singles, top_k)
+        return self._filler.records(read_texts_argument(texts, SINGLE_TEXTS).singles, top_k)
 
     @name_arguments_in_errors(absent=["|||"])
     def next_sentence(self, text: str, text_b: str) -> float:

@@ -20,7 +20,7 @@ from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import SquadOptions
 from bert_cli.api.inputs.questions import number_questions
 from bert_cli.api.inputs.tables import is_path
-from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts
+from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts_argument
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.saving import with_source
 from bert_cli.api.training import PythonTraining, TrainableModel
@@ -220,5 +220,5 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
 
 
 def _read(questions: object) -> Texts:
-    read = read_texts(questions, QUESTIONS, TextColumns("question", "context"), "questions")
+    read = read_texts_argument(questions, QUESTIONS, TextColumns("question", "context"), "questions")
     return dataclasses.replace(read, names=("question", "context"))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from bert_cli.api.inputs.made_by_methods import MadeByMethods
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts_argument
 from bert_cli.api.results.pieces import Pieces
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.features.encoded_text import encode_text
@@ -79,7 +79,9 @@ class Tokenizer(MadeByMethods):
         """
         if isinstance(text, str):
             return self._tokenizer.tokenize(text)
-        return [self._tokenizer.tokenize(single) for single in read_texts(text, SINGLE_TEXTS, name="text").singles]
+        return [
+            self._tokenizer.tokenize(single) for single in read_texts_argument(text, SINGLE_TEXTS, name="text").singles
+        ]
 
     def pieces(self, text: str) -> Pieces:
         """Return a text's word pieces with their ids and places; a notebook shows them in colors."""
@@ -104,7 +106,7 @@ class Tokenizer(MadeByMethods):
         """
         if not isinstance(text, str):
             refuse_if(text_b is not None, "text_b: put pairs (text, text_b) into the list")
-            return [encode_text(self._tokenizer, *pair) for pair in read_texts(text, name="text").pairs]
+            return [encode_text(self._tokenizer, *pair) for pair in read_texts_argument(text, name="text").pairs]
         if text_b is not None:
             check_text(text_b, "text_b")
         return encode_text(self._tokenizer, text, text_b)

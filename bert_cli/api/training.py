@@ -103,7 +103,7 @@ class PythonTraining:
                 settings = self.complete(with_frozen_encoder(settings))
                 try:
                     rerun = Rerun(call, output_dir is None)
-                    report = driver.run(self.make_task, settings, rerun, self.watching.observers())
+                    report = driver.run_phases(self.make_task, settings, rerun, self.watching.observers())
                 except Stopped as stop:
                     if output_dir is None and (checkpoint := RunDirectory(folder).newest_checkpoint):
                         stop.output_dir = folder

@@ -28,8 +28,8 @@ from bert_cli.examples.documents import (
     check_plain_text,
     holds_extracts,
     is_filled_table,
-    read_records,
-    read_table,
+    read_json_documents,
+    read_table_documents,
     strip_extracts,
 )
 from bert_cli.reading.records import holds_records
@@ -132,13 +132,13 @@ def _blocks_of_file(path: str, form: CorpusForm, block_size: int) -> Iterator[Bl
     try:
         with source.report_damage():
             if is_filled_table(path):
-                yield from _pack(source, read_table(source, form), block_size)
+                yield from _pack(source, read_table_documents(source, form), block_size)
                 return
             recoded = source.utf8()
             head = recoded.read(_HEAD)
             beginning = head.decode(errors="replace")
             if holds_records(beginning):
-                yield from _pack(source, read_records(source, form), block_size)
+                yield from _pack(source, read_json_documents(source, form), block_size)
                 return
             check_plain_text(name, beginning, form)
             blocks = _plain_blocks(source, encoding, _read_pieces(head, recoded, block_size))

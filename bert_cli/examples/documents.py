@@ -48,12 +48,12 @@ def is_filled_table(path: str) -> bool:
     return is_table(path) and not files.is_empty(path)
 
 
-def read_table(source: Source, form: CorpusForm) -> Iterator[TextLines]:
+def read_table_documents(source: Source, form: CorpusForm) -> Iterator[TextLines]:
     """Yield the documents in a table, see `_read_rows`."""
     return _read_rows(read_layout(source, form.table), form)
 
 
-def read_records(source: Source, form: CorpusForm) -> Iterator[TextLines]:
+def read_json_documents(source: Source, form: CorpusForm) -> Iterator[TextLines]:
     """Yield the documents in JSON records, see `_read_rows`; raise InputError for a pipe."""
     name = source.name
     refuse_if(not source.can_rewind, f"{name}: holds JSON records, which come from files; write them into a file")

@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, is_number, list_names, quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.labels.label_names import check_label_names, natural_key, refuse_texts, warn_about_few_rows
+from bert_cli.examples.labels.label_names import check_data_label_names, natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, skip_advice
 from bert_cli.reading.header import (
     AUTO,
@@ -131,7 +131,7 @@ def check_labels(
     refuse_texts(location, counts, len(rows), f"check the order of the columns ({layout.columns})")
     warn_about_few_rows(path, len(counts), len(rows))
     sorted_counts = {label: counts[label] for label in sorted(counts, key=natural_key)}
-    check_label_names(path, sorted_counts, {label: line for line, label in reversed(labeled)}, skips_unlabeled)
+    check_data_label_names(path, sorted_counts, {label: line for line, label in reversed(labeled)}, skips_unlabeled)
 
 
 def check_decimals(path: str, rows: list[Row], column: int) -> None:

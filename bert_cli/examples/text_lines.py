@@ -194,7 +194,7 @@ def read_text_lines(source: Source, skip: int = 0) -> Iterator[TextLine]:
         yield split_line(text.removesuffix("\n"), number)
 
 
-def read_texts(
+def read_located_texts(
     texts: Sequence[str], input_file: str, encoding: str, pipe: ArrivingLines | None = None
 ) -> Iterator[tuple[str, str]]:
     """Yield (location for messages, text) for each text, or for each line of the file.

@@ -68,7 +68,7 @@ class Converted:
     chosen_labels: ChosenLabels | None = None
 
 
-def convert(
+def convert_checkpoint(
     model: ModelBundle[BertConfig],
     target: Target,
     changes: Changes,

@@ -32,7 +32,7 @@ from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 
 
-def write(staged: str, converted: Converted) -> list[str]:
+def write_converted(staged: str, converted: Converted) -> list[str]:
     """Write all files into a directory, and return the names of files other than weights.
 
     Args:

@@ -70,7 +70,7 @@ def open_network_to_export(exported: Exported) -> NetworkToExport:
     return NetworkToExport(spec, original, exported.check_labels(spec, reader.description), inputs)
 
 
-def write(
+def write_onnx_files(
     folder: str, exported: Exported, quantize: bool, dev: ClassificationFeatures | None, is_hugging_face: bool = False
 ) -> list[str]:
     """Write all files of an export, and return their names.

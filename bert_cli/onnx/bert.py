@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, PROJECTION, BertConfig
-from bert_cli.onnx.graph import FLOAT, INT32, TEXTS, Graph, activate
+from bert_cli.onnx.graph import FLOAT, INT32, TEXTS, Graph, activation_nodes
 
 TOKEN_TYPES = "bert/embeddings/token_type_embeddings"
 WORDS = "bert/embeddings/word_embeddings"
@@ -183,7 +183,7 @@ def _layer(bert: Bert, x: str, number: int, key_bias: str) -> str:
     context = _attention(bert, x, number, key_bias)
     attended = bert.dense(context, f"{scope}/attention/output/dense")
     x = bert.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
-    wide = activate(graph, bert.dense(x, f"{scope}/intermediate/dense"), bert.config.activation)
+    wide = activation_nodes(graph, bert.dense(x, f"{scope}/intermediate/dense"), bert.config.activation)
     narrow = bert.dense(wide, f"{scope}/output/dense")
     return bert.norm(graph.add("Add", narrow, x), f"{scope}/output/LayerNorm")
 

@@ -15,7 +15,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx import heads
 from bert_cli.onnx.bert import PADDED, Bert, GraphForm
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
-from bert_cli.onnx.vectors import embed_texts
+from bert_cli.onnx.vectors import text_vector_nodes
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
 
 # In the order of spec.INPUTS.
@@ -90,9 +90,9 @@ def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool, vectors: Sen
         states, pooled = ENCODER_OUTPUTS[is_hugging_face]
         graph.output(states, (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.output(pooled, ("batch", hidden), "Identity", heads.pool(bert, last))
+            graph.output(pooled, ("batch", hidden), "Identity", heads.pooler_output(bert, last))
         if vectors:
-            embedding = embed_texts(bert, last, vectors)
+            embedding = text_vector_nodes(bert, last, vectors)
             graph.output(SENTENCE_EMBEDDING, ("batch", vectors.width(hidden)), "Identity", embedding)
         return
     logits = heads.logits(bert, head)

@@ -93,7 +93,7 @@ class Graph:
         return self.constant(f"number:{value!r}", np.array(value, np.float32))
 
 
-def activate(graph: Graph, x: str, activation: str) -> str:
+def activation_nodes(graph: Graph, x: str, activation: str) -> str:
     if activation == "linear":
         return x
     if activation.startswith("gelu"):

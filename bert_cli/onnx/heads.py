@@ -5,7 +5,7 @@ import numpy as np
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, state_index
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.bert import ROWS, WORDS, Bert
-from bert_cli.onnx.graph import FLOAT, activate
+from bert_cli.onnx.graph import FLOAT, activation_nodes
 
 
 def first(bert: Bert, x: str) -> str:
@@ -17,10 +17,10 @@ def first(bert: Bert, x: str) -> str:
     return graph.add("Gather", x, zero, axis=1)
 
 
-def pool(bert: Bert, x: str) -> str:
+def pooler_output(bert: Bert, x: str) -> str:
     """Return the pooler's output for the last state, [B, H]."""
     dense = bert.dense(first(bert, x), "bert/pooler/dense")
-    return activate(bert.graph, dense, bert.config.network.pooler_activation)
+    return activation_nodes(bert.graph, dense, bert.config.network.pooler_activation)
 
 
 def mean(bert: Bert, x: str) -> str:
@@ -34,7 +34,7 @@ def mean(bert: Bert, x: str) -> str:
 
 
 # A text head's input from the last state, [B, H].
-TEXT_ROWS = {POOLED: pool, FIRST: first, MEAN: mean}
+TEXT_ROWS = {POOLED: pooler_output, FIRST: first, MEAN: mean}
 
 
 def masked_words(bert: Bert, x: str, places: str) -> str:
@@ -48,7 +48,7 @@ def masked_words(bert: Bert, x: str, places: str) -> str:
     graph = bert.graph
     scope = "cls/predictions"
     rows = bert.dense(graph.add("GatherND", x, places), f"{scope}/transform/dense")
-    rows = bert.norm(activate(graph, rows, bert.config.masked_lm_activation), f"{scope}/transform/LayerNorm")
+    rows = bert.norm(activation_nodes(graph, rows, bert.config.masked_lm_activation), f"{scope}/transform/LayerNorm")
     # Gemm with transB uses the tied word embeddings without a transposed copy.
     return graph.add("Gemm", rows, bert.weight(WORDS), bert.weight(f"{scope}/output_bias"), transB=1)
 
@@ -57,7 +57,7 @@ def next_sentence(bert: Bert, x: str) -> str:
     """Return the next-sentence head's logits [B, 2]; column 0 is "B follows A"."""
     scope = "cls/seq_relationship"
     weights = bert.weight(f"{scope}/output_weights")
-    return bert.graph.add("Gemm", pool(bert, x), weights, bert.weight(f"{scope}/output_bias"), transB=1)
+    return bert.graph.add("Gemm", pooler_output(bert, x), weights, bert.weight(f"{scope}/output_bias"), transB=1)
 
 
 def logits(bert: Bert, head: HeadSpec) -> str:

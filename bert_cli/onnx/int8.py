@@ -26,7 +26,7 @@ import numpy as np
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.onnx.bert import EMBEDDINGS_NORM, FLAT, ONE_LENGTH, PADDED, WORDS, Bert
-from bert_cli.onnx.graph import FLOAT, Graph, activate
+from bert_cli.onnx.graph import FLOAT, Graph, activation_nodes
 from bert_cli.onnx.runners import embedded_runner
 from bert_cli.runtime.machine import processor_flags
 
@@ -199,7 +199,7 @@ class Int8Encoder:
             smooth, kernel, x = self.smooth_norm(
                 total, f"{scope}/attention/output/LayerNorm", self.bert.tensors[f"{wide}/kernel"]
             )
-            activated = activate(self.graph, self.int8_dense(smooth, wide, kernel), self.bert.config.activation)
+            activated = activation_nodes(self.graph, self.int8_dense(smooth, wide, kernel), self.bert.config.activation)
             total = add("Add", self.peaked_product(activated, f"{scope}/output/dense"), x)
             # Heads use the last layer in float32, so there is no next kernel for the factors.
             if number == last:

@@ -179,7 +179,7 @@ def encoder_runner(
     states = bert.states()
     hidden = config.hidden_size
     if not indices:
-        bert.graph.output("pooled_output", ("batch", hidden), "Identity", heads.pool(bert, states[-1]))
+        bert.graph.output("pooled_output", ("batch", hidden), "Identity", heads.pooler_output(bert, states[-1]))
     for number, index in enumerate(indices):
         bert.graph.output(f"state_{number}", (*TEXTS, hidden), "Identity", bert.pad(states[index]))
     return embedded_runner(bert, make)

@@ -8,7 +8,7 @@ from bert_cli.base.pooling import CLS, LAST, MAX, MEAN_SQRT_LEN, POOLER, SMALLES
 from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import BOOL, FLOAT, INT32, Graph
-from bert_cli.onnx.heads import pool
+from bert_cli.onnx.heads import pooler_output
 from bert_cli.sentence.steps import LAYER_NORM_EPS, SMALLEST_LENGTH, Dense, LayerNorm, Step, Truncate
 from bert_cli.sentence.vectors import SentenceVectors
 
@@ -23,7 +23,7 @@ _ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
 }
 
 
-def embed_texts(bert: Bert, last: str, vectors: SentenceVectors) -> str:
+def text_vector_nodes(bert: Bert, last: str, vectors: SentenceVectors) -> str:
     """Return one vector per text, [B, W].
 
     Args:
@@ -31,7 +31,7 @@ def embed_texts(bert: Bert, last: str, vectors: SentenceVectors) -> str:
         last: its last state, [B, S, H].
         vectors: the steps to add.
     """
-    x = pool(bert, last) if vectors.pooling == POOLER else _pool_tokens(bert.graph, last, vectors)
+    x = pooler_output(bert, last) if vectors.pooling == POOLER else _pool_tokens(bert.graph, last, vectors)
     for number, step in enumerate(vectors.steps):
         x = _add_step(bert.graph, x, step, f"sentence/{number}")
     return x

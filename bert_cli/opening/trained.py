@@ -141,7 +141,7 @@ def num_trained_texts(model: AnyModel, task_name: str = "") -> int | None:
     return 1 if saved["task_name"] in TASK_FACTS or "text_column" in saved else None
 
 
-def trained_columns(model: AnyModel, columns: Columns, task_name: str = "") -> TrainedColumns:
+def read_trained_columns(model: AnyModel, columns: Columns, task_name: str = "") -> TrainedColumns:
     """Return the columns of a model's training run.
 
     Args:

@@ -11,7 +11,7 @@ from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, PAGE, TRAIN_DATA
 from bert_cli.metrics.bootstrap import is_end
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.components import Link, in_one_format, plain, settings_in_one_format
-from bert_cli.report.main_metric import score, score_with_deviation
+from bert_cli.report.main_metric import format_metric, score_with_deviation
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import SweepReport, member_folders, read_sweep
 
@@ -61,7 +61,7 @@ class Cell:
         """Return a metric as text for a tile, with its deviation if there are several runs."""
         command, value = self.runs[0].command, self.results[metric]
         if metric not in self.deviations:
-            return score(command, metric, value)
+            return format_metric(command, metric, value)
         return score_with_deviation(command, metric, value, self.deviations[metric])
 
     def link(self, page_folder: str) -> Link | str:

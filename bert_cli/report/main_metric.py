@@ -90,7 +90,7 @@ def is_per_cent(command: str, metric: str) -> bool:
     return bool(_kind_metrics(command)) and not lower_is_better(metric)
 
 
-def score(command: str, metric: str, value: float) -> str:
+def format_metric(command: str, metric: str, value: float) -> str:
     """Return a metric's `value` as text for a tile.
 
     `command` and `metric` decide whether it is a percentage.
@@ -125,5 +125,5 @@ def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
         # A constant prediction has no correlation: it is NaN or null.
         values = [value for value in results if isinstance(value, int | float) and math.isfinite(value)]
         if values:
-            tiles.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
+            tiles.append(Tile(format_metric(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
     return tiles

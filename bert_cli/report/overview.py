@@ -22,7 +22,7 @@ from bert_cli.report.components import (
     time_span,
 )
 from bert_cli.report.figures import Line, line_card
-from bert_cli.report.main_metric import baseline_tiles, display_name, main_metric, score
+from bert_cli.report.main_metric import baseline_tiles, display_name, format_metric, main_metric
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
 from bert_cli.report.sweeps import SweepReport, read_sweep
@@ -43,7 +43,9 @@ def tiles(run: Run) -> list[Tile]:
     step, last = report.get("global_step"), report.get("last_step")
     if step and last and last != step:
         note += f", after step {number(step)} of {number(last)}"
-    result = Tile(score(run.command, metric, run.results[metric]), display_name(metric, run.positive_label), note)
+    result = Tile(
+        format_metric(run.command, metric, run.results[metric]), display_name(metric, run.positive_label), note
+    )
     return [result, *baseline_tiles([run], metric)]
 
 
@@ -51,7 +53,7 @@ def title(run: Run) -> str:
     """Return the data set and the main metric."""
     metric = main_metric(run.results, run.manifest)
     result = (
-        f"{display_name(metric, run.positive_label)} {score(run.command, metric, run.results[metric])}"
+        f"{display_name(metric, run.positive_label)} {format_metric(run.command, metric, run.results[metric])}"
         if metric
         else ""
     )

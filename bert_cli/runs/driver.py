@@ -38,7 +38,7 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings, has_several_runs
 
 
-def run(
+def run_phases(
     make_task: MakeTask,
     settings: TrainingSettings,
     rerun: Rerun | None = None,
@@ -52,7 +52,7 @@ def run(
         settings: flag values.
         rerun: the call that resumes the run after a signal; None for the same command.
         observers: observers of each training.
-        average: see sweep.run.
+        average: see sweep.run_sweep.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
@@ -62,7 +62,7 @@ def run(
     directory = RunDirectory(settings.phases.output_dir)
     with sweep.make_sweep_trackers(settings) as trackers:
         run_one = functools.partial(run_once, rerun=rerun, observers=observers)
-        report = sweep.run(make_task, settings, run_one, trackers, average)
+        report = sweep.run_sweep(make_task, settings, run_one, trackers, average)
         report |= describe_origin()
         directory.write_report(report)
         finish(directory, settings.page)
@@ -82,7 +82,7 @@ def run_once(
     """Run the phases once, without a sweep.
 
     Args:
-        task, rerun, observers: see `run`; `task` is made.
+        task, rerun, observers: see `run_phases`; `task` is made.
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
         shared: network of an earlier run in this process, see SharedNetwork.

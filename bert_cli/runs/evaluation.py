@@ -10,7 +10,7 @@ from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import Metric, lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.report.main_metric import display_name, is_per_cent, score
+from bert_cli.report.main_metric import display_name, format_metric, is_per_cent
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.learning_checks import log_comparison
 from bert_cli.runs.reporting import describe_error, keep_examples
@@ -166,7 +166,9 @@ def _log_cost(
     """Log both values of a metric, as a warning if int8 is worse by more than a point."""
     name = display_name(metric, positive_label)
     before, after = float(results[metric]), float(int8_results[metric])
-    values = f"{score(command, metric, before)} in {precision}, {score(command, metric, after)} in {INT8}"
+    values = (
+        f"{format_metric(command, metric, before)} in {precision}, {format_metric(command, metric, after)} in {INT8}"
+    )
     lost = after - before if lower_is_better(metric) else before - after
     if lost > (1 if is_per_cent(command, metric) else 0.01):
         LOG.warning("warning: %s costs more than a point: %s: %s", INT8, name, values)

@@ -7,7 +7,7 @@ from typing import Any
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.metrics.classification import CORRELATIONS
 from bert_cli.metrics.selection import is_better
-from bert_cli.report.main_metric import BASELINE_NAMES, display_name, score
+from bert_cli.report.main_metric import BASELINE_NAMES, display_name, format_metric
 from bert_cli.runs.tasks.interface import BaselineComparison
 
 # History lines after the warm-up: with fewer, noise hides whether the loss falls.
@@ -37,8 +37,8 @@ def log_comparison(
     values = _baseline_values(comparison, metric)
     constant = next(iter(comparison.baselines), "")
     if values:
-        shown = (f"{BASELINE_NAMES[key]} {score(command, metric, number)}" for key, number in values.items())
-        LOG.log(RESULT, "%s: the model %s, %s", name, score(command, metric, value), ", ".join(shown))
+        shown = (f"{BASELINE_NAMES[key]} {format_metric(command, metric, number)}" for key, number in values.items())
+        LOG.log(RESULT, "%s: the model %s, %s", name, format_metric(command, metric, value), ", ".join(shown))
     for key, number in values.items():
         if key != constant and is_better(metric, number, value):
             LOG.log(RESULT, "%s is better than the model", BASELINE_NAMES[key])

@@ -20,7 +20,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.report.components import time_span
-from bert_cli.report.main_metric import best_step, display_name, main_metric, score
+from bert_cli.report.main_metric import best_step, display_name, format_metric, main_metric
 from bert_cli.report.overview import commands
 from bert_cli.report.page import compare_runs, comparison_page, run_page, write_page
 from bert_cli.report.run_files import BestStep, Run, read_run
@@ -205,7 +205,7 @@ def _comparison_summary(directory: RunDirectory) -> str:
     run_note = f"of the best run, {sweep['best']}" if sweep["best"] else f"mean of {len(sweep['members'])} runs"
     if AVERAGED_RUNS in report and files.exists(directory.file(EVAL_RESULTS)):
         run_note = f"of the mean prediction of {len(report[AVERAGED_RUNS])} runs"
-    return f"{line}: {name} {score(command, metric, results[metric])}, {run_note}"
+    return f"{line}: {name} {format_metric(command, metric, results[metric])}, {run_note}"
 
 
 def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
@@ -222,14 +222,16 @@ def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
     line = f"done in {time_span(run.report.get('total_seconds'))}"
     if metric:
         names = [metric, best.metric] if best and best.metric in run.results else [metric]
-        scores = (f"{_name(run, name)} {score(run.command, name, run.results[name])}" for name in dict.fromkeys(names))
+        scores = (
+            f"{_name(run, name)} {format_metric(run.command, name, run.results[name])}" for name in dict.fromkeys(names)
+        )
         line += f": {', '.join(scores)} at step {step}"
     # Without a best checkpoint, the main metric may have been better earlier.
     if not best and (selection := best_step(run.evaluations, metric)):
         best = BestStep(selection.step, metric, selection.value)
     if best and best.step != step:
         name = "" if best.metric == metric else f"{_name(run, best.metric)} "
-        line += f" (best {name}{score(run.command, best.metric, best.value)} at step {best.step})"
+        line += f" (best {name}{format_metric(run.command, best.metric, best.value)} at step {best.step})"
     lines = [line, *written]
     next_command = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {next_command}"] if next_command and names_next else lines

@@ -125,9 +125,9 @@ def open_and_train(
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.last_step}
     if settings.rates.lora and engine.is_chief:
         # Import late: it imports safetensors.
-        from bert_cli.runs.engine.adapter import write_adapter
+        from bert_cli.runs.engine.adapter import write_run_adapter
 
-        write_adapter(settings, directory, model, plan.task_plan.head_type, step, has_best="best" in figures)
+        write_run_adapter(settings, directory, model, plan.task_plan.head_type, step, has_best="best" in figures)
     return TrainedModel(predictor, step, {"metric": plan.metric} | figures, recorders, observers)
 
 

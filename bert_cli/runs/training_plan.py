@@ -145,7 +145,7 @@ def plan_training(
     Args:
         task, model, data: the task, its model and its data.
         recipe: learning rate and epochs.
-        rerun: see driver.run.
+        rerun: see driver.run_phases.
     """
     settings: TrainingSettings = task.settings
     check_trackers(settings.saving.report_to)

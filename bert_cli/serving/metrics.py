@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from bert_cli import __version__
 from bert_cli.serving.keys import Client
-from bert_cli.serving.processes import METRICS_DIRECTORY, count_files, read_memory, read_stat, this_process
+from bert_cli.serving.processes import METRICS_DIRECTORY, count_files, list_this_process, read_memory, read_stat
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 _BATCH_TEXTS = (1, 2, 4, 8, 16, 32, 64)
@@ -33,7 +33,7 @@ _TIMES, _CHILD_TIMES, _START = slice(11, 13), slice(13, 15), 19
 class ServerMetrics:
     """Counts and times for GET /metrics."""
 
-    def __init__(self, count_waiting: Callable[[], int], list_processes: Callable[[], list[int]] = this_process):
+    def __init__(self, count_waiting: Callable[[], int], list_processes: Callable[[], list[int]] = list_this_process):
         """Create the metrics.
 
         Args:

@@ -45,7 +45,7 @@ def shared_metrics() -> Iterator[Callable[[], list[int]]]:
         yield lambda: server_processes(server_pid)
 
 
-def this_process() -> list[int]:
+def list_this_process() -> list[int]:
     """Return the id of this process, which does everything."""
     return [os.getpid()]
 
@@ -53,7 +53,7 @@ def this_process() -> list[int]:
 def server_processes(server_pid: int) -> list[int]:
     """Return ids of all processes that answer requests, after the process that started them."""
     if METRICS_DIRECTORY not in os.environ:
-        return this_process()
+        return list_this_process()
     # prometheus_client removes these files when a process has ended.
     paths = glob.glob(os.path.join(os.environ[METRICS_DIRECTORY], "gauge_livesum_*.db"))
     workers = sorted(int(path.rpartition("_")[2].removesuffix(".db")) for path in paths)

@@ -105,10 +105,10 @@ def error_response(status: int, message: str, retry_after: int = 0, form: ErrorF
 
 def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a response with `value` as JSON, and with this status and these headers."""
-    return text_response(write_json(value), status, headers)
+    return text_response(encode_json(value), status, headers)
 
 
-def write_json(value: Json) -> str:
+def encode_json(value: Json) -> str:
     """Return `value` as JSON."""
     return _ENCODER.encode(value)
 

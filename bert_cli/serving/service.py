@@ -16,7 +16,7 @@ from bert_cli.serving.items import Embedding, Item, Token
 from bert_cli.serving.jobs import Key
 from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import ServerMetrics
-from bert_cli.serving.processes import this_process
+from bert_cli.serving.processes import list_this_process
 from bert_cli.serving.requests import find_served_model
 from bert_cli.serving.responses import CLIENT_LEFT, RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel
@@ -41,7 +41,10 @@ class Service:
     """
 
     def __init__(
-        self, models: dict[str, ServedModel], limits: Limits, list_processes: Callable[[], list[int]] = this_process
+        self,
+        models: dict[str, ServedModel],
+        limits: Limits,
+        list_processes: Callable[[], list[int]] = list_this_process,
     ):
         self.models = models
         self.limits = limits

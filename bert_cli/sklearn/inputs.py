@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bert_cli.api.inputs.texts import Texts, read_texts
+from bert_cli.api.inputs.texts import Texts, read_texts_argument
 from bert_cli.base.errors import InputError
 
 # Argument of the Python API -> parameter of scikit-learn's, where the names differ.
@@ -43,7 +43,7 @@ class TextEstimator(BaseEstimator):
 def text_column(values: Any) -> Texts:
     """Return the texts in an argument, see `flat_column`."""
     with value_errors():
-        return read_texts(flat_column(values))
+        return read_texts_argument(flat_column(values))
 
 
 def flat_column(values: Any) -> Any:

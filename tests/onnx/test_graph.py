@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from bert_cli.onnx.graph import Graph, activate, assemble
+from bert_cli.onnx.graph import Graph, activation_nodes, assemble
 from bert_cli.onnx.runners import make_runner
 
 
@@ -57,7 +57,7 @@ def test_external_constants_have_no_values_in_the_model():
 )
 def test_activations(activation, expected):
     graph = Graph()
-    x = activate(graph, graph.input("x", (2,), TensorProto.FLOAT), activation)
+    x = activation_nodes(graph, graph.input("x", (2,), TensorProto.FLOAT), activation)
     graph.output("y", (2,), "Identity", x)
     run = make_runner(assemble(graph))
     assert run({"x": np.array([-1, 1], np.float32)})["y"].tolist() == pytest.approx(expected, abs=1e-5)

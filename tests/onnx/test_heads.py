@@ -9,7 +9,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import FLAT, ONE_LENGTH, Bert
 from bert_cli.onnx.graph import Graph, assemble
-from bert_cli.onnx.heads import TEXT_ROWS, first, masked_words, mean, next_sentence, pool
+from bert_cli.onnx.heads import TEXT_ROWS, first, masked_words, mean, next_sentence, pooler_output
 from bert_cli.onnx.runners import make_runner
 
 STATES = np.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], np.float32)  # [B, S, H]
@@ -43,7 +43,7 @@ def test_first_rows_without_padding():
 
 def test_pooler():
     expected = [[np.tanh(1), np.tanh(2)], [np.tanh(5), np.tanh(6)]]
-    np.testing.assert_allclose(compute(lambda bert: pool(bert, "x"), POOLER), expected, rtol=1e-5)
+    np.testing.assert_allclose(compute(lambda bert: pooler_output(bert, "x"), POOLER), expected, rtol=1e-5)
 
 
 def test_means_skip_padding():

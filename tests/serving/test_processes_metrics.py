@@ -2,11 +2,11 @@
 
 import os
 
-from bert_cli.serving.processes import METRICS_DIRECTORY, shared_metrics, this_process
+from bert_cli.serving.processes import METRICS_DIRECTORY, list_this_process, shared_metrics
 
 
 def test_one_process_does_everything():
-    assert this_process() == [os.getpid()]
+    assert list_this_process() == [os.getpid()]
 
 
 def test_workers_have_files_in_the_directory(monkeypatch):

@@ -9,8 +9,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.house_figures import PACKAGE, Checkout
+from tests.house_figures import PACKAGE, Checkout, Function
+from tests.tree.structure import layer_of
 
+# Room -> functions that several of its modules define, because the modules are rows of one table or
+# kinds of one task, and callers name the module: `squad.bootstrap_scores`.
+FAMILIES = {
+    "commands": {"check", "run"},  # the interface of every command
+    "examples.annotations": {"is_record", "read_texts", "replace_entities"},  # rows of TOOLS, and their writers
+    "features": {"format_features"},  # log lines in the original's format, per task
+    "metrics": {"bootstrap_scores", "undefined_scores"},  # one per task, and one per problem type
+}
+LIST = "tests/tree/names.py"
 Places = dict[str, list[tuple[str, int]]]
 
 
@@ -19,7 +29,7 @@ def definitions(checkout: Checkout, kinds: type | tuple[type, ...]) -> Places:
 
     Args:
         checkout: the checkout.
-        kinds: classes of the definitions' syntax nodes.
+        kinds: syntax nodes that define the names.
     """
     places: Places = defaultdict(list)
     for module in checkout.modules:
@@ -34,7 +44,7 @@ def definitions(checkout: Checkout, kinds: type | tuple[type, ...]) -> Places:
 
 
 def _defined_names(node: ast.stmt) -> list[str]:
-    """Return the public name of a class or function, or the names of type aliases, such as `Row = dict`."""
+    """Return the public names that a statement defines: class, function, or type alias (`Row = dict`)."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         is_variable = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "TypeVar"
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -44,12 +54,33 @@ def _defined_names(node: ast.stmt) -> list[str]:
 
 
 def shared_class_names(checkout: Checkout) -> Iterator[str]:
-    """Yield the classes and type aliases with the name of another one."""
+    """Yield classes and type aliases that share a name."""
     for name, places in definitions(checkout, (ast.ClassDef, ast.Assign, ast.AnnAssign)).items():
         modules = sorted({module for module, _ in places})
         for module, line in places if len(modules) > 1 else ():
             others = ", ".join(checkout.path_of(other) for other in modules if other != module)
             yield f"{checkout.path_of(module)}:{line}: {name} is also a type in {others}: say what only this one is"
+
+
+def shared_function_names(checkout: Checkout) -> Iterator[str]:
+    """Yield functions that share a name, unless they are a family."""
+    for name, places in definitions(checkout, Function).items():
+        modules = sorted({module for module, _ in places})
+        rooms = {layer_of(module, checkout) or "" for module in modules}
+        is_family = len(rooms) == 1 and name in FAMILIES.get(*rooms, set())
+        for module, line in places if len(modules) > 1 and not is_family else ():
+            others = ", ".join(checkout.path_of(other) for other in modules if other != module)
+            yield f"{checkout.path_of(module)}:{line}: {name} is also a function in {others}: say what only this one does"
+
+
+def small_families(checkout: Checkout) -> Iterator[str]:
+    """Yield the entries in FAMILIES that fewer than two modules need."""
+    functions = definitions(checkout, Function)
+    for room, names in FAMILIES.items():
+        for name in sorted(names):
+            modules = {module for module, _ in functions[name] if layer_of(module, checkout) == room}
+            if len(modules) < 2:
+                yield f"{checkout.place(LIST, name)}: {room} has {len(modules)} {name}: remove the entry"
 
 
 def renamed_classes(checkout: Checkout) -> Iterator[str]:
@@ -64,4 +95,4 @@ def renamed_classes(checkout: Checkout) -> Iterator[str]:
                     yield f"{place}: {alias.name} is imported as {alias.asname}: use its name, or rename the class"
 
 
-CHECKS = (shared_class_names, renamed_classes)
+CHECKS = (shared_class_names, renamed_classes, shared_function_names, small_families)

@@ -1,6 +1,7 @@
 """Names that mean one thing, on small trees."""
 
-from tests.tree.names import renamed_classes, shared_class_names
+from tests.tree import names
+from tests.tree.names import renamed_classes, shared_class_names, shared_function_names, small_families
 
 
 def test_two_types_of_one_name_are_found(write_tree):
@@ -35,3 +36,20 @@ def test_a_class_that_is_imported_under_another_name_is_found(write_tree):
     assert list(renamed_classes(checkout)) == [
         "bert_cli/heads/squad.py:2: Dense is imported as Layer: use its name, or rename the class"
     ]
+
+
+def test_two_functions_of_one_name_are_found_outside_of_families(write_tree, monkeypatch):
+    monkeypatch.setattr(names, "FAMILIES", {"features": {"format_features", "pack"}})
+    checkout = write_tree(
+        {
+            "bert_cli/features/squad.py": "def format_features(): ...\ndef pack(): ...",
+            "bert_cli/features/tagging.py": "def format_features(): ...\ndef read(): ...",
+            "bert_cli/reading/rows.py": "def read(): ...\ndef _pack(): ...",
+        }
+    )
+    assert list(shared_function_names(checkout)) == [
+        "bert_cli/features/tagging.py:2: read is also a function in bert_cli/reading/rows.py: say what only this one does",
+        "bert_cli/reading/rows.py:1: read is also a function in bert_cli/features/tagging.py: say what only this one does",
+    ]
+    (problem,) = small_families(checkout)
+    assert problem.endswith(": features has 1 pack: remove the entry")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bert_cli.api.inputs.frames import as_table
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError
 
 _NEEDED = "a text with a sentence per line, or a list of sentences, is needed"
@@ -20,7 +20,7 @@ def read_documents(name: str, data: Any) -> list[str]:
         InputError: for another form, or if there is no document; the message names name[row].
     """
     if as_table(name, data) is not None:
-        return read_texts(data, SINGLE_TEXTS, name=name).singles
+        return read_texts_argument(data, SINGLE_TEXTS, name=name).singles
     documents = []
     for number, item in enumerate(list_items(name, data, "a list of documents")):
         sentences = [item] if isinstance(item, str) else item

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from bert_cli.api.inputs.label_rows import is_missing
-from bert_cli.api.inputs.texts import list_items, read_weights
+from bert_cli.api.inputs.texts import format_weights, list_items
 from bert_cli.base.errors import InputError, refuse_if
 
 
@@ -47,7 +47,7 @@ def row_columns(count: int, taken: Collection[str], groups: Any, weights: Any = 
     """
     values = {} if groups is None else {"group_column": ("groups", read_groups(groups, count))}
     if weights is not None:
-        values["weight_column"] = ("sample_weight", read_weights(weights, count))
+        values["weight_column"] = ("sample_weight", format_weights(weights, count))
     further = FurtherColumns({}, {})
     for flag, (name, cells) in values.items():
         while name in taken:

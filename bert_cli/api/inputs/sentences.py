@@ -6,12 +6,12 @@ from typing import Any
 
 from bert_cli.api.inputs.frames import Table, as_table, columns_of_records
 from bert_cli.api.inputs.tables import list_or_text
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.names import split_names
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.tables import read_table
+from bert_cli.examples.token_files.tables import read_token_table
 from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
@@ -93,7 +93,7 @@ def _read_table(
         named = [feature_names[column] for column in names if column in feature_names]
         labels = feature_names.get(tag_column or "", named[0] if len(named) == 1 else ())
     flags = TokenFlags(word_column, tag_column, labels=labels, skip_unlabeled=bool(options.get("skip_unlabeled")))
-    return read_table(TableFile(name, Frame(names, cells)), flags)
+    return read_token_table(TableFile(name, Frame(names, cells)), flags)
 
 
 def _feature_names(table: Table) -> dict[str, tuple[str, ...]]:
@@ -109,7 +109,7 @@ def read_texts_or_words(values: object) -> tuple[Texts, list[tuple[str, ...]] | 
     The text of a list is its words with spaces between them.
 
     Raises:
-        InputTypeError: see `read_texts`; the message names texts[row].
+        InputTypeError: see `read_texts_argument`; the message names texts[row].
     """
     if as_table("texts", values) is None and not isinstance(values, Texts):
         items = list_items("texts", values, SINGLE_TEXTS.sequence)
@@ -117,10 +117,10 @@ def read_texts_or_words(values: object) -> tuple[Texts, list[tuple[str, ...]] | 
             for number, words in enumerate(items):
                 if not all(isinstance(word, str) and word.strip() for word in words):
                     raise InputTypeError(f"texts[{number}]: a list of words is needed, found {words!r:.80}")
-            texts = read_texts([" ".join(words) for words in items], SINGLE_TEXTS)
+            texts = read_texts_argument([" ".join(words) for words in items], SINGLE_TEXTS)
             return texts, [tuple(words) for words in items]
         values = values if hasattr(values, "to_frame") else items
-    return read_texts(values, SINGLE_TEXTS), None
+    return read_texts_argument(values, SINGLE_TEXTS), None
 
 
 def make_words_example(words: tuple[str, ...]) -> TaggingExample:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_cli.api.inputs.frames import as_table, columns_of_records
 from bert_cli.api.inputs.label_rows import LabelRows, is_flags, is_missing
-from bert_cli.api.inputs.texts import Texts, list_items, read_texts
+from bert_cli.api.inputs.texts import Texts, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
 from bert_cli.reading.exports.cells import DecimalList, JsonCell
 from bert_cli.reading.frames import Frame, format_scalar
@@ -113,13 +113,13 @@ def pair_up(
 
     Args:
         name: the argument's name for texts, for errors.
-        texts: texts or pairs of texts, see texts.read_texts.
+        texts: texts or pairs of texts, see texts.read_texts_argument.
         labels: for each text a text or a whole number, a list of these, a tuple of 0 and 1, a float
             for a regression, or None.
         columns: column names for the table.
         further: other columns: name -> n cells.
     """
-    pairs = read_texts(texts, name=name).pairs
+    pairs = read_texts_argument(texts, name=name).pairs
     labels = list_items(name.replace("texts", "labels"), labels, "a list")
     if len(pairs) != len(labels):
         raise InputError(f"{name} has {len(pairs)} entries and its labels {len(labels)}; one label for each is needed")

@@ -108,7 +108,7 @@ def make_frame(columns: Mapping[str, tuple[Sequence[Any] | np.ndarray, object]])
     )
 
 
-def read_texts(
+def read_texts_argument(
     values: object,
     form: ItemRequirements = TEXTS_OR_PAIRS,
     columns: TextColumns = UNKNOWN_COLUMNS,
@@ -186,7 +186,7 @@ def _pair(place: str, item: object, form: ItemRequirements) -> Pair:
     return texts[0], texts[1] if len(texts) == 2 else None
 
 
-def read_weights(values: Any, count: int) -> list[str]:
+def format_weights(values: Any, count: int) -> list[str]:
     """Return n weights as texts for a table in memory, which give the same float64 again.
 
     Args:

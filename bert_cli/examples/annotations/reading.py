@@ -22,7 +22,7 @@ from bert_cli.examples.annotations.record_formats import (
     LABEL_STUDIO_MIN,
     RecordFile,
     find_record_format,
-    read_records,
+    parse_file_records,
 )
 from bert_cli.examples.annotations.spans import make_tagging_examples
 from bert_cli.examples.annotations.tools import TOOLS
@@ -74,7 +74,7 @@ def read_annotations(
 
 def parse_records(file: TaggingFile) -> RecordFile:
     """Parse the file's lines again, and convert JSON-MIN records to tasks."""
-    content = read_records(file.path, "\n".join(file.lines))
+    content = parse_file_records(file.path, "\n".join(file.lines))
     if file.format != LABEL_STUDIO_MIN:
         return content
     return content._replace(records=label_studio_min.to_tasks(content.records))
@@ -133,7 +133,7 @@ def _read_json(
             problem = "begins with no JSON object or array"
             raise InputError(f"{path}: {problem}; a file of words in columns is named .txt")
         return None
-    content = read_records(path, text)
+    content = parse_file_records(path, text)
     name = find_record_format(path, content.records, with_tags)
     if name == WORDS:
         return None

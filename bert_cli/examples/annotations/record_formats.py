@@ -37,7 +37,7 @@ class RecordFile(NamedTuple):
     member: str = ""
 
 
-def read_records(path: str, text: str) -> RecordFile:
+def parse_file_records(path: str, text: str) -> RecordFile:
     """Parse a JSON file's records.
 
     Args:

@@ -53,7 +53,7 @@ def find_label_names(
 
     Raises:
         InputError: there is only one label, the labels look like texts, or a name is invalid (see
-            `refuse_texts` and `check_label_names`).
+            `refuse_texts` and `check_data_label_names`).
     """
     column_labels = problem_type.reader.labels_from_columns(cells)
     if column_labels is not None:
@@ -78,7 +78,7 @@ def find_label_names(
     # Reverse, so that each name's first line is stored last.
     first_lines = dict(reversed(names_and_lines))
     labels = tuple(sorted(row_counts, key=natural_key))
-    check_label_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips_unlabeled)
+    check_data_label_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips_unlabeled)
     singles = _find_single_names(row_counts)
     if len(singles) > _MAX_SINGLE_WARNINGS:
         LOG.warning(
@@ -137,7 +137,7 @@ def warn_about_few_rows(path: str, num_labels: int, num_rows: int, unit: str = "
         )  # fmt: skip
 
 
-def check_label_names(
+def check_data_label_names(
     path: str,
     counts: Mapping[str, int],
     first_lines: Mapping[str, int],

@@ -79,7 +79,7 @@ def read_column_file(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFil
     layout = find(flags, left_out)
     words = skip_conllu_rows(layout, left_out)
     sentences = split_sentences(words, layout.columns.sentence)
-    examples = make_tagging_examples(path, sentences, layout.columns, flags, left_out)
+    examples = make_sentence_examples(path, sentences, layout.columns, flags, left_out)
     account = layout.account(path, left_out)
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header, account=account)
 
@@ -119,7 +119,7 @@ def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOut]) 
     return [row for row in rows if row.line not in comments]
 
 
-def make_tagging_examples(
+def make_sentence_examples(
     path: str, sentences: Sequence[Sequence[Row]], columns: WordColumns, flags: TokenFlags, left_out: list[LeftOut]
 ) -> tuple[TaggingExample, ...]:
     """Convert sentences to examples.

@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject, to_json
 from bert_cli.examples.labels.written_lists import parse_list
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
-from bert_cli.examples.token_files.columns import DOCUMENT_START, make_tagging_examples, split_columns
+from bert_cli.examples.token_files.columns import DOCUMENT_START, make_sentence_examples, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, make_file
 from bert_cli.examples.token_files.layout import TokenLayout, find_layout, split_sentences
@@ -84,7 +84,7 @@ def _find_delimiter(lines: Sequence[str]) -> str:
     return ""
 
 
-def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
+def read_token_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     """Read a table's sentences.
 
     Raise InputError as read_columns does, and for rows with different numbers of cells.
@@ -101,7 +101,7 @@ def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     for row in words:
         table.check_width(row, width)
     left_out: list[LeftOut] = []
-    examples = make_tagging_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags, left_out)
+    examples = make_sentence_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags, left_out)
     numbers = {row.line: number for number, row in enumerate(rows, 1)}
     lines = tuple(TAB.join(map(_join_lines, row.cells)) for row in rows)
     header = 0 if layout.names is None else numbers[layout.header]

@@ -19,7 +19,7 @@ from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 
 
-def write(folder: str, exported: Exported) -> list[str]:
+def write_tflite_files(folder: str, exported: Exported) -> list[str]:
     """Write all files of an export, and return their names.
 
     The file has the inputs and outputs that the ONNX file has under Google's names, and uses only

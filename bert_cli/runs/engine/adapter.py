@@ -12,7 +12,7 @@ from bert_cli.weights.head_rows import HEAD_WEIGHTS
 from bert_cli.weights.hugging_face import write_trained_adapter
 
 
-def write_adapter(
+def write_run_adapter(
     settings: TrainingSettings, directory: RunDirectory, model: AnyModel, head_type: str, step: int, has_best: bool
 ) -> None:
     """Write the trained adapter for peft, unless peft cannot have such a head.

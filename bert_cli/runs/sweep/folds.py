@@ -31,7 +31,7 @@ class Folds:
         """Read and tokenize the training data, and draw the folds.
 
         Args:
-            make_task: see driver.run.
+            make_task: see driver.run_phases.
             settings: flags for the cross-validation.
             shared: the trials' data and network.
             rows: the data to divide; None to read it.

@@ -56,7 +56,7 @@ def make_sweep_trackers(settings: TrainingSettings, parents: SweepTrackers | Non
     return SweepTrackers(settings.saving, directory, flags_to_save(settings, {}) | lists, parents, not is_new)
 
 
-def run(
+def run_sweep(
     make_task: MakeTask,
     settings: TrainingSettings,
     run_one: RunOnce,
@@ -66,7 +66,7 @@ def run(
     """Run all trials, log a comparison, then evaluate and predict with the best one.
 
     Args:
-        make_task: see driver.run.
+        make_task: see driver.run_phases.
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
         trackers: the sweep's trackers.
@@ -120,7 +120,7 @@ def _run_trials(
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
 
     Args:
-        make_task, settings, run_one, trackers: see `run`.
+        make_task, settings, run_one, trackers: see `run_sweep`.
         shared: the trials' data and network.
         rows: data with the training rows that inner folds divide; None to read it.
     """
@@ -228,7 +228,7 @@ def _run_trial(
     """Run one trial, which may be a sweep itself.
 
     Args:
-        make_task: see driver.run.
+        make_task: see driver.run_phases.
         settings: the trial's settings.
         run_one: the driver's function for a single run.
         shared: the trials' data and network.

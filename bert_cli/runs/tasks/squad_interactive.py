@@ -45,7 +45,7 @@ def format_answer(record: dict) -> list[str]:
     return lines + [f"  {entry['probability']:.4f}  {entry['text'] or '(no answer)'}" for entry in shown]
 
 
-def run(settings: SquadSettings) -> dict:
+def answer_questions(settings: SquadSettings) -> dict:
     """Answer --question or the questions of --input_file.
 
     Return the record for --question, or the number of answers.

@@ -27,7 +27,7 @@ from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_taggin
 from bert_cli.predicting.tagger import choose_layers, make_sentence_windows, read_trained_labels
 from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, divide
-from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
+from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_tagging_split
 from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.training import HeldOut
@@ -156,7 +156,9 @@ def read_tagging_data(
             file, notation = convert_to_bio(tables[split], flags, find_entity_types(labels))
             has_tags = True
         else:
-            file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels, model.tokenizer)
+            file, notation, has_tags = read_tagging_split(
+                split, path, settings, flags, span_format, labels, model.tokenizer
+            )
         flags = NotationFlags(*notation) if notation else flags
         if file.format in SPAN_FORMATS and task.span_format == "auto":
             span_format = file.format

@@ -75,7 +75,7 @@ def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> Tok
     )
 
 
-def read_split(
+def read_tagging_split(
     split: str,
     path: str,
     settings: TagSettings,

@@ -15,10 +15,10 @@ from bert_cli.serving.items import Embedding, Item
 from bert_cli.serving.requests import check_dimensions, check_prompt, parse_texts, refuse_other_members
 from bert_cli.serving.responses import (
     RequestError,
+    encode_json,
     json_response,
     openai_error,
     text_response,
-    write_json,
     write_vector,
 )
 from bert_cli.serving.served_model import ServedModel
@@ -63,7 +63,7 @@ def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: S
 
     def encode(vector: np.ndarray) -> str:
         if is_base64:
-            return write_json(base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii"))
+            return encode_json(base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii"))
         return write_vector(vector)
 
     data = []
@@ -72,7 +72,7 @@ def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: S
         vector = encode(embedding.vector)
         data.append(f'{{"object": "embedding", "index": {number}, "embedding": {vector}{cut}}}')
     tokens = sum(embedding.num_tokens for embedding in embeddings)
-    rest = write_json({"model": model.name, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}})
+    rest = encode_json({"model": model.name, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}})
     return f'{{"object": "list", "data": [{", ".join(data)}], {rest[1:]}'
 
 

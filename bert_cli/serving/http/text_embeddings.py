@@ -28,7 +28,7 @@ from bert_cli.serving.requests import (
     parse_texts,
     refuse_other_members,
 )
-from bert_cli.serving.responses import RequestError, json_response, text_response, write_json, write_vector
+from bert_cli.serving.responses import RequestError, encode_json, json_response, text_response, write_vector
 
 
 def _error(status: int, message: str, members: JsonObject) -> JsonObject:
@@ -99,7 +99,7 @@ async def _tokenize(call: Call) -> Response:
     def write(texts: Iterator[list[Token]]) -> str:
         # Write text by text: other threads wait for each, and the objects need much memory.
         rows = ([_token(token) for token in tokens if has_special or token.span] for tokens in texts)
-        return f"[{', '.join(write_json(row) for row in rows)}]"
+        return f"[{', '.join(encode_json(row) for row in rows)}]"
 
     return text_response(
         await call.service.tokenize(model, [item._replace(prompt_name=prompt_name) for item in items], write)

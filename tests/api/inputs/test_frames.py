@@ -7,7 +7,7 @@ import pytest
 from bert_cli.api.inputs.frames import TextColumns, as_table
 from bert_cli.api.inputs.label_rows import read_label_rows
 from bert_cli.api.inputs.tables import read_table
-from bert_cli.api.inputs.texts import QUESTIONS, SINGLE_TEXTS, read_texts
+from bert_cli.api.inputs.texts import QUESTIONS, SINGLE_TEXTS, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError
 from tests.snapshots import raises
 
@@ -37,8 +37,8 @@ class Dataset(Polars):
 
 
 def test_trained_columns_are_read():
-    assert read_texts(REVIEWS, columns=TextColumns("review")).pairs == [("fine", None), ("dull", None)]
-    assert read_texts(REVIEWS, columns=TextColumns("title", "review")).pairs == [("A", "fine"), ("B", "dull")]
+    assert read_texts_argument(REVIEWS, columns=TextColumns("review")).pairs == [("fine", None), ("dull", None)]
+    assert read_texts_argument(REVIEWS, columns=TextColumns("title", "review")).pairs == [("A", "fine"), ("B", "dull")]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_trained_columns_are_read():
     ],
 )
 def test_columns_with_usual_names(frame, pairs):
-    assert read_texts(frame).pairs == pairs
+    assert read_texts_argument(frame).pairs == pairs
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_columns_with_usual_names(frame, pairs):
 )
 def test_missing_columns_are_named(frame, columns, message):
     with pytest.raises(InputError) as error:
-        read_texts(frame, columns=columns)
+        read_texts_argument(frame, columns=columns)
     assert message.replace(", title'", ", 'title'") in str(error.value)
 
 
@@ -90,43 +90,43 @@ def test_a_column_of_labels_is_never_read():
         (Dataset({"title": ["A"]}), unknown),
     ):
         with raises(InputError, "texts: "):
-            read_texts(values, columns=trained)
+            read_texts_argument(values, columns=trained)
     # A column of texts needs no name, and neither does a list of any words.
-    assert read_texts(REVIEWS["title"], columns=columns).singles == ["A", "B"]
-    assert read_texts(["good"], columns=columns).singles == ["good"]
+    assert read_texts_argument(REVIEWS["title"], columns=columns).singles == ["A", "B"]
+    assert read_texts_argument(["good"], columns=columns).singles == ["good"]
 
 
 @pytest.mark.parametrize("cell", [None, float("nan"), pd.NA, b"dull", 3])
 def test_the_error_about_a_cell_has_its_row(cell):
     frame = pd.DataFrame({"text": pd.Series(["fine", cell], dtype=object)})
     with raises(InputTypeError, "texts[1]: ") as error:
-        read_texts(frame)
+        read_texts_argument(frame)
     is_missing = cell is None or cell is pd.NA or isinstance(cell, float)
     assert ("df.dropna(subset=['text'])" in str(error.value)) == is_missing
 
 
 def test_single_texts_and_questions():
     pairs = pd.DataFrame({"text": ["a"], "text_b": ["b"]})
-    assert read_texts(pairs, SINGLE_TEXTS).pairs == [("a", None)]
-    assert read_texts(pairs, takes_pairs=False).pairs == [("a", None)]
+    assert read_texts_argument(pairs, SINGLE_TEXTS).pairs == [("a", None)]
+    assert read_texts_argument(pairs, takes_pairs=False).pairs == [("a", None)]
     questions = pd.DataFrame({"context": ["c"], "question": ["q"]})
     columns = TextColumns("question", "context")
-    assert read_texts(questions, QUESTIONS, columns, "questions").pairs == [("q", "c")]
+    assert read_texts_argument(questions, QUESTIONS, columns, "questions").pairs == [("q", "c")]
     with raises(InputError, "questions: "):
-        read_texts(questions[["question"]], QUESTIONS, columns, "questions")
+        read_texts_argument(questions[["question"]], QUESTIONS, columns, "questions")
 
 
 def test_frames_keep_columns_and_index():
-    frame = read_texts(REVIEWS, columns=TextColumns("review")).to_frame()
+    frame = read_texts_argument(REVIEWS, columns=TextColumns("review")).to_frame()
     pd.testing.assert_frame_equal(frame, REVIEWS)
     assert frame is not REVIEWS
-    texts = read_texts(REVIEWS["review"])
+    texts = read_texts_argument(REVIEWS["review"])
     pd.testing.assert_frame_equal(texts.to_frame(), REVIEWS[["review"]])
     pd.testing.assert_frame_equal(texts.take([1]).to_frame(), REVIEWS[["review"]][1:])
     assert texts.take(range(1, -1, -1)).singles == ["dull", "fine"]
-    assert list(read_texts(Polars({"id": [1], "text": ["a"]})).to_frame()) == ["id", "text"]
-    assert list(read_texts(np.array([["a", "b"]])).to_frame()) == ["text", "text_b"]
-    assert read_texts([]).to_frame().shape == (0, 1)
+    assert list(read_texts_argument(Polars({"id": [1], "text": ["a"]})).to_frame()) == ["id", "text"]
+    assert list(read_texts_argument(np.array([["a", "b"]])).to_frame()) == ["text", "text_b"]
+    assert read_texts_argument([]).to_frame().shape == (0, 1)
 
 
 def test_a_table_of_a_cluster_is_refused():
@@ -156,14 +156,14 @@ def table(request):
 
 
 def test_tables_of_other_libraries(table):
-    texts = read_texts(table)
+    texts = read_texts_argument(table)
     assert texts.singles == ["a", "b"]
     frame = texts.to_frame()
     assert list(frame) == ["id", "text", "label"]
     assert frame["id"].tolist() == [1, 2]
     assert texts.take([1]).to_frame()["text"].tolist() == ["b"]
     with raises(InputError, "'review'"):
-        read_texts(table, columns=TextColumns("review"))
+        read_texts_argument(table, columns=TextColumns("review"))
 
 
 def test_training_tables_of_other_libraries(table):
@@ -172,7 +172,7 @@ def test_training_tables_of_other_libraries(table):
 
 
 def test_columns_of_other_libraries(table):
-    assert read_texts(table["text"]).singles == ["a", "b"]
+    assert read_texts_argument(table["text"]).singles == ["a", "b"]
     labels = read_label_rows("labels", table["label"]).items
     assert labels[0] == 1
     assert labels[1] is None or labels[1] != labels[1]
@@ -180,24 +180,24 @@ def test_columns_of_other_libraries(table):
 
 def test_a_polars_series_keeps_its_name():
     polars = pytest.importorskip("polars", reason="the library is not installed")
-    texts = read_texts(polars.Series("review", ["a", "b"]))
+    texts = read_texts_argument(polars.Series("review", ["a", "b"]))
     assert texts.to_frame().to_dict("list") == {"review": ["a", "b"]}
-    assert list(read_texts(polars.Series(["a"])).to_frame()) == ["text"]
+    assert list(read_texts_argument(polars.Series(["a"])).to_frame()) == ["text"]
     with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text, or a pair of texts, is needed, found None"):
-        read_texts(polars.Series(["a", None]))
+        read_texts_argument(polars.Series(["a", None]))
 
 
 @pytest.mark.filterwarnings("ignore:Determining the column names of a LazyFrame")
 def test_tables_that_are_not_in_memory_are_refused():
     polars = pytest.importorskip("polars", reason="the library is not installed")
     with pytest.raises(InputTypeError, match=r"^texts: a table in memory .*polars\.LazyFrame; call its collect\(\)"):
-        read_texts(polars.DataFrame(COLUMNS).lazy())
+        read_texts_argument(polars.DataFrame(COLUMNS).lazy())
 
 
 def test_a_dataset_that_is_not_in_memory_is_refused():
     datasets = pytest.importorskip("datasets", reason="the library is not installed")
     dataset = datasets.Dataset.from_dict(COLUMNS)
     with pytest.raises(InputTypeError, match=r"^texts: convert the .*IterableDataset to a pandas\.DataFrame"):
-        read_texts(dataset.to_iterable_dataset())
+        read_texts_argument(dataset.to_iterable_dataset())
     with pytest.raises(InputTypeError, match=r"^texts: .* found a DatasetDict with the keys 'train'"):
-        read_texts(datasets.DatasetDict(train=dataset))
+        read_texts_argument(datasets.DatasetDict(train=dataset))

@@ -16,7 +16,7 @@ from bert_cli.api.inputs.tables import (
     read_table,
     refuse_label_columns,
 )
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.base.errors import InputError
 from tests.snapshots import raises
 
@@ -112,12 +112,12 @@ def test_other_labels_may_accompany_a_table():
 
 def test_columns_of_texts_and_labels():
     texts, labels = pd.Series(["a"], name="review"), pd.Series([1], name="stars")
-    columns = column_names(read_texts(texts), labels)
+    columns = column_names(read_texts_argument(texts), labels)
     assert columns == ("review", "text_b", "stars")
     assert columns.options(has_pairs=False) == {"text_column": "review", "label_column": "stars"}
-    assert column_names(read_texts(["a"]), labels.rename(None)) == ColumnNames()
+    assert column_names(read_texts_argument(["a"]), labels.rename(None)) == ColumnNames()
     assert ColumnNames().options(has_pairs=True) == {}
-    pairs = read_texts(pd.DataFrame({"question": ["a"], "sentence": ["b"]}))
+    pairs = read_texts_argument(pd.DataFrame({"question": ["a"], "sentence": ["b"]}))
     assert column_names(pairs, [1]).options(has_pairs=True)["text_b_column"] == "sentence"
     for name in ("3", "a,b", "label", "", " a", '"a"'):
-        assert column_names(read_texts(texts.rename(name)), ["x"]) == ColumnNames()
+        assert column_names(read_texts_argument(texts.rename(name)), ["x"]) == ColumnNames()

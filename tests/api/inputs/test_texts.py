@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.texts import SINGLE_TEXTS, list_items, read_texts, read_weights
+from bert_cli.api.inputs.texts import SINGLE_TEXTS, format_weights, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError
 from tests.snapshots import raises
 
@@ -14,11 +14,11 @@ FRAME = pd.DataFrame({"id": [1, 2], "text": ["a", "b"]})
 
 
 def single_texts(values):
-    return read_texts(values, SINGLE_TEXTS).singles
+    return read_texts_argument(values, SINGLE_TEXTS).singles
 
 
 def texts_or_pairs(values):
-    return read_texts(values).pairs
+    return read_texts_argument(values).pairs
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_a_long_item_is_cut_in_the_error():
 @pytest.mark.parametrize("weights", [FRAME, {"a": 1}, "12", None, 3, ["a", "b"], [[1], [2, 3]], [1, {}]])
 def test_weights_that_are_no_numbers_are_refused(weights):
     with raises(InputTypeError, "sample_weight: "):
-        read_weights(weights, 2)
+        format_weights(weights, 2)

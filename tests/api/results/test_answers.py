@@ -1,6 +1,6 @@
 """Answers as items and columns."""
 
-from bert_cli.api.inputs.texts import QUESTIONS, read_texts
+from bert_cli.api.inputs.texts import QUESTIONS, read_texts_argument
 from bert_cli.api.results.answers import Answers, make_answer
 
 RECORD = {
@@ -16,7 +16,7 @@ RECORD = {
 
 
 def test_answers():
-    texts = read_texts([("Who?", "Ann sings."), ("Who?", "Rain.")], QUESTIONS)
+    texts = read_texts_argument([("Who?", "Ann sings."), ("Who?", "Rain.")], QUESTIONS)
     nothing = RECORD | {"answer": "", "start": None, "end": None, "sentence": None}
     answers = Answers(texts, [make_answer(RECORD, "Ann sings."), make_answer(nothing, "Rain.")])
     assert answers.best == ["Ann", ""]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.api.results.explanation import Explanations, make_explanation
 
 RECORD = {
@@ -51,7 +51,7 @@ def test_colors_are_relative_to_the_largest_share():
 
 def test_several_explanations():
     single = {name: value for name, value in RECORD.items() if name != "text_b"} | {"words": RECORD["words"][:2]}
-    explanations = Explanations(read_texts(["a <b>", "a <b>"]), [make_explanation(single)] * 2)
+    explanations = Explanations(read_texts_argument(["a <b>", "a <b>"]), [make_explanation(single)] * 2)
     frame = explanations.to_frame()
     assert frame.index.tolist() == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert list(frame) == ["word", "share"]

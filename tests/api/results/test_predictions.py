@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score
 
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.api.results.predictions import Prediction, make_predictions
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -24,7 +24,7 @@ def labels_of(problem_type):
 
 def predictions_of(values, problem_type=SINGLE_LABEL, labels=LABELS.names):
     outputs = {"probabilities": PROBABILITIES, "logits": 2 * PROBABILITIES, "values": PROBABILITIES[:, 1]}
-    return make_predictions(read_texts(values), problem_type, labels_of(problem_type), outputs, labels)
+    return make_predictions(read_texts_argument(values), problem_type, labels_of(problem_type), outputs, labels)
 
 
 def test_items():
@@ -98,7 +98,7 @@ def test_numbers():
 
 @pytest.mark.parametrize("problem_type", [SINGLE_LABEL, MULTI_LABEL, REGRESSION])
 def test_no_texts(problem_type):
-    predictions = make_predictions(read_texts([]), problem_type, labels_of(problem_type), None, LABELS.names)
+    predictions = make_predictions(read_texts_argument([]), problem_type, labels_of(problem_type), None, LABELS.names)
     assert (len(predictions), list(predictions)) == (0, [])
     assert predictions.to_frame().shape[0] == 0
     assert len(predictions.probabilities) == 0

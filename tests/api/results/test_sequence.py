@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.texts import read_texts
+from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.results.masked_words import Candidate, FilledTexts, make_filled_text
 from bert_cli.api.results.sequence import shorten_text
@@ -16,11 +16,11 @@ SERIES = pd.Series(["a b", "c"], index=["x", "y"], name="line")
 
 def test_every_text_has_a_result():
     with pytest.raises(RuntimeError, match="0 of 2 texts have a result"):
-        FilledTexts(read_texts(SERIES), [])
+        FilledTexts(read_texts_argument(SERIES), [])
 
 
 def test_many_results_are_cut_where_they_are_shown():
-    texts = read_texts(["a"] * 12)
+    texts = read_texts_argument(["a"] * 12)
     results = FilledTexts(texts, [make_filled_text({"text": "a", "masks": []})] * 12)
     assert repr(results).splitlines() == ["FilledTexts for 12 texts", *["  a  []"] * 10, "  …"]
     assert results._repr_html_().endswith("<p>… and 2 more</p>")
@@ -30,7 +30,7 @@ def test_many_results_are_cut_where_they_are_shown():
 def test_entities_are_the_rows_of_a_frame():
     entity = {"type": "PER", "text": "b", "start": 2, "end": 3, "score": 0.5}
     tagged = TaggedTexts(
-        read_texts(SERIES),
+        read_texts_argument(SERIES),
         [TaggedText("a b", ("a", "b"), ("O", "B-PER"), [entity]), TaggedText("c", ("c",), ("O",), [])],
     )
     assert tagged.entities == [[entity], []]
@@ -47,7 +47,8 @@ def test_answers():
     record |= {"sentence": "Tom left.", "nbest": []}
     questions = pd.DataFrame({"question": ["who ?"], "context": ["Tom left."]}, index=[5])
     answers = Answers(
-        read_texts(list(zip(*questions.to_dict("list").values(), strict=True))), [make_answer(record, "Tom left.")]
+        read_texts_argument(list(zip(*questions.to_dict("list").values(), strict=True))),
+        [make_answer(record, "Tom left.")],
     )
     assert (answers.best, answers[0].context) == (["Tom"], "Tom left.")
     assert answers.to_frame()["answer"].tolist() == ["Tom"]
@@ -55,7 +56,7 @@ def test_answers():
 
 def test_masked_words():
     record = {"text": "a [MASK]", "masks": [[{"token": "b", "probability": 0.75}]], "next_sentence_probability": 0.5}
-    filled = FilledTexts(read_texts(["a [MASK]"]), [make_filled_text(record)])
+    filled = FilledTexts(read_texts_argument(["a [MASK]"]), [make_filled_text(record)])
     assert filled[0].masks == ((Candidate("b", 0.75),),)
     assert filled[0].tokens == ("b",)
     row = filled.to_frame().iloc[0]
@@ -63,7 +64,7 @@ def test_masked_words():
 
 
 def test_vectors_are_an_array_and_a_frame():
-    vectors = make_vectors(np.array([[1, 2], [3, 4]], np.float32), read_texts(SERIES))
+    vectors = make_vectors(np.array([[1, 2], [3, 4]], np.float32), read_texts_argument(SERIES))
     assert isinstance(vectors, np.ndarray)
     np.testing.assert_array_equal(vectors @ vectors.T, [[5, 11], [11, 25]])
     frame = vectors.to_frame()
@@ -73,16 +74,16 @@ def test_vectors_are_an_array_and_a_frame():
 
 def test_token_vectors():
     tokens = [TokenFeatures(["a", "b"], np.eye(2, dtype=np.float32)), TokenFeatures(["c"], np.ones((1, 2), np.float32))]
-    results = TokenVectors(read_texts(SERIES), tokens, 2)
+    results = TokenVectors(read_texts_argument(SERIES), tokens, 2)
     frame = results.to_frame()
     assert frame.index.tolist() == [("x", 0), ("x", 1), ("y", 0)]
     assert frame["token"].tolist() == ["a", "b", "c"]
     assert frame.loc[("y", 0)].tolist() == ["c", 1, 1]
-    assert TokenVectors(read_texts([]), [], 2).to_frame().shape == (0, 3)
+    assert TokenVectors(read_texts_argument([]), [], 2).to_frame().shape == (0, 3)
 
 
 def test_rows_are_chosen_as_in_an_array():
-    texts = read_texts(pd.Series(["a", "b", "c"], index=[7, 8, 9]))
+    texts = read_texts_argument(pd.Series(["a", "b", "c"], index=[7, 8, 9]))
     results = FilledTexts(texts, [make_filled_text({"text": text, "masks": []}) for text in "abc"])
     for index, expected in (
         ([True, False, True], "ac"),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.api.inputs.texts import QUESTIONS, read_texts
+from bert_cli.api.inputs.texts import QUESTIONS, read_texts_argument
 from bert_cli.api.results.answers import Answers, make_answer
 from bert_cli.api.results.explanation import Explanation, Explanations
 from bert_cli.api.results.masked_words import Candidate, FilledText, FilledTexts, ScoredText, ScoredTexts, ScoredToken
@@ -58,14 +58,14 @@ def types_of(frame):
 @pytest.mark.parametrize("source", ["list", "series", "table"])
 def test_a_frame_without_rows_has_the_types_of_a_full_one(name, source):
     if name == "answers":
-        full, empty = read_texts([("who ?", TEXT)], QUESTIONS), read_texts([], QUESTIONS)
+        full, empty = read_texts_argument([("who ?", TEXT)], QUESTIONS), read_texts_argument([], QUESTIONS)
     else:
         texts = {
             "list": [TEXT],
             "series": pd.Series([TEXT], index=["x"]),
             "table": pd.DataFrame({"text": [TEXT], "number": [1]}, index=[7]),
         }[source]
-        full, empty = read_texts(texts), read_texts(texts[:0])
+        full, empty = read_texts_argument(texts), read_texts_argument(texts[:0])
     make = RESULTS[name]
     assert types_of(make(full).to_frame()) == types_of(make(empty).to_frame())
     assert types_of(make(full)[:0].to_frame()) == types_of(make(full).to_frame())

@@ -8,14 +8,14 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.annotated_texts import UnlabeledSpan
 from bert_cli.examples.annotations.label_studio import count_unannotated, read_tasks
-from bert_cli.examples.annotations.record_formats import read_records
+from bert_cli.examples.annotations.record_formats import parse_file_records
 from tests.snapshots import check_message, raises
 
 REGION = {"type": "labels", "value": {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}}
 
 
 def read(*tasks, indent=None):
-    return read_tasks("a.json", read_records("a.json", json.dumps(tasks, indent=indent)).records)[1]
+    return read_tasks("a.json", parse_file_records("a.json", json.dumps(tasks, indent=indent)).records)[1]
 
 
 def task(*annotations, **members):

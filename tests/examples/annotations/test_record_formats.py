@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.record_formats import find_record_format, find_structure, read_records
+from bert_cli.examples.annotations.record_formats import find_record_format, find_structure, parse_file_records
 from tests.snapshots import check_message, raises
 
 TEXT = "Anna left"
@@ -54,11 +54,11 @@ def test_structures_are_detected(record, expected):
 def test_records_in_documents(record, indent):
     """An array, a single record, and an object with an array have the same records."""
     for value in ([record, record], {"version": 1, "data": [record, record], "names": ["PER"]}):
-        file = read_records("a.json", json.dumps(value, indent=indent))
+        file = parse_file_records("a.json", json.dumps(value, indent=indent))
         assert [item.value for item in file.records] == [record, record]
         assert file.is_document
     assert (file.member, file.wrapper["version"]) == ("data", 1)
-    file = read_records("a.json", json.dumps(record, indent=indent))
+    file = parse_file_records("a.json", json.dumps(record, indent=indent))
     assert (file.records, file.is_document, file.wrapper) == ([(1, record)], False, None)
 
 
@@ -68,7 +68,7 @@ def test_ner_annotator_export():
         json.dumps({"classes": ["PER"], "annotations": [None, PAIR, None]}),
         '{\n "annotations":\n [null,\n' + json.dumps(PAIR) + ',\nnull\n],\n "classes": []\n}',
     ):
-        file = read_records("a.json", text)
+        file = parse_file_records("a.json", text)
         assert [record.value for record in file.records] == [None, PAIR, None]
         assert find_record_format("a.json", file.records) == "spacy_pairs"
     assert [record.line for record in file.records] == [3, 4, 5]
@@ -96,7 +96,7 @@ KNOWN = "; known are doccano"
 )
 def test_unknown_members_are_named(value):
     with raises(InputError, "a.json:1: "):
-        find_record_format("a.json", read_records("a.json", json.dumps(value)).records)
+        find_record_format("a.json", parse_file_records("a.json", json.dumps(value)).records)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_unknown_members_are_named(value):
 )
 def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
     rows = "\n".join(map(json.dumps, [{"text": TEXT}, {"id": 1, name: value, "text": TEXT}]))
-    records = read_records("a.jsonl", rows).records
+    records = parse_file_records("a.jsonl", rows).records
     with pytest.raises(InputError) as caught:
         find_record_format("a.jsonl", records)
     expected = f"a.jsonl:2: of the members id, {name}, text, annotations in an unknown form are in {name}; known are"
@@ -139,13 +139,16 @@ def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
     ],
 )
 def test_plain_texts(further):
-    assert find_record_format("a.jsonl", read_records("a.jsonl", json.dumps({"text": TEXT, **further})).records) is None
+    assert (
+        find_record_format("a.jsonl", parse_file_records("a.jsonl", json.dumps({"text": TEXT, **further})).records)
+        is None
+    )
 
 
 def test_files_have_one_format():
     rows = [{"text": TEXT}, DOCCANO, {"text": TEXT, "label": []}, PRODIGY]
     with raises(InputError, "a.jsonl:7: "):
-        find_record_format("a.jsonl", read_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)
+        find_record_format("a.jsonl", parse_file_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)
     for rows in ([TASK, {"text": TEXT}], [PAIR, {"text": TEXT}], [PAIR, {"cats": 1}], [DOCCANO, None]):
         with pytest.raises(InputError, match=r"a\.jsonl:2: "):
-            find_record_format("a.jsonl", read_records("a.jsonl", "\n".join(map(json.dumps, rows))).records)
+            find_record_format("a.jsonl", parse_file_records("a.jsonl", "\n".join(map(json.dumps, rows))).records)

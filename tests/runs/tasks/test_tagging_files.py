@@ -7,7 +7,7 @@ from bert_cli.examples.annotations.reading import BRAT
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED
 from bert_cli.flags.option import build
-from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split, token_flags
+from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_tagging_split, token_flags
 from bert_cli.settings.tagging import TagSettings
 from tests.snapshots import raises
 
@@ -41,7 +41,7 @@ def test_only_test_keeps_unlabeled_sentences(split, skips):
 def test_a_text_file_may_have_spacys_suffix(tmp_path):
     path = tmp_path / "train.spacy"
     path.write_text("Ann B-PER\nleft O\n", encoding="utf-8")
-    assert read_split("train", str(path), build(TagSettings, {}), DETECTED, "prodigy")[2]
+    assert read_tagging_split("train", str(path), build(TagSettings, {}), DETECTED, "prodigy")[2]
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_sentences_as_a_test_file(tmp_path, text):
     path.write_text(text, encoding="utf-8")
     arguments = (str(path), build(TagSettings, {}), DETECTED, "prodigy", ("O", "B-PER", "I-PER"))
     with raises(InputError, "--input_file="):
-        read_split("test", *arguments)
+        read_tagging_split("test", *arguments)
     with raises(InputError, "test.txt:2: "):
-        read_split("dev", *arguments)
+        read_tagging_split("dev", *arguments)
     # A row without a cell is named as before.
     path.write_text("Anna x B-PER\nleft O\nRome x I-PER\n", encoding="utf-8")
     with raises(InputError, "test.txt:2: "):
-        read_split("test", *arguments)
+        read_tagging_split("test", *arguments)
 
 
 def file_with(tag: str, **options) -> TaggingFile:

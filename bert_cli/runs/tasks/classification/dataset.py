@@ -33,7 +33,7 @@ from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDecoder, make_fitting_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
-from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_folds
+from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_out_of_fold
 from bert_cli.runs.tasks.dataset import DivisibleDataset, divide
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.training import HeldOut
@@ -79,7 +79,7 @@ class ClassificationDataset(DivisibleDataset):
     @property
     def prediction_files(self) -> tuple[str, ...]:
         tables = prediction_tables(self)
-        names = [name for split in split_names(self, "test") or ["test"] for name in tables.names(split)]
+        names = [name for split in list_split_names(self, "test") or ["test"] for name in tables.names(split)]
         return (*names, TEACHER) if self.teacher else tuple(names)
 
     @property
@@ -89,13 +89,13 @@ class ClassificationDataset(DivisibleDataset):
         names += (CROSS_ENTROPY,) if self.settings.label_kind.soft_labels else ()
         names += tuple(metric.name for metric in self.decoder.custom_metrics)
         # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
-        suffixes = sorted(name.removeprefix("dev") for name in split_names(self, "dev"))
+        suffixes = sorted(name.removeprefix("dev") for name in list_split_names(self, "dev"))
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
 
     @property
     def undefined_metrics(self) -> dict[str, str]:
         reasons: dict[str, str] = {}
-        for name in split_names(self, "dev"):
+        for name in list_split_names(self, "dev"):
             label_ids, weights = self.splits[name].features.label_ids, metric_weights(self, name)
             label_ids = label_ids if weights is None else label_ids[weights > 0]
             undefined = self.decoder.problem_type.metrics.undefined(label_ids, self.decoder.labels)
@@ -159,7 +159,7 @@ class ClassificationDataset(DivisibleDataset):
         texts = [(example.text_a, example.text_b) for example in train.texts]
         label_ids = train.features.label_ids
         flags = self.settings.calibration
-        return write_folds(paths, self.decoder, flags, label_ids, assignments, details, train.ids, texts)
+        return write_out_of_fold(paths, self.decoder, flags, label_ids, assignments, details, train.ids, texts)
 
 
 def make_empty_dataset(
@@ -180,7 +180,7 @@ def make_empty_dataset(
     return ClassificationDataset(settings, decoder, model.tokenizer)
 
 
-def split_names(data: ClassificationDataset, split: str) -> list[str]:
+def list_split_names(data: ClassificationDataset, split: str) -> list[str]:
     """Return the names of all dev or test splits; MNLI has two."""
     return [name for name in data.splits if name.startswith(split)]
 

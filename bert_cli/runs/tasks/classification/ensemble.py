@@ -21,7 +21,7 @@ from bert_cli.predicting.ensemble import average, disagreement, label_order, mea
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, split_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, list_split_names
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import DISAGREEMENT, REPLACED_FLAGS, ClassifySettings
@@ -163,7 +163,7 @@ def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str,
     sizes = {"dev": settings.inference.eval_batch_size, "test": settings.inference.predict_batch_size}
     computed = {}
     for kind, batch_size in sizes.items():
-        for name in split_names(data, kind):
+        for name in list_split_names(data, kind):
             features = data.splits[name].features
             raw, rate = data.decoder.infer_raw(predictor, features, batch_size, "predicting")
             computed[name] = data.decoder.calibrate(raw, features.label_ids), rate

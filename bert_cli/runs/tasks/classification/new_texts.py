@@ -21,7 +21,7 @@ from bert_cli.inference.rows import Predictor
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.opening.paths import find_members, run_folders
-from bert_cli.opening.trained import num_trained_texts, trained_columns
+from bert_cli.opening.trained import num_trained_texts, read_trained_columns
 from bert_cli.predicting.ensemble import average, label_order, mean_decoder, reorder
 from bert_cli.predicting.explanation import text_record
 from bert_cli.problem_types.parts import PredictionArrays
@@ -132,7 +132,7 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
         data: dataset with the labels.
         path: the table.
     """
-    inputs = Inputs(settings, {}, trained_columns(model, settings.columns, settings.task.task_name))
+    inputs = Inputs(settings, {}, read_trained_columns(model, settings.columns, settings.task.task_name))
     labels = KnownLabels(data.decoder.problem_type, data.decoder.labels.names or None)
     split = read_split(inputs, NEW_TEXTS, path, labels)
     examples = [example for example in split.examples if isinstance(example, ClassificationExample)]

@@ -134,7 +134,7 @@ class FittedPredictions(NamedTuple):
     predictions: PredictionArrays
 
 
-def write_folds(
+def write_out_of_fold(
     paths: tuple[str, str],
     decoder: FittingDecoder,
     flags: CalibrationFlags,

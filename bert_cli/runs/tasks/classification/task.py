@@ -21,7 +21,7 @@ from bert_cli.metrics.custom import CustomMetric, load_metrics
 from bert_cli.metrics.selection import MetricsByName
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
-from bert_cli.opening.trained import trained_columns
+from bert_cli.opening.trained import read_trained_columns
 from bert_cli.predicting.classifier import build_classifier, classifier_network
 from bert_cli.problem_types.kinds import CLASSIFICATION
 from bert_cli.problem_types.parts import PredictionArrays
@@ -33,10 +33,10 @@ from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
     check_weights,
     deciding_data,
+    list_split_names,
     loss_columns,
     metric_weights,
     prediction_tables,
-    split_names,
 )
 from bert_cli.runs.tasks.classification.decoder import (
     FittingDecoder,
@@ -110,7 +110,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             problem_type = problem_type or model.head.problem_type
             labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
-            columns = trained_columns(model, settings.columns, settings.task.task_name)
+            columns = read_trained_columns(model, settings.columns, settings.task.task_name)
         data = read_data(settings, labels or None, problem_type, self.tables, columns)
         if not data.labels and data.problem_type.reader.has_names:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
@@ -243,7 +243,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         decoder = self._decoder(data)
         computed: dict[str, tuple[ClassificationSplit, PredictionArrays]] = {}
         rates: list[float] = []
-        weights = {name: metric_weights(data, name) for name in split_names(data, "dev")}
+        weights = {name: metric_weights(data, name) for name in list_split_names(data, "dev")}
         for name in weights:
             split, suffix = data.splits[name], name.removeprefix("dev")
             raw_predictions, rate = decoder.infer_raw(predictor, split.features, batch_size, "evaluating")
@@ -286,7 +286,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def compare(self, data: ClassificationDataset, evaluation: Evaluation[FittedPredictions]) -> BaselineComparison:
         """Compare the evaluation with baselines, for MNLI on the matched split."""
-        split, (decoder, predictions) = data.splits[split_names(data, "dev")[0]], evaluation.details
+        split, (decoder, predictions) = data.splits[list_split_names(data, "dev")[0]], evaluation.details
         problem_type = data.decoder.problem_type
         is_varied = len(np.unique(split.features.label_ids, axis=0)) > 1
         collapse = problem_type.metrics.collapse(predictions, decoder.labels) if is_varied else ""
@@ -294,7 +294,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         if train := data.splits.get("train"):
             num_outputs = train.num_outputs(decoder.labels.names)
             seed, batch_size = self.settings.seed.random_seed, self.settings.inference.eval_batch_size
-            weights = metric_weights(data, split_names(data, "dev")[0])
+            weights = metric_weights(data, list_split_names(data, "dev")[0])
             baselines = score_baselines(decoder, train, split, num_outputs, seed, batch_size, weights)
         advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
         return BaselineComparison(baselines, is_varied, collapse, advice, problem_type.metrics.error)
@@ -320,7 +320,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         batch_size = self.settings.inference.predict_batch_size
         tables = prediction_tables(data)
         rates: list[float] = []
-        for name in split_names(data, "test"):
+        for name in list_split_names(data, "test"):
             split = data.splits[name]
             raw_predictions, rate = decoder.infer_raw(predictor, split.features, batch_size, "predicting")
             predictions = decoder.calibrate(raw_predictions, split.features.label_ids)

@@ -8,7 +8,7 @@ from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.flags.option import build
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, prediction_tables, split_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, list_split_names, prediction_tables
 from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
 from bert_cli.runs.tasks.classification.encoded_splits import make_split
 from bert_cli.settings.classification import ClassifySettings
@@ -62,7 +62,7 @@ def test_choices(choices):
 def test_a_dataset_names_its_splits_and_files(settings, texts):
     decoder = make_fitting_decoder(SINGLE_LABEL, ("no", "yes"), settings.inference, False, [])
     data = ClassificationDataset(settings, decoder, TOKENIZER, {"dev": texts, "test": texts, "test_mismatched": texts})
-    assert split_names(data, "test") == ["test", "test_mismatched"]
+    assert list_split_names(data, "test") == ["test", "test_mismatched"]
     assert prediction_tables(data).names("test") == ["test_results.tsv", "predictions.tsv"]
     assert data.prediction_files[2:] == ("test_results_mismatched.tsv", "predictions_mismatched.tsv")
     assert data.metrics[0] == "eval_accuracy"
