@@ -27,7 +27,7 @@ from bert_cli.examples.grouping import (
 )
 from bert_cli.examples.stratification import hold_out
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import HeldOut
 
 RARE_LABELS = "rows of rare labels stay in training"
 Example = TypeVar("Example", bound=ClassificationExample | ChoiceExample)

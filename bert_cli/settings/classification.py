@@ -16,6 +16,7 @@ from bert_cli.settings.data import (
     Choices,
     Columns,
     DataFiles,
+    DevSplit,
     KeptColumns,
     LabelKind,
     MissingLabels,
@@ -37,7 +38,6 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.training import (
     Bootstrap,
-    DevSplit,
     EarlyStoppingFlags,
     FineTuning,
     ReportPage,

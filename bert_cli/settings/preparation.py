@@ -6,11 +6,11 @@ from typing import Any
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, MissingLabels, RowColumns
+from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, HeldOut, MissingLabels, RowColumns, read_held_out
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
 from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
-from bert_cli.settings.training import HeldOut, Seed, read_held_out
+from bert_cli.settings.training import Seed
 
 WORDPIECE, WORDS = "wordpiece", "words"  # values of --algorithm
 VOCAB_SIZE = 30522  # for a new vocabulary; --extend has no default

@@ -6,7 +6,7 @@ from typing import ClassVar
 from bert_cli.flags.option import group, replace_values
 from bert_cli.settings.answering import TaggerModel, Tagging, window_stride
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
-from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
+from bert_cli.settings.data import Columns, DataFiles, DevSplit, MissingLabels, TextForm
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     AT_LEAST,
@@ -23,7 +23,6 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.training import (
     Bootstrap,
-    DevSplit,
     EarlyStoppingFlags,
     FineTuning,
     ReportPage,

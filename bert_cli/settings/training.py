@@ -5,13 +5,11 @@ import functools
 from typing import Any, ClassVar
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import (
     FlagGroup,
     deciding_option,
     grid_values,
     option,
-    remembered_option,
     replace_values,
     transient_option,
 )
@@ -177,71 +175,6 @@ class ReportPage(FlagGroup, heading="Report"):
         True,
         "write report.html, a page of curves, scores and mistakes; bert-report also makes it later",
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class HeldOut:
-    """Training rows held out for evaluation: a share or a number, stratified or the first rows.
-
-    It is false if no rows are held out.
-
-    Attributes:
-        share: fraction of rows, 0 if `count` is used.
-        count: number of rows, 0 if `share` is used.
-        is_first: whether the first rows are held out; otherwise they are stratified by label.
-    """
-
-    share: float = 0.0
-    count: int = 0
-    is_first: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.share or self.count)
-
-    def __str__(self) -> str:
-        return f"{_FIRST if self.is_first else ''}{self.count or self.share}"
-
-
-_FIRST = "first:"
-_MOST = 0.9
-_MOST_DIGITS = 12
-
-
-def read_held_out(text: str, flag: str = "dev_split", allows_first: bool = True) -> HeldOut:
-    """Return the value of --dev_split or a similar flag; raise InputError if the text is invalid.
-
-    Args:
-        text: a fraction such as 0.1, a count such as 200, or first:200.
-        flag: the flag's name, for messages.
-        allows_first: whether the first rows may be chosen.
-    """
-    number = text.removeprefix(_FIRST)
-    is_first = number != text
-    # isdecimal alone would accept digits of other scripts.
-    is_count = number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
-    if is_count and (int(number) or not is_first) and (allows_first or not is_first):
-        return HeldOut(count=int(number), is_first=is_first)
-    share = parse_number(number)
-    counts = (
-        f"a count of rows such as 200, or {_FIRST}200 is needed" if allows_first else "or a count of rows is needed"
-    )
-    refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a fraction up to {_MOST} such as 0.1, {counts}")
-    return HeldOut(share)
-
-
-class DevSplit(FlagGroup, heading="Your own files"):
-    """Training rows that are held out for evaluation."""
-
-    dev_split: HeldOut = remembered_option(
-        HeldOut(),
-        "hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, "
-        f"stratified by label; {_FIRST}200: the first 200 rows; with --cross_validation, rows of each fold's training "
-        "that choose its best checkpoint",
-        read=read_held_out,
-        write=str,
-        excludes="dev_file",
-    )
-    dev_split_seed: int | None = remembered_option(None, "seed of --dev_split; default: random_seed", lower=0)
 
 
 def read_folds(number: int, flag: str = "cross_validation") -> int:

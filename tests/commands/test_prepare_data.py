@@ -11,8 +11,8 @@ import pytest
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels
 from bert_cli.runs.preparation.prepare_data import plan
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
-from bert_cli.settings.training import HeldOut
 from tests.commands import helpers
 from tests.rows import read_task, write_rows
 from tests.snapshots import check_message

@@ -15,8 +15,7 @@ from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import open_table
-from bert_cli.settings.data import Columns
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import Columns, HeldOut
 from tests.input_errors import error_of
 from tests.rows import tabbed, write_rows
 from tests.snapshots import check_message

@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.splitting import assign_folds, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import HeldOut
 from tests.snapshots import check_message, raises
 
 

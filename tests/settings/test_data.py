@@ -6,7 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.values import format_flag_value
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.training import HeldOut, read_held_out
+from bert_cli.settings.data import HeldOut, read_held_out
 from tests.snapshots import raises
 
 

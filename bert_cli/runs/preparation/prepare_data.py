@@ -30,8 +30,8 @@ from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_markers
 from bert_cli.examples.splitting import RARE_LABELS, warn_about_absent_labels, warn_about_size
 from bert_cli.runs.preparation.labeled_file import NO_LABEL, LabeledFile
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
-from bert_cli.settings.training import HeldOut
 
 # A file that lists the files from bert-prepare in its directory, with their hashes.
 LISTING = "prepared.json"

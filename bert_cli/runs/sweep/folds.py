@@ -15,7 +15,8 @@ from bert_cli.runs.sweep.trials import repeat_seeds
 from bert_cli.runs.tasks.dataset import DivisibleDataset, data_for_trial, with_selection
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask
 from bert_cli.runs.tasks.opening import SharedNetwork
-from bert_cli.settings.training import HeldOut, TrainingSettings
+from bert_cli.settings.data import HeldOut
+from bert_cli.settings.training import TrainingSettings
 
 
 class Folds:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from bert_cli.base.names import FOLDS, GRID, RUNS
 from bert_cli.flags.option import flag_values, grid_values
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import HeldOut
 
 # Flags with the same value in all trials.
 _COMMON_FLAGS = (

@@ -15,7 +15,7 @@ from bert_cli.examples.splitting import assign_folds
 from bert_cli.features.ragged import Features, RaggedFeatures
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.reading.columns.facts import DataFacts
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import HeldOut
 
 SELECTION = "selection"  # split of training rows that choose a fold's best checkpoint
 

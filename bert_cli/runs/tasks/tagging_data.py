@@ -29,8 +29,8 @@ from bert_cli.reading.columns.facts import DataFacts, log_facts
 from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, divide
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_tagging_split
 from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.tagging import TagSettings
-from bert_cli.settings.training import HeldOut
 from bert_cli.text.tokenization import FullTokenizer
 
 

@@ -8,8 +8,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.runs.preparation.labeled_file import LabeledFile
 from bert_cli.runs.preparation.prepare_data import LISTING, check_folder, count_labels, plan, write_splits
+from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
-from bert_cli.settings.training import HeldOut
 from tests.rows import write_rows
 from tests.snapshots import raises
 

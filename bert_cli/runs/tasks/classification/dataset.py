@@ -36,7 +36,7 @@ from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSpli
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_out_of_fold
 from bert_cli.runs.tasks.dataset import DivisibleDataset, divide
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.training import HeldOut
+from bert_cli.settings.data import HeldOut
 from bert_cli.text.tokenization import FullTokenizer
 
 _TRAINING_SPLITS = ("train", "unlabeled")
