@@ -5,7 +5,6 @@ Type checkers and editors then know the options of a training in Python.
 
 import pathlib
 
-from bert_cli.api.arguments import NOT_ARGUMENTS
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
@@ -85,7 +84,7 @@ def _fields(settings: type, excluded: frozenset[str]) -> list[str]:
     return [
         f"    {flag.name}: {python_type(flag)}"
         for flag in every_flag(settings)
-        if flag.name not in NOT_ARGUMENTS | excluded and not flag.option.ignored
+        if flag.option.python_argument and flag.name not in excluded and not flag.option.ignored
     ]
 
 

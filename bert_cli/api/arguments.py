@@ -9,14 +9,6 @@ from bert_cli.flags.option import every_flag
 from bert_cli.flags.values import convert_value
 from bert_cli.settings.training import read_samples
 
-# Flags that are arguments of methods or only make sense on a command line.
-NOT_ARGUMENTS = frozenset(
-    ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
-    + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
-    + ("ensemble", "average_predictions", "member_columns")
-    + ("quiet", "verbose", "verbose_logging", "log_format", "log_level", "dry_run", "glue_submission", "output_format")
-)
-
 
 def option_values(settings_class: type, options: Mapping[str, Any], excluded: Collection[str] = ()) -> dict[str, Any]:
     """Return a command's flag values by name.
@@ -30,7 +22,7 @@ def option_values(settings_class: type, options: Mapping[str, Any], excluded: Co
         InputError: if a name is unknown, or the command would refuse a value.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
-    allowed = [name for name in flags if name not in NOT_ARGUMENTS and name not in excluded]
+    allowed = [name for name, flag in flags.items() if flag.option.python_argument and name not in excluded]
     unknown_names = [name for name in options if name not in allowed]
     if unknown_names:
         message = unknown_flags_message(unknown_names, allowed, ending="")

@@ -65,6 +65,8 @@ class Option:
         because: reasons of these rules, for error messages.
         required: whether the flag must be given. A text such as "unless show_attention" names an
             exception.
+        python_argument: whether methods in Python have it as an option, by this name. Others are
+            arguments of single methods, or make sense on a command line only.
     """
 
     help: str
@@ -93,6 +95,7 @@ class Option:
     excludes: Conditions = ()
     because: str | Mapping[str, str] = ""
     required: bool | str = False
+    python_argument: bool = True
 
 
 def option(default: Any, help: str, **properties: Any) -> Any:

@@ -167,7 +167,9 @@ class AnswerSearch(FlagGroup, heading="Answers"):
         False,
         "compute padding in prediction, slower, so that the n-best lists of short texts are equal to Google's",
     )
-    verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")
+    verbose_logging: bool = option(
+        False, "log the windows of 20 questions of each file, with their ids", python_argument=False
+    )
 
 
 COMBINATIONS = ("none", "concat", "sum", "mean")
@@ -182,6 +184,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
         needs={"=npy": "pooling"},
         because="npy holds one vector per line; npz takes vectors of tokens",
+        python_argument=False,
     )
     float16: bool = option(
         False,

@@ -205,6 +205,7 @@ class Averaging(FlagGroup, heading="Mode"):
             "calibrate": "each member has its own calibration",
             "explain": "an explanation is about one model; give its --output_dir",
         },
+        python_argument=False,
     )
     average_predictions: bool = transient_option(
         False,
@@ -213,11 +214,13 @@ class Averaging(FlagGroup, heading="Mode"):
         needs="num_runs or cross_validation",
         excludes="cross_validation with no do_predict",
         because={"cross_validation with no do_predict": "folds are averaged for the test file; add --do_predict"},
+        python_argument=False,
     )
     member_columns: bool = transient_option(
         False,
         "columns with the predictions of each run of an ensemble in predictions.tsv, such as prob_good_fold-1",
         needs=("ensemble or average_predictions", "do_predict"),
+        python_argument=False,
     )
 
 

@@ -26,9 +26,11 @@ class DataFiles(FlagGroup, heading="Data"):
     train_file: str = option("", "training file", path=True)
     dev_file: str | None = remembered_option(None, "dev file, instead of data_dir's", path=True)
     test_file: str | None = remembered_option(
-        None, "test file to predict, instead of data_dir's", path=True, excludes="predict_file"
+        None, "test file to predict, instead of data_dir's", path=True, excludes="predict_file", python_argument=False
     )
-    predict_file: str = option("", "file to predict", path=True, read=file_list_reader("predict_file"))
+    predict_file: str = option(
+        "", "file to predict", path=True, read=file_list_reader("predict_file"), python_argument=False
+    )
     header: str = remembered_option(
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, detected for your own file",

@@ -47,8 +47,10 @@ TABLE_FORMATS = ("tsv", "csv", "jsonl")  # formats of predictions; outputs/class
 class Files(FlagGroup, heading="Files"):
     """Input and output files, and which input files this process handles."""
 
-    input_file: str = option("", "the file to read, - for standard input", read=file_list_reader("input_file"))
-    output_file: str = transient_option("", "the file to write, - for standard output")
+    input_file: str = option(
+        "", "the file to read, - for standard input", read=file_list_reader("input_file"), python_argument=False
+    )
+    output_file: str = transient_option("", "the file to write, - for standard output", python_argument=False)
     line_buffered: bool = transient_option(
         False,
         "answer each line of --input_file by itself; not needed for a pipe, whose lines are answered as they come",
@@ -84,7 +86,10 @@ class NewText(FlagGroup, heading="Mode"):
     """A single text to answer with a trained model."""
 
     text: str = transient_option(
-        "", "classify, tag or answer this text with a trained model and print the result", repeat_advice=_ONCE
+        "",
+        "classify, tag or answer this text with a trained model and print the result",
+        repeat_advice=_ONCE,
+        python_argument=False,
     )
     explain: str = transient_option(
         "",
@@ -97,7 +102,11 @@ class NewText(FlagGroup, heading="Mode"):
         because={"text": "it is the text to explain"},
     )
     text_b: str = transient_option(
-        "", "second text of a pair, with --text as the first", repeat_advice=_ONCE, needs="text or explain"
+        "",
+        "second text of a pair, with --text as the first",
+        repeat_advice=_ONCE,
+        needs="text or explain",
+        python_argument=False,
     )
 
     @property
@@ -209,10 +218,11 @@ class Phases(FlagGroup, heading="Mode"):
         "estimate time and memory of --do_train from a few steps, and write nothing; also reports "
         "statistics of the data: lengths, unknown words, duplicates, leaks, conflicting labels",
         needs="do_train",
+        python_argument=False,
     )
-    do_train: bool = option(False, "train on the training data")
-    do_eval: bool = option(False, "evaluate on the dev data")
-    output_dir: str = option("bert_output", "directory for checkpoints and results", path=True)
+    do_train: bool = option(False, "train on the training data", python_argument=False)
+    do_eval: bool = option(False, "evaluate on the dev data", python_argument=False)
+    output_dir: str = option("bert_output", "directory for checkpoints and results", path=True, python_argument=False)
     overwrite_output_dir: bool = transient_option(
         False,
         "start over if output_dir holds another run; an interrupted run that began with this flag is resumed instead",
@@ -229,7 +239,7 @@ def read_threshold(text: str) -> str:
 class Inference(FlagGroup, heading="Mode"):
     """Flags for evaluation and prediction, and the files that they write."""
 
-    do_predict: bool = option(False, "predict the test file")
+    do_predict: bool = option(False, "predict the test file", python_argument=False)
     predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
     threshold: str = remembered_option(
         "0.5",
@@ -242,9 +252,12 @@ class Inference(FlagGroup, heading="Mode"):
         "tsv",
         "format of the predictions: predictions.tsv, predictions.csv or predictions.jsonl",
         choices=TABLE_FORMATS,
+        python_argument=False,
     )
     glue_submission: bool = option(
-        False, "also write the predictions in the format of gluebenchmark.com: CoLA.tsv, MNLI-m.tsv, …"
+        False,
+        "also write the predictions in the format of gluebenchmark.com: CoLA.tsv, MNLI-m.tsv, …",
+        python_argument=False,
     )
 
     eval_batch_size: int = option(8, f"batch size of the evaluation; {AT_LEAST}", lower=1)
@@ -274,20 +287,28 @@ class Log(FlagGroup, heading="Log"):
     """Flags for the log, and flags of absl's log that Google's scripts have."""
 
     quiet: bool = transient_option(
-        False, "log only warnings and results, without progress", excludes=("verbose", "log_level")
+        False,
+        "log only warnings and results, without progress",
+        excludes=("verbose", "log_level"),
+        python_argument=False,
     )
     verbose: bool = transient_option(
-        False, "also log five examples of each file, with ids, mask and segments", excludes="log_level"
+        False,
+        "also log five examples of each file, with ids, mask and segments",
+        excludes="log_level",
+        python_argument=False,
     )
     log_format: str = transient_option(
         TEXT,
         "format of the log; text: plain lines; json: one object per line, with time and level",
         choices=(TEXT, JSON),
+        python_argument=False,
     )
     log_level: str | None = transient_option(
         None,
         "least level of the log lines; notice: results and warnings, as --quiet; debug: as --verbose; default: info",
         choices=tuple(LEVELS),
+        python_argument=False,
     )
     verbosity: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
     v: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)

@@ -124,6 +124,7 @@ class ServedModels(FlagGroup, heading="Models"):
         "directory with several runs names all of them; may be given several times",
         read=read_ensembles,
         repeated=True,
+        python_argument=False,
     )
     watch: bool = option(
         False,

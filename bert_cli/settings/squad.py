@@ -36,22 +36,30 @@ from bert_cli.settings.training import (
 class Questions(FlagGroup, heading="Single questions"):
     """A single question to answer with a trained model."""
 
-    question: str = option("", "question about --context or --context_file", needs="context or context_file")
-    context: str = option("", "context of --question", needs="question", excludes="context_file")
-    context_file: str = option("", "file with the context of --question", needs="question")
+    question: str = option(
+        "", "question about --context or --context_file", needs="context or context_file", python_argument=False
+    )
+    context: str = option("", "context of --question", needs="question", excludes="context_file", python_argument=False)
+    context_file: str = option("", "file with the context of --question", needs="question", python_argument=False)
 
 
 class Scoring(FlagGroup, heading="Scores of any predictions"):
     """Flags for scoring predictions by any program."""
 
     score_only: bool = option(
-        False, "only score predictions_file against predict_file", needs=("predictions_file", "predict_file")
+        False,
+        "only score predictions_file against predict_file",
+        needs=("predictions_file", "predict_file"),
+        python_argument=False,
     )
-    predictions_file: str = option("", 'predictions to score: {"id": "answer"}', needs="score_only")
+    predictions_file: str = option(
+        "", 'predictions to score: {"id": "answer"}', needs="score_only", python_argument=False
+    )
     null_odds_file: str | None = option(
         None,
         'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds',
         needs=("score_only", "version_2_with_negative"),
+        python_argument=False,
     )
 
 
