@@ -35,19 +35,15 @@ Examples:
 
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
-from bert_cli.base.json_files import JsonObject
-from bert_cli.base.names import AVERAGED_RUNS
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.opening.completion import complete
-from bert_cli.opening.paths import find_members
 from bert_cli.reading.formats import is_table
-from bert_cli.run_directory.directory import RunDirectory
+from bert_cli.runs.tasks.averaging import settings_of_sweep
 from bert_cli.runs.tasks.classification.ensemble import (
     average_members,
     check_members,
-    settings_of_sweep,
 )
 from bert_cli.runs.tasks.classification.new_texts import classify_texts, predict_shards
 from bert_cli.runs.tasks.classification.splits import has_user_test_file
@@ -120,21 +116,17 @@ def run(settings: ClassifySettings) -> dict:
         return predict_shards(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    def predict_mean(settings: ClassifySettings) -> JsonObject:
-        report = driver.run_once(*average_members(settings), should_finish=False).report
-        averaged: JsonObject = {AVERAGED_RUNS: find_members(settings.ensemble.ensemble)}
-        RunDirectory(settings.phases.output_dir).write_report(averaged)
-        return report | averaged
-
     if settings.ensemble.ensemble:
-        return predict_mean(settings)
+        return driver.run_mean(*average_members(settings))
     if not settings.ensemble.average_predictions:
         return driver.run_phases(ClassificationTask, settings)
     # A missing file must not be noticed after hours of training.
     for flag, path in (("predict_file", settings.data.predict_file), ("test_file", settings.data.test_file)):
         if path and settings.inference.do_predict:
             files.check_readable(path, flag)
-    return driver.run_phases(ClassificationTask, settings, average=lambda: predict_mean(settings_of_sweep(settings)))
+    return driver.run_phases(
+        ClassificationTask, settings, average=lambda: driver.run_mean(*average_members(settings_of_sweep(settings)))
+    )
 
 
 main = Command("bert-classify", __doc__, ClassifySettings, run, check)

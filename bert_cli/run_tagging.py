@@ -27,15 +27,16 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
+from bert_cli.base import files
 from bert_cli.flags.command import Command
 from bert_cli.opening.completion import complete
 from bert_cli.reading.formats import is_table
+from bert_cli.runs.tasks.averaging import settings_of_sweep
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
-from bert_cli.settings.tagging import TagSettings, with_stride
+from bert_cli.runs.tasks.tagging_ensemble import average_taggers
+from bert_cli.runs.tasks.tagging_files import find_file
+from bert_cli.settings.tagging import REPLACED_FLAGS, TagSettings, with_stride
 from bert_cli.settings.texts import check_table_flags
-
-# Files of the training run that are not used if this flag names other data.
-_REPLACED = {"data_dir": ("dev_file", "test_file")}
 
 
 def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
@@ -45,7 +46,7 @@ def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
     """
     if settings.files.input_file:
         check_table_flags(given_names - {"header"}, is_table(settings.files.input_file))
-    settings = complete(settings, given_names, _REPLACED)
+    settings = complete(settings, given_names, REPLACED_FLAGS)
     return with_stride(settings)
 
 
@@ -60,7 +61,14 @@ def run(settings: TagSettings) -> dict:
         return tag_text(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    return driver.run_phases(TaggingTask, settings)
+    if not settings.ensemble.average_predictions:
+        return driver.run_phases(TaggingTask, settings)
+    # A missing file must not be noticed after hours of training.
+    if settings.inference.do_predict:
+        files.check_readable(find_file(settings.data.test_file, settings.data.data_dir, "test"), "test_file")
+    return driver.run_phases(
+        TaggingTask, settings, average=lambda: driver.run_mean(*average_taggers(settings_of_sweep(settings)))
+    )
 
 
 main = Command("bert-tag", __doc__, TagSettings, run, check)

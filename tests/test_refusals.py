@@ -189,6 +189,9 @@ REFUSALS = {
         "--do_train --input_file=-",
         "--do_train --data_dir=a --output_dir=b --text_column=c",
         "--do_train --do_eval --dev_split=0.1",
+        "--do_train --do_eval --average_predictions",
+        "--do_train --cross_validation=3 --average_predictions",
+        "--do_train --cross_validation_repeats=2",
         "--do_predict --bootstrap=1000",
     ],
     "squad": [

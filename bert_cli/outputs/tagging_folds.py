@@ -51,7 +51,11 @@ def suspected_words(
 
 
 def write_tagging_folds(
-    path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], notation: TagNotation
+    path: str,
+    file: TaggingFile,
+    assignments: Sequence[np.ndarray],
+    predictions: Sequence[TagPrediction],
+    notation: TagNotation,
 ) -> None:
     """Write out_of_fold.tsv for sentences, with all tags in one cell per sentence.
 
@@ -60,7 +64,7 @@ def write_tagging_folds(
     Args:
         path: file to write.
         file: sentences with gold tags in BIO.
-        folds: fold per sentence, from 0.
+        assignments: fold per sentence, from 0, per repeat.
         predictions: prediction for each sentence.
         notation: tag notation to use.
     """
@@ -70,7 +74,7 @@ def write_tagging_folds(
         name: TextColumn([" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences])
         for name, tags_of_sentences in tags.items()
     }
-    write_folds(path, [_id(example) for example in file.examples], [folds], columns, texts)
+    write_folds(path, [_id(example) for example in file.examples], assignments, columns, texts)
 
 
 def _id(example: TaggingExample) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
+from bert_cli.base.names import AVERAGED_RUNS, EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks.observers import Callback, end
@@ -140,6 +140,19 @@ def run_once(
                 directory.owned.drop_unwritten()
     end(trained.observers, report)
     return RunResult(report, evaluation)
+
+
+def run_mean(task: Task[Model, Data, Details], data: Data, members: Sequence[str]) -> JsonObject:
+    """Evaluate and predict by averaged runs, and return the report.
+
+    Args:
+        task, data: task and dataset with the mean predictions.
+        members: the runs' directories.
+    """
+    report = run_once(task, data, should_finish=False).report
+    averaged: JsonObject = {AVERAGED_RUNS: list(members)}
+    RunDirectory(task.settings.phases.output_dir).write_report(averaged)
+    return report | averaged
 
 
 def _open_trackers(

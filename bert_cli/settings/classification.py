@@ -7,8 +7,7 @@ from typing import ClassVar
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
-from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
-from bert_cli.flags.paths import folder_list_reader
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.answering import SUBMITTED, Classification
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
@@ -37,6 +36,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    Averaging,
     Bootstrap,
     EarlyStoppingFlags,
     FineTuning,
@@ -184,43 +184,6 @@ class ToLabel(FlagGroup, heading="Mode"):
         lower=0,
         needs="to_label",
         because="it shortens its list",
-    )
-
-
-class Averaging(FlagGroup, heading="Mode"):
-    """Flags for the mean prediction of several runs."""
-
-    ensemble: tuple[str, ...] = transient_option(
-        (),
-        "directories of trained runs, separated by commas, whose mean probabilities predict or are evaluated; a directory "
-        "with several runs names all of them; the results go to output_dir",
-        read=folder_list_reader("ensemble"),
-        write=",".join,
-        needs="do_predict or do_eval or text or input_file",
-        excludes=("do_train", "init_checkpoint", "hub_module", "calibrate", "explain"),
-        because={
-            "do_train": "its members are trained; --average_predictions averages the runs of one command",
-            "init_checkpoint": "both name models",
-            "hub_module": "both name models",
-            "calibrate": "each member has its own calibration",
-            "explain": "an explanation is about one model; give its --output_dir",
-        },
-        python_argument=False,
-    )
-    average_predictions: bool = transient_option(
-        False,
-        "predict the test file, and with --num_runs the dev data, by the mean probabilities over the runs or folds "
-        "instead of the best run",
-        needs="num_runs or cross_validation",
-        excludes="cross_validation with no do_predict",
-        because={"cross_validation with no do_predict": "folds are averaged for the test file; add --do_predict"},
-        python_argument=False,
-    )
-    member_columns: bool = transient_option(
-        False,
-        "columns with the predictions of each run of an ensemble in predictions.tsv, such as prob_good_fold-1",
-        needs=("ensemble or average_predictions", "do_predict"),
-        python_argument=False,
     )
 
 

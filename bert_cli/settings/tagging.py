@@ -22,6 +22,7 @@ from bert_cli.settings.groups import (
     TextFiles,
 )
 from bert_cli.settings.training import (
+    Averaging,
     Bootstrap,
     EarlyStoppingFlags,
     FineTuning,
@@ -149,7 +150,14 @@ class TagSettings(TrainingSettings):
             "cross_validation": "stratified k-fold cross-validation of the training sentences with this k; "
             "out_of_fold.tsv has the tags of every sentence, suspects.tsv the words with a suspected wrong tag"
         },
-        without=("cross_validation_repeats",),
+    )
+    ensemble: Averaging = group(
+        Averaging,
+        {
+            "average_predictions": "tag the test file, and with --num_runs the dev file, by the mean probabilities of each "
+            "word over the runs or folds instead of the best run"
+        },
+        only=("average_predictions",),
     )
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
@@ -160,6 +168,10 @@ class TagSettings(TrainingSettings):
     def text_form(self) -> TextForm:
         """Return the form that table files have."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)
+
+
+# Files of the training run that are not used if this flag names other data.
+REPLACED_FLAGS = {"data_dir": ("dev_file", "test_file")}
 
 
 def with_stride(settings: TagSettings) -> TagSettings:

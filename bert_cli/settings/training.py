@@ -13,6 +13,7 @@ from bert_cli.flags.option import (
     replace_values,
     transient_option,
 )
+from bert_cli.flags.paths import folder_list_reader
 from bert_cli.flags.rules import LIST
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
@@ -213,7 +214,7 @@ class Sweep(FlagGroup, heading="Sweeps"):
             "dev_split with no eval_every": "each fold is held out once; with --eval_every, --dev_split holds out rows of "
             "its training that choose the best checkpoint",
             "do_predict with no average_predictions": "no single model predicts the test file; train on all rows without "
-            "--cross_validation, or in bert-classify add --average_predictions for the mean over the folds",
+            "--cross_validation, or add --average_predictions for the mean over the folds",
             "eval_every with no dev_split": "the best checkpoint would be chosen by the rows that it is measured on; "
             "--dev_split=0.1 holds out other rows for that",
         },
@@ -235,6 +236,43 @@ class Sweep(FlagGroup, heading="Sweeps"):
         read=functools.partial(read_folds, flag="inner_cross_validation"),
         needs=("cross_validation", _ANY_LIST),
         because={_ANY_LIST: "the inner folds choose among its values"},
+    )
+
+
+class Averaging(FlagGroup, heading="Mode"):
+    """Flags for the mean prediction of several runs."""
+
+    ensemble: tuple[str, ...] = transient_option(
+        (),
+        "directories of trained runs, separated by commas, whose mean probabilities predict or are evaluated; a directory "
+        "with several runs names all of them; the results go to output_dir",
+        read=folder_list_reader("ensemble"),
+        write=",".join,
+        needs="do_predict or do_eval or text or input_file",
+        excludes=("do_train", "init_checkpoint", "hub_module", "calibrate", "explain"),
+        because={
+            "do_train": "its members are trained; --average_predictions averages the runs of one command",
+            "init_checkpoint": "both name models",
+            "hub_module": "both name models",
+            "calibrate": "each member has its own calibration",
+            "explain": "an explanation is about one model; give its --output_dir",
+        },
+        python_argument=False,
+    )
+    average_predictions: bool = transient_option(
+        False,
+        "predict the test file, and with --num_runs the dev data, by the mean probabilities over the runs or folds "
+        "instead of the best run",
+        needs="num_runs or cross_validation",
+        excludes="cross_validation with no do_predict",
+        because={"cross_validation with no do_predict": "folds are averaged for the test file; add --do_predict"},
+        python_argument=False,
+    )
+    member_columns: bool = transient_option(
+        False,
+        "columns with the predictions of each run of an ensemble in predictions.tsv, such as prob_good_fold-1",
+        needs=("ensemble or average_predictions", "do_predict"),
+        python_argument=False,
     )
 
 

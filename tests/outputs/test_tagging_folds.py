@@ -56,7 +56,7 @@ def test_suspected_words_have_their_position_in_the_file(tmp_path):
         "6\t2\t7\tE-x\tS-x\t0.125\te\tc d e",
         "2\t1\t2\tO\tB-x\t0.25\ta\ta \u200b b",
     ]
-    write_tagging_folds(str(rows), file, np.array([1, 0]), PREDICTED, TagNotation())
+    write_tagging_folds(str(rows), file, [np.array([1, 0])], PREDICTED, TagNotation())
     assert rows.read_text(encoding="utf-8").splitlines() == [
         "id\tfold\tgiven\tpredicted\ttext",
         "2\t2\tO O O\tB-x I-x O\ta \u200b b",
@@ -82,5 +82,5 @@ def test_suspected_words_in_brat_documents(tmp_path):
         ["d", "1", "1"],
         ["d", "2", "2"],
     ]
-    write_tagging_folds(str(rows), file, np.array([0]), PREDICTED[1:], TagNotation())
+    write_tagging_folds(str(rows), file, [np.array([0])], PREDICTED[1:], TagNotation())
     assert rows.read_text(encoding="utf-8").splitlines()[1] == "d\t1\tB-x I-x\tO B-x\tc e"

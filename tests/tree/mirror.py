@@ -98,6 +98,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/dataset.py": "commands/test_sweep.py",
     "runs/tasks/interface.py": "commands/test_classify_run.py",
     "runs/tasks/pretraining.py": "commands/test_pretrain.py",
+    "runs/tasks/averaging.py": "commands/test_tag_ensembles.py",
+    "runs/tasks/tagging_ensemble.py": "commands/test_tag_ensembles.py",
     "runs/tasks/tagging.py": "commands/test_tag.py",
     "runs/tasks/tagging_data.py": "commands/test_tag_predictions.py",
     "settings/squad.py": "commands/test_squad_errors.py",

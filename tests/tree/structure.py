@@ -135,7 +135,7 @@ MAX_REACH = {
     "api.Tokenizer": 46,
     "bert-tokenize": 65,
     "bert-serve": 207,
-    "bert-classify": 303,
+    "bert-classify": 304,
     "api.Classifier": 335,
 }
 

@@ -162,6 +162,7 @@ class TagOptions(Options, total=False):
     id_column: Any
     classifier_dropout: float | None
     class_weights: Any
+    cross_validation_repeats: int | None
     inner_cross_validation: Any
 
 

@@ -1,7 +1,7 @@
 """Tags of words from log-probabilities of word pieces, and the entities that they form."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -132,22 +132,51 @@ def predict_tags(
     if decoding not in DECODINGS:
         raise InputError(f"--decoding: {decoding!r} is not a decoding; choose one of {', '.join(DECODINGS)}")
     log_probabilities, is_predicted = word_log_probabilities(features, windows, len(labels))
-    start, between = forbidden_transitions(labels)
-    names = np.array(labels, dtype=object)
+    decode = _make_decoder(labels, decoding)
     predictions = []
     first = 0
     for count in features.num_words.tolist():
         words_range = slice(first, first + count)
         first += count
-        seen = np.flatnonzero(is_predicted[words_range])
-        rows = log_probabilities[words_range][seen]
-        label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
-        probabilities = np.full(count, np.nan, np.float32)
-        probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
-        tags = np.full(count, None, object)
-        tags[seen] = names[label_ids]
-        predictions.append(TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities[words_range]))
+        predictions.append(decode(log_probabilities[words_range], is_predicted[words_range]))
     return predictions
+
+
+def mean_tags(
+    members: Sequence[Sequence[TagPrediction]], labels: Sequence[str], decoding: str = "argmax"
+) -> list[TagPrediction]:
+    """Return the tags by the mean probabilities of several models, computed in float64.
+
+    Args:
+        members: predictions of each model for the same sentences.
+        labels: BIO labels, in column order; all models have the same.
+        decoding: see predict_tags.
+    """
+    decode = _make_decoder(labels, decoding)
+    means = []
+    for predictions in zip(*members, strict=True):
+        probabilities = np.exp([np.asarray(prediction.log_probabilities, np.float64) for prediction in predictions])
+        logs = np.log(np.maximum(probabilities.mean(axis=0), np.finfo(np.float32).tiny)).astype(np.float32)
+        means.append(decode(logs, ~np.isnan(predictions[0].probabilities)))
+    return means
+
+
+def _make_decoder(labels: Sequence[str], decoding: str) -> Callable[[np.ndarray, np.ndarray], TagPrediction]:
+    """Return a function from a sentence's log-probabilities, and its words with pieces, to tags."""
+    start, between = forbidden_transitions(labels)
+    names = np.array(labels, dtype=object)
+
+    def decode(log_probabilities: np.ndarray, is_predicted: np.ndarray) -> TagPrediction:
+        seen = np.flatnonzero(is_predicted)
+        rows = log_probabilities[seen]
+        label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
+        probabilities = np.full(len(is_predicted), np.nan, np.float32)
+        probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
+        tags = np.full(len(is_predicted), None, object)
+        tags[seen] = names[label_ids]
+        return TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities)
+
+    return decode
 
 
 def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:

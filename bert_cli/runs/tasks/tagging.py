@@ -111,20 +111,16 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     def network(self, model: AnyModel, data: TaggingDataset) -> Head:
         return tagger_network(len(data.labels), data.layers)
 
-    def _predict_tags(
+    def _predict_split(
         self, predictor: Predictor, data: TaggingDataset, split: TaggingSplit, batch_size: int, title: str
     ) -> tuple[list[TagPrediction], float]:
-        """Return the predictions for a split, and the number of sentences per second."""
-        began = time.monotonic()
-        windows = predict_windows(predictor, split.features, batch_size, title)
-        predictions = predict_tags(split.features, windows, data.labels, self.settings.inference.decoding)
-        return predictions, round(len(predictions) / (time.monotonic() - began), 2)
+        return predict_split(predictor, data, split, batch_size, title)
 
     def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation[list[TagPrediction]]:
         """Evaluate entities like conlleval; the evaluation's `details` are the predictions."""
         split = data.splits["dev"]
         batch_size = self.settings.inference.eval_batch_size
-        predictions, rate = self._predict_tags(predictor, data, split, batch_size, "evaluating")
+        predictions, rate = self._predict_split(predictor, data, split, batch_size, "evaluating")
         results, lines = _score(split, predictions)
         report: JsonObject = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
 
@@ -161,7 +157,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
         """
         split = data.splits["test"]
         batch_size = self.settings.inference.predict_batch_size
-        predictions, rate = self._predict_tags(predictor, data, split, batch_size, "predicting")
+        predictions, rate = self._predict_split(predictor, data, split, batch_size, "predicting")
         report: JsonObject = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
             report["test"], lines = _score(split, predictions)
@@ -173,6 +169,24 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
             )
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
+
+
+def predict_split(
+    predictor: Predictor, data: TaggingDataset, split: TaggingSplit, batch_size: int, title: str
+) -> tuple[list[TagPrediction], float]:
+    """Return the predictions for a split, and the number of sentences per second.
+
+    Args:
+        predictor: the opened model.
+        data: dataset with the labels and the decoding.
+        split: sentences to tag.
+        batch_size: full windows per batch.
+        title: title for the progress.
+    """
+    began = time.monotonic()
+    windows = predict_windows(predictor, split.features, batch_size, title)
+    predictions = predict_tags(split.features, windows, data.labels, data.decoding)
+    return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
 
 def _write_predictions(

@@ -22,6 +22,7 @@ from bert_cli.features.tagging import TaggingFeatures, format_features
 from bert_cli.metrics.tagging import known_results, undefined_results
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.annotations import annotation_files
+from bert_cli.outputs.answers.tagging import mean_tags
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_sentence_windows, read_trained_labels
@@ -67,6 +68,7 @@ class TaggingDataset(DivisibleDataset):
         layers: encoder layers that the classifier reads.
         tokenizer: the model's tokenizer.
         splits: train, dev and test, if the run needs them.
+        decoding: the value of --decoding.
         data_facts: the account of each file, by split.
     """
 
@@ -75,6 +77,7 @@ class TaggingDataset(DivisibleDataset):
     layers: tuple[int | str, ...]
     tokenizer: FullTokenizer
     splits: dict[str, TaggingSplit]
+    decoding: str
     data_facts: Mapping[str, DataFacts] = dataclasses.field(default_factory=dict)
 
     @property
@@ -116,10 +119,12 @@ class TaggingDataset(DivisibleDataset):
         self, paths: tuple[str, str], assignments: Sequence[np.ndarray], details: Sequence[Sequence[Any]]
     ) -> int:
         file = self.splits["train"].file
-        [folds], [fold_details] = assignments, details  # bert-tag has no repeats
-        prediction_iterators = [iter(predictions) for predictions in fold_details]
-        predictions = [next(prediction_iterators[fold]) for fold in folds.tolist()]
-        write_tagging_folds(paths[0], file, folds, predictions, self.notation)
+        repeats = []
+        for folds, fold_details in zip(assignments, details, strict=True):
+            prediction_iterators = [iter(predictions) for predictions in fold_details]
+            repeats.append([next(prediction_iterators[fold]) for fold in folds.tolist()])
+        predictions = mean_tags(repeats, self.labels, self.decoding) if len(repeats) > 1 else repeats[0]
+        write_tagging_folds(paths[0], file, assignments, predictions, self.notation)
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)
 
 
@@ -186,7 +191,8 @@ def read_tagging_data(
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), file_notation)
     layers = choose_layers(settings.tagger, settings.rates, model)
     facts = {split: content.file.facts for split, content in splits.items()}
-    return TaggingDataset(labels, file_notation, layers, model.tokenizer, splits, facts)
+    decoding = settings.inference.decoding
+    return TaggingDataset(labels, file_notation, layers, model.tokenizer, splits, decoding, facts)
 
 
 def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:
@@ -219,4 +225,6 @@ def make_empty_tagging_dataset(settings: TagSettings, model: AnyModel) -> Taggin
     """Return a dataset without sentences for a trained model, for new texts."""
     layers = choose_layers(settings.tagger, settings.rates, model)
     notation = TagNotation.of_flags(make_notation_flags(settings.task))
-    return TaggingDataset(read_trained_labels(model), notation, layers, model.tokenizer, {})
+    return TaggingDataset(
+        read_trained_labels(model), notation, layers, model.tokenizer, {}, settings.inference.decoding
+    )

@@ -15,6 +15,7 @@ from bert_cli.outputs.answers.tagging import (
     TagPrediction,
     example_entities,
     forbidden_transitions,
+    mean_tags,
     predict_tags,
     viterbi,
     word_log_probabilities,
@@ -67,6 +68,21 @@ def test_viterbi_by_hand():
     assert argmax.tags == ("I-x", "I-y")
     assert best.tags == ("B-x", "I-x")
     assert np.allclose(best.probabilities, [0.3, 0.4])
+
+
+def test_mean_by_hand():
+    features = features_of("a a")
+    members = [
+        predict_tags(features, [(0, log_rows(NOTHING, first, second, NOTHING))], LABELS)
+        for first, second in (({"B-x": 0.58, "O": 0.4}, {"I-y": 0.9}), ({"B-x": 0.001, "O": 0.5}, {"I-x": 0.8}))
+    ]
+    (argmax,) = mean_tags(members, LABELS)
+    (best,) = mean_tags(members, LABELS, "viterbi")
+    assert argmax.tags == ("O", "I-y")
+    np.testing.assert_allclose(argmax.probabilities, [0.45, (0.9 + 0.05) / 2], rtol=1e-5)
+    assert best.tags == ("B-x", "I-x")
+    np.testing.assert_allclose(best.probabilities, [0.2905, (0.8 + 0.025) / 2], rtol=1e-5)
+    assert mean_tags(members[:1], LABELS)[0].tags == members[0][0].tags
 
 
 def test_viterbi_crosses_windows_of_a_sentence():

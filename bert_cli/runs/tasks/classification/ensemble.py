@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,15 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import Features
-from bert_cli.flags.option import flag_values, grid_values, replace_values
+from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.inference.rows import Predictor
-from bert_cli.opening.completion import complete
 from bert_cli.opening.paths import ensemble_members, find_members
 from bert_cli.predicting.decoder import LabeledFeatures
 from bert_cli.predicting.ensemble import average, disagreement, label_order, mean_decoder, reorder
 from bert_cli.problem_types.columns import Column, NumberColumn, Probabilities
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.averaging import member_settings
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, list_split_names
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder
 from bert_cli.runs.tasks.classification.task import ClassificationTask
@@ -66,21 +66,6 @@ class MeanDecoder(FittingDecoder):
         return next(split for split in self.means if split.features is features)
 
 
-def member_settings(settings: ClassifySettings, folder: str, given_names: Any = None) -> ClassifySettings:
-    """Return the settings for a member, using values from its training run.
-
-    Args:
-        settings: the ensemble's flags, without values of training runs.
-        folder: the member's directory.
-        given_names: flags on the command line; None for those that differ from their default.
-    """
-    if given_names is None:
-        defaults = flag_values(type(settings)())
-        given_names = {name for name, value in flag_values(settings).items() if value != defaults[name]}
-    changes = {"output_dir": folder, "ensemble": (), "member_columns": False}
-    return complete(replace_values(settings, changes), given_names, REPLACED_FLAGS)
-
-
 def check_members(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySettings:
     """Return the settings of the first member.
 
@@ -93,29 +78,20 @@ def check_members(settings: ClassifySettings, given_names: frozenset[str]) -> Cl
             files.is_pattern(path), f"--{flag}={path}: an ensemble predicts a single file; name it without a pattern"
         )
     for folder in members:
-        expected = flag_values(member_settings(settings, folder, given_names))
-        for name, value in flag_values(member_settings(settings, folder)).items():
+        expected = flag_values(member_settings(settings, folder, REPLACED_FLAGS, given_names))
+        for name, value in flag_values(member_settings(settings, folder, REPLACED_FLAGS)).items():
             refuse_if(
                 value != expected[name],
                 f"--{name}={expected[name]}: {folder} was trained with {value}, and its own value is used in an "
                 "ensemble; leave it out",
             )
-    return member_settings(settings, members[0])
+    return member_settings(settings, members[0], REPLACED_FLAGS)
 
 
-def settings_of_sweep(settings: ClassifySettings) -> ClassifySettings:
-    """Return the settings that predict by the mean over the finished runs of a sweep."""
-    changes: dict[str, Any] = {name: values[0] for name, values in grid_values(settings).items()}
-    has_folds = settings.sweep.cross_validation > 0
-    changes |= {"do_train": False, "do_eval": settings.phases.do_eval and not has_folds, "eval_every": ""}
-    changes |= {"init_checkpoint": "", "overwrite_output_dir": False, "early_stopping_patience": 0}
-    changes |= {"num_runs": 1, "cross_validation": 0, "cross_validation_repeats": 1, "inner_cross_validation": 0}
-    changes |= {"average_predictions": False}
-    return replace_values(settings, changes | {"ensemble": (settings.phases.output_dir,)})
-
-
-def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, ClassificationDataset]:
-    """Compute the predictions of all members, and return a task and a dataset with their mean.
+def average_members(
+    settings: ClassifySettings,
+) -> tuple[ClassificationTask, ClassificationDataset, Sequence[str]]:
+    """Return a task and a dataset that use the members' mean predictions, and their directories.
 
     Args:
         settings: the ensemble's flags, without values of training runs.
@@ -125,7 +101,7 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
     computed: list[dict[str, tuple[PredictionArrays, float]]] = []
     datasets: list[ClassificationDataset] = []
     for folder in folders:
-        task = ClassificationTask(member_settings(settings, folder))
+        task = ClassificationTask(member_settings(settings, folder, REPLACED_FLAGS))
         data, predictions = _predict(task)
         datasets.append(data)
         computed.append(predictions)
@@ -149,8 +125,8 @@ def average_members(settings: ClassifySettings) -> tuple[ClassificationTask, Cla
         means.append(SplitMean(features, averaged, columns, rate))
     decoder = MeanDecoder(**vars(mean_decoder(decoders, orders)), means=tuple(means))
     changes = {"output_dir": settings.phases.output_dir, "init_checkpoint": folders[0], "report": False}
-    task = ClassificationTask(replace_values(member_settings(settings, folders[0]), changes))
-    return task, dataclasses.replace(first, settings=task.settings, decoder=decoder)
+    task = ClassificationTask(replace_values(member_settings(settings, folders[0], REPLACED_FLAGS), changes))
+    return task, dataclasses.replace(first, settings=task.settings, decoder=decoder), folders
 
 
 def _predict(task: ClassificationTask) -> tuple[ClassificationDataset, dict[str, tuple[PredictionArrays, float]]]:

@@ -28,6 +28,7 @@ from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
 from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.averaging import member_settings
 from bert_cli.runs.tasks.classification.data import find_trained_type
 from bert_cli.runs.tasks.classification.dataset import (
     ClassificationDataset,
@@ -35,7 +36,6 @@ from bert_cli.runs.tasks.classification.dataset import (
     make_empty_dataset,
     prediction_tables,
 )
-from bert_cli.runs.tasks.classification.ensemble import member_settings
 from bert_cli.runs.tasks.classification.explanation import print_explanation
 from bert_cli.runs.tasks.classification.splits import NEW_TEXTS, Inputs, KnownLabels, read_split
 from bert_cli.runs.tasks.classification.task import (
@@ -43,7 +43,7 @@ from bert_cli.runs.tasks.classification.task import (
     find_trained_labels,
 )
 from bert_cli.runtime.streams import print_text
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import REPLACED_FLAGS, ClassifySettings
 
 # Flags that change the predictions, besides the model's files.
 TEXT_FLAGS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
@@ -57,7 +57,7 @@ _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 def classify_texts(settings: ClassifySettings) -> dict:
     """Classify --text, --explain or the lines of --input_file; return the facts for a report."""
     folders = find_members(settings.ensemble.ensemble)
-    ensemble, settings = settings, member_settings(settings, folders[0]) if folders else settings
+    ensemble, settings = settings, member_settings(settings, folders[0], REPLACED_FLAGS) if folders else settings
     source, target = settings.files.input_file, settings.files.output_file
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -84,7 +84,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     predictor = opening.open_task_for_new_texts(task, model, data, settings, many=settings.files.come_together)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if folders:
-        later_members = [_open_member(member_settings(ensemble, folder)) for folder in folders[1:]]
+        later_members = [_open_member(member_settings(ensemble, folder, REPLACED_FLAGS)) for folder in folders[1:]]
         classifier = _mean_classifier(folders, [classifier, *later_members])
     if plan:
         for shard in plan.iterate(shards_to_do):
