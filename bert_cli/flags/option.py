@@ -65,6 +65,8 @@ class Option:
         because: reasons of these rules, for error messages.
         required: whether the flag must be given. A text such as "unless show_attention" names an
             exception.
+        keeps_data: whether runs of a sweep share the training data if they differ in this flag.
+        keeps_network: whether they share the network and its traced training step.
         python_argument: whether methods in Python have it as an option, by this name. Others are
             arguments of single methods, or make sense on a command line only.
     """
@@ -95,6 +97,8 @@ class Option:
     excludes: Conditions = ()
     because: str | Mapping[str, str] = ""
     required: bool | str = False
+    keeps_data: bool = False
+    keeps_network: bool = False
     python_argument: bool = True
 
 
@@ -297,7 +301,12 @@ def flag_values(settings: Any) -> dict[str, Any]:
     return {flag.name: getattr(getattr(settings, flag.group), flag.field) for flag in flags if not flag.option.ignored}
 
 
+def select_values(settings: Any, is_selected: Callable[[Option], bool]) -> dict[str, Any]:
+    """Return the values, by flag name, of flags with a property."""
+    flags = {flag.name: flag.option for flag in every_flag(type(settings))}
+    return {name: value for name, value in flag_values(settings).items() if is_selected(flags[name])}
+
+
 def deciding_values(settings: Any) -> dict[str, Any]:
     """Return the values, by flag name, that decide the result of training."""
-    values = flag_values(settings)
-    return {flag.name: values[flag.name] for flag in every_flag(type(settings)) if flag.option.decides}
+    return select_values(settings, lambda option: option.decides)

@@ -323,7 +323,9 @@ class DevSplit(FlagGroup, heading="Your own files"):
         write=str,
         excludes="dev_file",
     )
-    dev_split_seed: int | None = remembered_option(None, "seed of --dev_split; default: random_seed", lower=0)
+    dev_split_seed: int | None = remembered_option(
+        None, "seed of --dev_split; default: random_seed", lower=0, keeps_network=True
+    )
 
 
 class KeptColumns(FlagGroup, heading="Your own files"):

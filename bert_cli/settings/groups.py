@@ -221,11 +221,20 @@ class Phases(FlagGroup, heading="Mode"):
         python_argument=False,
     )
     do_train: bool = option(False, "train on the training data", python_argument=False)
-    do_eval: bool = option(False, "evaluate on the dev data", python_argument=False)
-    output_dir: str = option("bert_output", "directory for checkpoints and results", path=True, python_argument=False)
+    do_eval: bool = option(False, "evaluate on the dev data", python_argument=False, keeps_network=True)
+    output_dir: str = option(
+        "bert_output",
+        "directory for checkpoints and results",
+        path=True,
+        python_argument=False,
+        keeps_data=True,
+        keeps_network=True,
+    )
     overwrite_output_dir: bool = transient_option(
         False,
         "start over if output_dir holds another run; an interrupted run that began with this flag is resumed instead",
+        keeps_data=True,
+        keeps_network=True,
     )
 
 
@@ -239,7 +248,7 @@ def read_threshold(text: str) -> str:
 class Inference(FlagGroup, heading="Mode"):
     """Flags for evaluation and prediction, and the files that they write."""
 
-    do_predict: bool = option(False, "predict the test file", python_argument=False)
+    do_predict: bool = option(False, "predict the test file", python_argument=False, keeps_network=True)
     predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
     threshold: str = remembered_option(
         "0.5",

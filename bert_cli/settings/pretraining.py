@@ -222,16 +222,23 @@ class Pretraining(FlagGroup, heading="Data"):
 class Steps(FlagGroup, heading="Training"):
     """Number of pre-training steps."""
 
-    num_train_steps: int | None = option(None, f"training steps; default: {NUM_TRAIN_STEPS}", lower=1)
+    num_train_steps: int | None = option(
+        None, f"training steps; default: {NUM_TRAIN_STEPS}", lower=1, keeps_network=True
+    )
     num_train_epochs: float | None = option(
         None,
         "passes over the sequences, instead of a number of steps; also fractions",
         above=0.0,
         upper=1e6,
         excludes="num_train_steps",
+        keeps_data=True,
+        keeps_network=True,
     )
     num_warmup_steps: int | None = deciding_option(
-        None, f"warm-up steps; default: {NUM_WARMUP_STEPS}, or with --num_train_epochs a tenth of the steps", lower=0
+        None,
+        f"warm-up steps; default: {NUM_WARMUP_STEPS}, or with --num_train_epochs a tenth of the steps",
+        lower=0,
+        keeps_network=True,
     )
     max_eval_steps: int = option(100, "maximum number of evaluation batches; 0: all, each sequence once", lower=0)
 

@@ -46,10 +46,14 @@ class Training(FlagGroup, heading="Training"):
     """Batch size and learning rate."""
 
     # Examples per update, for any number of devices and accumulation steps.
-    train_batch_size: int = _grid_option(32, "training batch size, over all devices", lower=1)
+    train_batch_size: int = _grid_option(32, "training batch size, over all devices", lower=1, keeps_data=True)
     # None: runs.training_plan resolves it. Commands other than fine-tuning have a default.
     learning_rate: float | None = _grid_option(
-        None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0
+        None,
+        f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base",
+        lower=0.0,
+        keeps_data=True,
+        keeps_network=True,
     )
 
 
@@ -57,15 +61,23 @@ class FineTuning(FlagGroup, heading="Training"):
     """Number of epochs, and warm-up."""
 
     num_train_epochs: float | None = _grid_option(
-        None, f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base", lower=0.0
+        None,
+        f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base",
+        lower=0.0,
+        keeps_data=True,
+        keeps_network=True,
     )
-    warmup_proportion: float = deciding_option(0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0)
+    warmup_proportion: float = deciding_option(
+        0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0, keeps_network=True
+    )
 
 
 class Seed(FlagGroup, heading="Training"):
     """Seed for a command, also for commands that do not train."""
 
-    random_seed: int = deciding_option(12345, "seed of shuffling, dropout and new weights", lower=0)
+    random_seed: int = deciding_option(
+        12345, "seed of shuffling, dropout and new weights", lower=0, keeps_data=True, keeps_network=True
+    )
 
 
 # With fewer samples, the ends of an interval depend on one or two of them.
@@ -194,6 +206,8 @@ class Sweep(FlagGroup, heading="Sweeps"):
         "predicts",
         lower=1,
         **_SEVERAL_RUNS,
+        keeps_data=True,
+        keeps_network=True,
     )
     cross_validation: int = option(
         0,
@@ -218,6 +232,8 @@ class Sweep(FlagGroup, heading="Sweeps"):
             "eval_every with no dev_split": "the best checkpoint would be chosen by the rows that it is measured on; "
             "--dev_split=0.1 holds out other rows for that",
         },
+        keeps_data=True,
+        keeps_network=True,
     )
     cross_validation_repeats: int = option(
         1,
@@ -227,6 +243,8 @@ class Sweep(FlagGroup, heading="Sweeps"):
         needs="cross_validation",
         excludes="calibrate",
         because={"calibrate": "the mean of several models has other probabilities than one model"},
+        keeps_data=True,
+        keeps_network=True,
     )
     inner_cross_validation: int = option(
         0,
@@ -236,6 +254,8 @@ class Sweep(FlagGroup, heading="Sweeps"):
         read=functools.partial(read_folds, flag="inner_cross_validation"),
         needs=("cross_validation", _ANY_LIST),
         because={_ANY_LIST: "the inner folds choose among its values"},
+        keeps_data=True,
+        keeps_network=True,
     )
 
 

@@ -70,9 +70,9 @@ def test_a_grid_has_a_folder_for_each_combination():
     sweep_type, runs = plan_trials(cell)
     assert sweep_type == "runs"
     assert [(run.folder, run.values) for run in runs] == [
-        ("run-1", {"random_seed": 12345, "num_runs": 1}),
-        ("run-2", {"random_seed": 12346, "num_runs": 1}),
-        ("run-3", {"random_seed": 12347, "num_runs": 1}),
+        ("run-1", {"random_seed": 12345}),
+        ("run-2", {"random_seed": 12346}),
+        ("run-3", {"random_seed": 12347}),
     ]
     assert cell.fine_tuning.num_train_epochs == 2.0
 

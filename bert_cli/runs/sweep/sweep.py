@@ -213,7 +213,7 @@ def _summarize(
 
 def _table_row(trial: Trial, report: JsonObject) -> tables.RunRow:
     metrics, deviations = tables.metrics_of(report), tables.deviations_of(report)
-    return tables.RunRow(trial.folder, trial.different_values, metrics, deviations)
+    return tables.RunRow(trial.folder, trial.values, metrics, deviations)
 
 
 def _run_trial(

@@ -9,28 +9,19 @@ from bert_cli.flags.option import flag_values, grid_values
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.data import HeldOut
 
-# Flags with the same value in all trials.
-_COMMON_FLAGS = (
-    "num_runs", "cross_validation", "cross_validation_repeats", "inner_cross_validation", "do_eval", "dev_split",
-    "dev_split_seed",
-)  # fmt: skip
-
 
 class Trial(NamedTuple):
     """One run of a sweep.
 
     Attributes:
         folder: directory name.
-        values: the run's flag values that are not the sweep's.
+        values: flag values that differ between the runs.
+        common_values: flag values that all runs have instead of the sweep's.
     """
 
     folder: str
     values: dict[str, Any]
-
-    @property
-    def different_values(self) -> dict[str, Any]:
-        """Return the values that differ between the runs."""
-        return {name: value for name, value in self.values.items() if name not in _COMMON_FLAGS}
+    common_values: Mapping[str, Any] = {}
 
 
 def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
@@ -53,16 +44,16 @@ def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
         changes["inner_cross_validation"] = 0
         seeds = repeat_seeds(settings)
         if len(seeds) == 1:
-            return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
+            return FOLDS, [Trial(f"fold-{number}", {}, changes) for number in range(1, count + 1)]
         changes["cross_validation_repeats"] = 1
         return FOLDS, [
-            Trial(f"repeat-{repeat}-fold-{number}", changes | {"random_seed": seed})
+            Trial(f"repeat-{repeat}-fold-{number}", {"random_seed": seed}, changes)
             for repeat, seed in enumerate(seeds, 1)
             for number in range(1, count + 1)
         ]
     first = settings.seed.random_seed
     count = settings.sweep.num_runs
-    return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
+    return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n}, {"num_runs": 1}) for n in range(count)]
 
 
 def repeat_seeds(settings: Any) -> list[int]:
@@ -94,4 +85,4 @@ def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[
     if values.get("dev_split") and values["dev_split_seed"] is None:
         # Evaluate all trials on the same rows.
         changes["dev_split_seed"] = values["random_seed"]
-    return {name: value for name, value in (changes | trial.values).items() if name in values}
+    return {name: value for name, value in {**changes, **trial.common_values, **trial.values}.items() if name in values}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bert_cli.flags.option import flag_values
+from bert_cli.flags.option import select_values
 from bert_cli.inference import rows
 from bert_cli.inference.engine import Engine
 from bert_cli.inference.rows import Predictor
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.inference.tensorflow import TensorFlowEngine
     from bert_cli.runs.engine.training_run import TrainingRun
-
-
-# Flags that may differ between the runs of a sweep,
-# and that do not change the data (see data_for_trial).
-_TRIAL_FLAGS = {
-    "random_seed", "learning_rate", "num_train_epochs", "train_batch_size", "output_dir", "num_runs",
-    "cross_validation", "cross_validation_repeats", "inner_cross_validation", "overwrite_output_dir",
-}  # fmt: skip
-# Flags that do not change a network or its training step.
-_FREE_FLAGS = _TRIAL_FLAGS - {"train_batch_size"} | {
-    "dev_split_seed", "num_train_steps", "warmup_proportion", "num_warmup_steps", "do_eval", "do_predict",
-}  # fmt: skip
-
-
-def _flags_without(settings: TrainingSettings, names: set[str]) -> tuple[type, dict[str, Any]]:
-    return type(settings), {name: value for name, value in flag_values(settings).items() if name not in names}
 
 
 class SharedNetwork:
@@ -71,7 +55,7 @@ class SharedNetwork:
             task, model, stack: see Task.read.
         """
         settings = task.settings
-        key = (type(task), _flags_without(settings, _TRIAL_FLAGS))
+        key = (type(task), type(settings), select_values(settings, lambda option: not option.keeps_data))
         if self._data_facts == key and (data := data_for_trial(self._data, settings)):
             return cast(Data, data)
         # Free the previous data first, so that two datasets are never in memory.
@@ -95,7 +79,7 @@ class SharedNetwork:
             make_engine: makes a new engine.
             loads_checkpoint: see TensorFlowEngine.
         """
-        key = (_flags_without(settings, _FREE_FLAGS), *facts)
+        key = (type(settings), select_values(settings, lambda option: not option.keeps_network), *facts)
         if self._engine is not None and self._facts == key:
             from bert_cli.inference.tensorflow import restart_engine
 
