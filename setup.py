@@ -143,6 +143,7 @@ setup(
             "bert-build-vocab = bert_cli.build_vocab:main",
             "bert-fill-mask = bert_cli.fill_mask:main",
             "bert-squad = bert_cli.run_squad:main",
+            "bert-train-vectors = bert_cli.run_vectors:main",
             "bert-extract-features = bert_cli.extract_features:main",
             "bert-tag = bert_cli.run_tagging:main",
             "bert-export = bert_cli.export_model:main",

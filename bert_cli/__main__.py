@@ -15,6 +15,7 @@ COMMANDS = {
     "bert-prepare": ("prepare_data", "train, dev and test files from your own table"),
     "bert-tag": ("run_tagging", "named-entity recognition, token classification"),
     "bert-squad": ("run_squad", "extractive question answering (SQuAD)"),
+    "bert-train-vectors": ("run_vectors", "train sentence embeddings on text pairs"),
     "bert-extract-features": ("extract_features", "embeddings of tokens, words or texts"),
     "bert-fill-mask": ("fill_mask", "predict masked words"),
     "bert-build-vocab": ("build_vocab", "build or extend a WordPiece vocabulary"),

@@ -59,7 +59,7 @@ GUIDES = {
     "pretraining": "a vocabulary, a model from your own text, masked words, TFRecords",
     "tagging": "named entities: files, tags, annotation tools",
     "questions": "SQuAD: answers in texts",
-    "vectors": "vectors of tokens, words and texts; attention",
+    "vectors": "vectors of tokens, words and texts, and their training; attention",
     "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
     "report": "report.html, and which words mattered",
     "serving": "predictions over HTTP: bert-serve, its interface, limits and deployment",

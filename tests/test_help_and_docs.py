@@ -22,6 +22,7 @@ OUTPUT_DIRS = {
     "bert-classify": "bert_output",
     "bert-tag": "bert_output/tag",
     "bert-squad": "bert_output/squad",
+    "bert-train-vectors": "bert_output/vectors",
     "bert-pretrain": "bert_output/pretrained",
 }
 MOST_LINES = 59  # maximum for --help

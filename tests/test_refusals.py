@@ -184,6 +184,7 @@ REFUSALS = {
         "--do_eval --quiet --log_level=info",
         "--do_eval --verbose --log_level=info",
     ],
+    "train-vectors": ["", "--do_train --margin=0.2"],
     "tag": [
         "",
         "--do_train --input_file=-",

@@ -93,6 +93,14 @@ PRETRAINING = (
 FILL_MASK = (*ENCODER, _MASKS)
 
 
+# K texts that are compared: an anchor, its positive, and negatives. Equal texts have equal text_ids.
+TEXT_PAIRS = (
+    *(column._replace(shape=("B", "K", "S")) for column in ENCODER),
+    BatchColumn("text_ids", ("B", "K"), "int32"),
+    BatchColumn("scores", ("B",), "float32"),
+)
+
+
 class Feature(NamedTuple):
     """A feature of a tf.train.Example.
 

@@ -8,7 +8,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import count_more, quote
@@ -217,7 +217,21 @@ def read_user_table(
     return UserTable(path, indices, rows, all_left_out, tuple(kept.values()), rules.needs_label, tuple(unread))
 
 
-def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:
+class UsedColumns(Protocol):
+    """The columns of a table by role, see facts.ROLES."""
+
+    @property
+    def roles(self) -> Mapping[str, Sequence[int]]: ...
+
+    def column_name(self, column: int) -> str:
+        """Return a column's name, or its number if it has no name."""
+
+
+# Role of columns -> flag that names them, if it is not <role>_column.
+_FLAGS = {"choices": "choice_columns", "negatives": "negative_columns"}
+
+
+def make_cell_check(path: str, columns: UsedColumns) -> Callable[[Row], None]:
     """Return a check that raises InputError for an object or a list of objects in a used column.
 
     A label may be an object that is a list of labels, such as spaCy's "cats".
@@ -228,7 +242,7 @@ def make_cell_check(path: str, columns: TableColumns) -> Callable[[Row], None]:
         for role, column in used:
             cell = row.cells[column]
             if isinstance(cell, JsonCell) and not (role == "label" and (parse_list(cell) or is_span_list(cell))):
-                name, flag = columns.column_name(column), {"choices": "choice_columns"}.get(role, f"{role}_column")
+                name, flag = columns.column_name(column), _FLAGS.get(role, f"{role}_column")
                 paths = cell.text_paths(name)
                 has_member = bool(paths) and paths[0] != name
                 advice = f"name a member by its path, as in --{flag}={paths[0]}" if has_member else f"check --{flag}"

@@ -8,6 +8,7 @@ from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.heads.losses import FORMULAS, DistillationLoss, distribution_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
+from bert_cli.heads.vector_losses import same_label_losses
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.registry import PROBLEM_TYPES
@@ -266,11 +267,5 @@ class BertContrastiveClassifier(BertTextClassifier):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return losses and weights for the mean over examples, see TaskModel; n = B."""
         states = self.states(spec.encoder_inputs(batch), training=True, seed=seed, packed=packed)
-        vectors = tf.math.l2_normalize(states, axis=1)  # [B, H]
-        labels = batch["label_ids"]
-        is_same = tf.cast(labels[:, tf.newaxis] == labels[tf.newaxis], tf.float32)  # [B, B]
-        errors = tf.square(tf.matmul(vectors, vectors, transpose_b=True) - is_same)
-        errors = tf.linalg.set_diag(errors, tf.zeros_like(errors[:, 0]))
-        num_others = tf.maximum(tf.cast(tf.shape(errors)[0], tf.float32) - 1.0, 1.0)
-        losses = tf.reduce_sum(errors, axis=1) / num_others
+        losses = same_label_losses(states, batch["label_ids"])
         return losses, mean_weights(losses, batch_size)

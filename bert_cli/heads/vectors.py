@@ -1,10 +1,16 @@
-"""Vectors of texts: pooling of an encoder's outputs, and the steps after it."""
+"""Vectors of texts: pooling of an encoder's outputs, the steps after it, and their training."""
 
 from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
 import tensorflow as tf
 
+from bert_cli.base import spec
+from bert_cli.base.head_types import MEAN
 from bert_cli.base.pooling import CLS, LAST, MAX, MEAN_SQRT_LEN, POOLER, SMALLEST_TOTAL, WEIGHTED_MEAN, modes_of
+from bert_cli.heads.model import NetworkOptions, TaskModel, mean_weights
+from bert_cli.heads.vector_losses import VECTOR_LOSSES, VectorLossRule
+from bert_cli.model.config import BertConfig
 from bert_cli.sentence.steps import LAYER_NORM_EPS, SMALLEST_LENGTH, Dense, LayerNorm, Step, Truncate
 from bert_cli.sentence.vectors import SentenceVectors
 
@@ -71,3 +77,48 @@ def _take_step(step: Step, x: tf.Tensor) -> tf.Tensor:
     if isinstance(step, Truncate):
         return x[:, : step.output_width]
     return x / tf.maximum(tf.norm(x, axis=-1, keepdims=True), SMALLEST_LENGTH)
+
+
+class BertVectors(TaskModel):
+    """An encoder that is trained on pairs of texts, with a loss on the vectors of its texts.
+
+    Arguments and outputs of a call are the encoder's, so that all engines pool in the same way. The
+    modules after pooling, such as dense layers, are constants.
+    """
+
+    columns = spec.TEXT_PAIRS
+
+    def __init__(
+        self, config: BertConfig, vectors: SentenceVectors, loss: VectorLossRule, **options: Unpack[NetworkOptions]
+    ):
+        """Create the encoder.
+
+        Args:
+            config: config of the encoder.
+            vectors: pooling and the steps after it.
+            loss: the loss.
+            options: see TaskModel.
+        """
+        super().__init__("vector_model", config, **options)
+        self.text_input = MEAN
+        self._vectors = vectors
+        self._loss = loss
+
+    def call(self, inputs: dict[str, tf.Tensor], **options: Any) -> dict[str, Any]:
+        """Return the encoder's outputs, see BertEncoder."""
+        return self.encoder(inputs, **options)
+
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return losses and weights for the mean over rows, see TaskModel; n = B.
+
+        Losses that compare rows compare rows of the same replica.
+        """
+        shape = tf.shape(batch[spec.INPUT_MASK])  # [B, K, S]
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in spec.encoder_inputs(batch).items()}
+        outputs = self.encoder(rows, training=True, seed=seed, packed=packed)
+        vectors = embed_texts(outputs, rows[spec.INPUT_MASK], self._vectors)  # [B·K, W]
+        vectors = tf.reshape(vectors, [shape[0], shape[1], vectors.shape[-1]])
+        losses = VECTOR_LOSSES[self._loss.loss](vectors, batch, self._loss)
+        return losses, mean_weights(losses, batch_size)

@@ -15,7 +15,8 @@ class Kind:
         head_type: the head that it trains, a key of HEAD_TYPES; None for several heads.
         own_flag: a flag that only its flags.txt has.
         python_class: class that loads its models in Python.
-        main_metrics: metrics that summarize an evaluation, in percent; () if they depend on the data.
+        main_metrics: metrics that summarize an evaluation; () if they depend on the data.
+        is_per_cent: whether metrics go from 0 to 100 instead of 1.
     """
 
     command: str
@@ -24,6 +25,7 @@ class Kind:
     own_flag: str = ""
     python_class: str = ""
     main_metrics: tuple[str, ...] = ()
+    is_per_cent: bool = False
 
 
 _EXPORT = ("Export it", "bert-export --init_checkpoint={folder} --export_dir=EXPORT/1")
@@ -46,6 +48,7 @@ TAGGING = Kind(
     "tag_scheme",
     "Tagger",
     ("eval_f1",),
+    is_per_cent=True,
 )
 QUESTIONS = Kind(
     "bert-squad",
@@ -57,12 +60,30 @@ QUESTIONS = Kind(
     "n_best_size",
     "QuestionAnswerer",
     ("f1",),
+    is_per_cent=True,
 )
 PRETRAINING = Kind(
     "bert-pretrain",
     (("Fill in words", "bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"),),
 )
-KINDS = {kind.command: kind for kind in (CLASSIFICATION, TAGGING, QUESTIONS, PRETRAINING)}
+VECTORS = Kind(
+    "bert-train-vectors",
+    (
+        (
+            "Compute the vectors of a file, one text per line",
+            "bert-extract-features --init_checkpoint={folder} --input_file=texts.txt --output_file=vectors.jsonl",
+        ),
+        ("Serve vectors", "bert-serve --model=vectors={folder}"),
+        (
+            "Convert it for sentence-transformers",
+            "bert-convert --from={folder} --to=MODEL",
+        ),
+    ),
+    own_flag="similarity_scale",
+    python_class="FeatureExtractor",
+    main_metrics=("eval_spearman", "eval_mrr"),
+)
+KINDS = {kind.command: kind for kind in (CLASSIFICATION, TAGGING, QUESTIONS, PRETRAINING, VECTORS)}
 # Multiple choice is a problem type of CLASSIFICATION, without answers for single texts.
 CHOICE_USES = (
     (

@@ -1,4 +1,4 @@
-"""Cards for evaluations of bert-tag, bert-squad and bert-pretrain: scores and predictions."""
+"""Cards for evaluations of all commands but bert-classify: scores and predictions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from bert_cli.examples.tag_schemes import find_entities
+from bert_cli.metrics.vectors import SCORED_METRICS, SEARCH_METRICS
 from bert_cli.report.components import Card, ReportTable, number, percent
 from bert_cli.report.figures import SERIES, Line, line_card
+from bert_cli.report.main_metric import display_name
 from bert_cli.report.run_files import Run
 
 EvaluationRow = Mapping[str, Any]
@@ -172,3 +174,10 @@ def _pieces(row: EvaluationRow) -> list[dict[str, Any]]:
             piece["text"] = token
         pieces.append(piece)
     return pieces
+
+
+def vector_cards(run: Run) -> list[Card]:
+    """Return the card of bert-train-vectors: correlations, or results of the search."""
+    names = [name for name in (*SCORED_METRICS, *SEARCH_METRICS) if name in run.results]
+    rows = [(display_name(name), number(run.results[name])) for name in names]
+    return [Card("card-scores", "Scores", "table", ReportTable(("", "value"), rows))] if rows else []

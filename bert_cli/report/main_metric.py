@@ -43,6 +43,10 @@ _NAMES = {
     "masked_lm_accuracy": "masked words right",
     "masked_lm_perplexity": "perplexity",
     "next_sentence_accuracy": "next sentences right",
+    "eval_mrr": "mean reciprocal rank",
+    "eval_recall_at_1": "recall@1",
+    "eval_recall_at_5": "recall@5",
+    "eval_recall_at_10": "recall@10",
 }
 # Keys are names in run_report.json: {name: {metric: value}}.
 BASELINE_NAMES = {
@@ -54,16 +58,12 @@ BASELINE_NAMES = {
 }
 
 
-def _kind_metrics(command: str) -> tuple[str, ...]:
-    """Return the metrics, in percent, that the kind of task determines."""
-    return KINDS[command].main_metrics if command in KINDS else ()
-
-
 def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> str:
     """Return the name of a metric that summarizes an evaluation, "" if it has no such metric."""
     chosen = match_metric(str(manifest.get("metric_for_best") or ""), names)
     task = TASKS.get(str(manifest.get("task_name", "")))
-    preferred = MAIN_METRICS[task.metric] if task else _kind_metrics(str(manifest.get("command")))
+    kind = KINDS.get(str(manifest.get("command")))
+    preferred = MAIN_METRICS[task.metric] if task else kind.main_metrics if kind else ()
     return next((name for name in (chosen, *preferred, *_ORDER) if name in names), "")
 
 
@@ -87,7 +87,7 @@ def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> S
 
 def is_per_cent(command: str, metric: str) -> bool:
     """Return whether a metric goes from 0 to 100 instead of 1."""
-    return bool(_kind_metrics(command)) and not lower_is_better(metric)
+    return command in KINDS and KINDS[command].is_per_cent and not lower_is_better(metric)
 
 
 def format_metric(command: str, metric: str, value: float) -> str:

@@ -9,11 +9,11 @@ from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_write
-from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING, VECTORS
 from bert_cli.report.classification import classification_cards
 from bert_cli.report.comparison import RunComparison
 from bert_cli.report.components import Section
-from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
+from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards, vector_cards
 from bert_cli.report.figures import silence_matplotlib
 from bert_cli.report.overview import intervals_card, lengths_cards, run_cards, tiles, title
 from bert_cli.report.run_files import Run
@@ -31,6 +31,7 @@ EVALUATIONS = {
     TAGGING.command: tagging_cards,
     QUESTIONS.command: squad_cards,
     PRETRAINING.command: pretraining_cards,
+    VECTORS.command: vector_cards,
 }
 
 

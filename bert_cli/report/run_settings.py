@@ -4,13 +4,14 @@ from typing import Any
 
 from bert_cli.base.names import show_names
 from bert_cli.flags.option import deciding_values
-from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING, VECTORS
 from bert_cli.report.components import Card, facts, plain
 from bert_cli.report.run_files import Run
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.vectors import VectorTrainingSettings
 
 # Keys of run.json that are not settings, or are shown elsewhere in the page.
 _NO_SETTINGS = {"command", "config", "files", "init_checkpoint", "labels", "vocabulary", "training_data"}
@@ -19,6 +20,7 @@ SETTINGS: dict[str, type] = {
     TAGGING.command: TagSettings,
     QUESTIONS.command: SquadSettings,
     PRETRAINING.command: PretrainSettings,
+    VECTORS.command: VectorTrainingSettings,
 }
 # Default values for keys that no flag sets.
 _USUAL: dict[str, Any] = {"plan_from": 0}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,10 @@ from bert_cli.base.names import (
     LABELS,
     MANIFEST,
     MODEL_FILES,
+    MODULES,
     REPORT,
+    SENTENCE_BERT,
+    SENTENCE_CONFIG,
     SEVERAL,
     STATE,
     TOKENIZER_CONFIG,
@@ -47,12 +51,25 @@ KEEP_ADVICE = "use another --output_dir to keep both, or --overwrite_output_dir 
 _FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
 
+# Files of sentence-transformers, and those in a module's subdirectory such as 1_Pooling.
+_MODULES = re.compile(rf"{re.escape(MODULES)}|{re.escape(SENTENCE_BERT)}|{re.escape(SENTENCE_CONFIG)}|\d+_[A-Z]\w+/.+")
+
+
+def _remove_empty_folders(path: str, names: Iterable[str]) -> None:
+    """Remove the subdirectories of these files, as `subdirectory/name`, that are empty."""
+    for subfolder in sorted({os.path.dirname(name) for name in names} - {""}):
+        subpath = os.path.join(path, subfolder)
+        if files.is_directory(subpath) and not files.is_remote(subpath) and not os.listdir(subpath):
+            os.rmdir(subpath)
+
+
 class BestModel:
     """Subdirectory best/ with a run's best checkpoint, and best.json.
 
-    best/ is a complete model directory, with copies of run.json, flags.txt, config, vocabulary and
-    labels, so every command accepts it as --init_checkpoint. best.json names the subdirectory that
-    commands use as the model, if the file exists (weights.path.model_folder).
+    best/ is a complete model directory, with copies of run.json, flags.txt, config, vocabulary, labels
+    and modules of sentence-transformers, so every command accepts it as --init_checkpoint. best.json
+    names the subdirectory that commands use as the model, if the file exists
+    (weights.path.model_folder).
 
     Attributes:
         path: path of best/.
@@ -74,12 +91,15 @@ class BestModel:
         return os.path.join(self.path, f"{CHECKPOINT}{step}")
 
     def prepare(self) -> None:
-        """Make best/, and copy the run's config, vocabulary and labels into it."""
+        """Make best/, and copy the files of the run's model into it."""
         files.make_directory(self.path)
-        present = [name for name in self._COMPANIONS if files.exists(os.path.join(self._run_path, name))]
         manifest = OwnedFiles(self._run_path).read_manifest() or {}
+        modules = [name for name in sorted(listed_names(manifest)) if _MODULES.fullmatch(name)]
+        names = [*self._COMPANIONS, *modules]
+        present = [name for name in names if files.exists(os.path.join(self._run_path, name))]
         write_json(os.path.join(self.path, MANIFEST), manifest | {FILES: [MANIFEST, STATE, *present]})
         for name in present:
+            files.make_directory(os.path.dirname(os.path.join(self.path, name)))
             copy_file(os.path.join(self._run_path, name), os.path.join(self.path, name))
 
     def write_choice(self, facts: Mapping[str, Any], subdirectory: str = BEST) -> None:
@@ -117,6 +137,7 @@ class BestModel:
         self.keep_steps(())
         for name in sorted(owned, key=lambda name: name == MANIFEST):
             files.remove(os.path.join(self.path, name))
+        _remove_empty_folders(self.path, owned)
         if not files.is_remote(self.path) and not os.listdir(self.path):
             os.rmdir(self.path)
 
@@ -201,7 +222,7 @@ class RunDirectory:
         manifest: dict,
         labels: tuple[str, ...] | None,
         config: BertConfig | ModuleConfig,
-        tokenizer_files: Mapping[str, bytes],
+        model_files: Mapping[str, bytes],
         flags: dict,
         names: tuple[str, ...] = (),
         guesses: Mapping[str, str] = MappingProxyType({}),
@@ -212,8 +233,7 @@ class RunDirectory:
 
         Args:
             labels: label names; None for a task without labels.
-            tokenizer_files: file name -> contents of vocab.txt, and of tokenizer_config.json if
-                there is one.
+            model_files: contents of vocab.txt, and of further files of the model, by their path.
             flags, guesses: see flags.saved.write_flags.
             names: files that are specific to the task.
         """
@@ -221,7 +241,8 @@ class RunDirectory:
         write_json(self.file(MANIFEST), manifest | {FILES: written_names(manifest, names)})
         if labels is not None:
             write_lines(self.file(LABELS), labels)
-        for name, contents in tokenizer_files.items():
+        for name, contents in model_files.items():
+            files.make_directory(os.path.dirname(self.file(name)))
             with atomic_write(self.file(name), "wb") as file:
                 file.write(contents)
         write_config(self.file(CONFIG), config)
@@ -240,10 +261,7 @@ class RunDirectory:
                 files.remove(self.file(name))
             elif name == BEST:
                 self.best.remove()
-        for subfolder in sorted({os.path.dirname(name) for name in ours} - {""}):
-            path = self.file(subfolder)
-            if not files.is_remote(path) and not os.listdir(path):
-                os.rmdir(path)
+        _remove_empty_folders(self.path, ours)
 
     def update_manifest(self, manifest: dict, names: tuple[str, ...]) -> None:
         """Update run.json when a run is resumed: new `manifest`, and new task files `names`."""

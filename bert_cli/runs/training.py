@@ -179,7 +179,7 @@ def _train(
             best.settle()
     elif is_chief:
         labels, guesses = plan.task_plan.labels, plan.task_plan.guesses
-        contents = model.tokenizer_files
+        contents = {**model.tokenizer_files, **plan.task_plan.model_files}
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     stack.enter_context(advising_to_resume(directory, plan.rerun))
     factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))

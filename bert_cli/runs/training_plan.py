@@ -153,7 +153,7 @@ def plan_training(
     resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = _find_metric(early_stopping, selection_data(data))
-    names = _files(data, settings)
+    names = (*_files(data, settings), *plan.model_files)
     directory = RunDirectory(phases.output_dir)
     # The manifest has everything that decides the result. A run with another manifest is another
     # run.

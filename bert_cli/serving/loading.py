@@ -28,16 +28,17 @@ from bert_cli.predicting.opening import (
 )
 from bert_cli.predicting.question_answerer import TextAnswerer, answer_record, open_answerer
 from bert_cli.predicting.tagger import TextTagger, open_tagger
-from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING
+from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING, VECTORS
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, AnswerField, Item, MaskedCopy, PreparedExplanation
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ENCODER, ServedModel, ServedVectors, check_served, naming_flags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import TOP_K
-from bert_cli.settings.model_use import ModelFlags
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.vectors import VectorTrainingSettings
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, CheckpointPath
 
@@ -230,6 +231,7 @@ MODEL_CLASSES: dict[str, type[ServedModel]] = {
     TAGGING.command: _Tagger,
     QUESTIONS.command: _QuestionAnswerer,
     PRETRAINING.command: _MaskFiller,
+    VECTORS.command: _Encoder,
 }
 
 
@@ -239,6 +241,7 @@ _TRAINING_SETTINGS: dict[str, type] = {
     TAGGING.command: TagSettings,
     QUESTIONS.command: SquadSettings,
     PRETRAINING.command: PretrainSettings,
+    VECTORS.command: VectorTrainingSettings,
 }
 
 

@@ -22,7 +22,7 @@ from bert_cli.predicting.vectors import TextVectors, open_vectors
 from bert_cli.sentence.steps import Normalize
 from bert_cli.serving.items import FP32, AnswerField, Embedding, Item, PreparedExplanation, Token
 from bert_cli.serving.responses import RequestError
-from bert_cli.settings.model_use import ModelFlags, VectorUseSettings
+from bert_cli.settings.answering import ModelFlags, VectorUseSettings
 from bert_cli.settings.serving import ServeSettings
 from bert_cli.text.offsets import find_pieces
 from bert_cli.text.vocabulary import CLS, SEP

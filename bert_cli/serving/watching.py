@@ -10,7 +10,7 @@ from bert_cli.base.log import LOG
 from bert_cli.serving.keys import ApiKeys, Certificate
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.service import Service
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import CheckpointPath, file_version, find_checkpoint
 
 

@@ -141,6 +141,27 @@ class RowColumns(FlagGroup, heading="Your own files"):
         return self.group_column is None and self.weight_column is None
 
 
+NO_COLUMN = "none"  # value of --score_column and --negative_columns
+
+
+class PairColumns(FlagGroup, heading="Your own files"):
+    """Columns of pairs of texts, besides the two texts."""
+
+    # None, not (): flags.txt has no empty list.
+    negative_columns: tuple[str, ...] | None = remembered_option(
+        None,
+        "columns of texts that do not belong to the first text, separated by commas; "
+        f"{NO_COLUMN}: no column; default: detected by their names (negative, negative_1, …)",
+        **name_list_properties("negative_columns", 1),
+    )
+    score_column: str | None = remembered_option(
+        None,
+        f"column of the similarity of a pair, a number; {NO_COLUMN}: no column; default: detected by its "
+        "name (score, similarity, label, …), or none",
+        **_NAME,
+    )
+
+
 ALL_COLUMNS = "all"  # value of --keep_columns
 # Flags for a table of texts without labels.
 TEXT_COLUMNS = ("text_column", "text_b_column", "id_column")

@@ -9,9 +9,9 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.paths import expand_home, folder_list_reader
+from bert_cli.settings.answering import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
-from bert_cli.settings.model_use import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 DEFAULT = "default"  # name for the model in --output_dir

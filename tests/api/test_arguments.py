@@ -9,8 +9,8 @@ from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer,
 from bert_cli.api.arguments import check_arguments, option_values
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import every_flag
+from bert_cli.settings.answering import USE_FLAGS
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.model_use import USE_FLAGS
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.texts import ExtractSettings, FillMaskSettings

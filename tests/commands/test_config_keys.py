@@ -13,7 +13,7 @@ from bert_cli.base.log import warn_once
 from bert_cli.sentence.modules import read_modules
 from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests.model.test_config_keys import REFUSED
 from tests.sentence import test_keys as sentence_keys

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.fill_mask import main
 from bert_cli.run_pretraining import main as pretrain_main
 from bert_cli.serving.loading import load_served
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests.serving.http.calls import Application
 from tests.snapshots import check_message, raises

@@ -12,7 +12,7 @@ from bert_cli.sentence.modules import read_modules
 from bert_cli.serving.http.openai import embedding_items
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.responses import RequestError
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import find_checkpoint
 from tests.sentence_cases import CASES, TEXTS, expected_vectors, folder_of

@@ -633,7 +633,7 @@ def test_server_needs_only_its_requirements(trained_once):
     code = (
         "import sys; import bert_cli.serving.http.server; from bert_cli.serving.loading import load_served\n"
         "from bert_cli.serving.items import Item\n"
-        "from bert_cli.settings.model_use import ModelFlags\n"
+        "from bert_cli.settings.answering import ModelFlags\n"
         "from bert_cli.weights.path import find_checkpoint\n"
         f"model = load_served('a', ModelFlags(), find_checkpoint({str(trained_once[0])!r}))\n"
         "model.answer([Item('a dog')]); model.vectors.embed([Item('a dog')])\n"

@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.responses import RequestError
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.conftest import SENTENCES
 from tests.commands.ensemble_runs import variant

@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
 from bert_cli.serving.served_model import ServedModel
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests import sentence_cases
 from tests.snapshots import raises

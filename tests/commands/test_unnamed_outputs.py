@@ -13,7 +13,7 @@ from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.model.config_files import hugging_face_config, read_config, read_cross_encoder_activation
 from bert_cli.serving.items import Item
 from bert_cli.serving.loading import load_served
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.conftest import CONFIG, write_model

@@ -9,7 +9,7 @@ from bert_cli.features.packing import Cuts
 from bert_cli.serving.items import Item
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ServedModel, check_served
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
 from tests.snapshots import raises
 

@@ -103,6 +103,10 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/tagging.py": "commands/test_tag.py",
     "runs/tasks/tagging_data.py": "commands/test_tag_predictions.py",
     "settings/squad.py": "commands/test_squad_errors.py",
+    "runs/tasks/vectors/task.py": "commands/test_train_vectors.py",
+    "runs/tasks/vectors/data.py": "commands/test_train_vectors.py",
+    "settings/vectors.py": "commands/test_train_vectors.py",
+    "problem_types/pair_losses.py": "heads/test_vector_losses.py",
     "settings/texts.py": "commands/test_extract_features.py",
 }
 

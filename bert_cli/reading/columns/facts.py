@@ -15,7 +15,7 @@ from bert_cli.reading.rows import LeftOut
 ROLES = {
     "text": "text", "text_b": "second text", "choices": "endings", "label": "label", "id": "id", "answer": "answer",
     "word": "words", "tag": "tags", "sentence": "sentences", "question": "question", "context": "context",
-    "kept": "copies", "group": "group", "weight": "weight",
+    "kept": "copies", "group": "group", "weight": "weight", "negatives": "negatives", "score": "score",
 }  # fmt: skip
 _PLAIN_NAME = re.compile(r"[\w #.-]+")
 _MAX_NAMES = 20  # columns in the log

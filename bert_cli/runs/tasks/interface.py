@@ -62,6 +62,7 @@ class Plan(NamedTuple):
         fits_head: whether Task.fit_head follows the updates, as one more step.
         head_type: type of the trained head, a key of HEAD_TYPES.
         guesses: flag values guessed from the data; later runs guess again, from their own data.
+        model_files: the model's files besides config and tokenizer, by their path in output_dir.
     """
 
     steps: int
@@ -77,6 +78,7 @@ class Plan(NamedTuple):
     label_aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
     fits_head: bool = False
     head_type: str = CLASSIFIER
+    model_files: Mapping[str, bytes] = MappingProxyType({})
 
     def run_labels(self, command: str) -> RunLabels:
         """Return the labels that rows of a trained head follow."""

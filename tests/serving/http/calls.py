@@ -11,7 +11,7 @@ from bert_cli.serving.items import FP32, TEXT, AnswerField, Embedding, Token
 from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.served_model import ServedModel
 from bert_cli.serving.service import Service
-from bert_cli.settings.model_use import ModelFlags
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.settings.serving import Limits
 from bert_cli.weights.path import TF1, CheckpointPath
 

@@ -1,0 +1,1 @@
+"""bert-train-vectors: pairs of texts, losses, metrics, and modules of vectors."""
