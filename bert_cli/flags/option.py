@@ -65,6 +65,9 @@ class Option:
         because: reasons of these rules, for error messages.
         required: whether the flag must be given. A text such as "unless show_attention" names an
             exception.
+        decides_predictions: whether the value changes the outputs for given texts, so that several
+            processes, and a resumed run, must have the same value.
+        of_tables: whether the flag has an effect on tables only, not on files of lines.
         keeps_data: whether runs of a sweep share the training data if they differ in this flag.
         keeps_network: whether they share the network and its traced training step.
         python_argument: whether methods in Python have it as an option, by this name. Others are
@@ -97,6 +100,8 @@ class Option:
     excludes: Conditions = ()
     because: str | Mapping[str, str] = ""
     required: bool | str = False
+    decides_predictions: bool = False
+    of_tables: bool = False
     keeps_data: bool = False
     keeps_network: bool = False
     python_argument: bool = True
@@ -310,3 +315,13 @@ def select_values(settings: Any, is_selected: Callable[[Option], bool]) -> dict[
 def deciding_values(settings: Any) -> dict[str, Any]:
     """Return the values, by flag name, that decide the result of training."""
     return select_values(settings, lambda option: option.decides)
+
+
+def prediction_values(settings: Any, has_tables: bool) -> dict[str, Any]:
+    """Return the values, by flag name, that decide the outputs for given texts.
+
+    Args:
+        settings: the command's Settings.
+        has_tables: whether the texts are in tables.
+    """
+    return select_values(settings, lambda option: option.decides_predictions and (has_tables or not option.of_tables))

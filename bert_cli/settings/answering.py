@@ -53,6 +53,8 @@ class Classification(FlagGroup, heading="Data"):
         remembered=True,
         read=str.lower,
         suggestions=TASK_NAMES,
+        decides_predictions=True,
+        of_tables=True,
     )
     language: str = remembered_option("zh", "language of xnli, such as en or de", choices=LANGUAGES)
 
@@ -205,6 +207,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     layers: str | None = option(
         None,
         f"encoder layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
+        decides_predictions=True,
     )
     pooling: str | None = option(
         None,
@@ -216,9 +219,14 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         because="the pooler reads the last layer; leave --layers out",
     )
     combine: str = option(
-        "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
+        "none",
+        "combination of several layers into one vector; with --pooling, none means concat",
+        choices=COMBINATIONS,
+        decides_predictions=True,
     )
-    normalize: bool | None = option(None, f"scale vectors to length 1; default: see {MODULES}, or false")
+    normalize: bool | None = option(
+        None, f"scale vectors to length 1; default: see {MODULES}, or false", decides_predictions=True
+    )
     prompt_name: str | None = option(
         None,
         "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
@@ -230,11 +238,13 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
         "vectors of words, the mean over their word pieces, with their character offsets in the line",
         excludes="pooling",
         because="pooling gives one vector per line",
+        decides_predictions=True,
     )
     long_text: bool = option(
         False,
         "compute longer lines in windows that overlap by half instead of truncating them; each "
         "token is taken from the window with its largest context",
+        decides_predictions=True,
     )
 
 

@@ -35,19 +35,28 @@ class DataFiles(FlagGroup, heading="Data"):
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, detected for your own file",
         choices=("auto", "yes", "no"),
+        decides_predictions=True,
+        of_tables=True,
     )
     predict_header: str | None = transient_option(
         None,
         "whether the first row of --predict_file is a header; default: --header of the same command, else detected",
         choices=("auto", "yes", "no"),
+        decides_predictions=True,
+        of_tables=True,
     )
     quoting: str = remembered_option(
         LITERAL,
         QUOTING_HELP,
         choices=(LITERAL, CSV_QUOTES),
+        decides_predictions=True,
+        of_tables=True,
     )
     sheet: str | None = option(
-        None, "sheet of a workbook (.xlsx, .xls, .ods), by name or by number from 0; default: the only one with rows"
+        None,
+        "sheet of a workbook (.xlsx, .xls, .ods), by name or by number from 0; default: the only one with rows",
+        decides_predictions=True,
+        of_tables=True,
     )
 
 
@@ -64,6 +73,7 @@ PLAIN = TextForm()
 
 # A column's name may be empty, which is "" in quotes on the command line.
 _NAME: dict[str, Any] = {"read": read_name, "write": write_name, "csv_quotes": True}
+_OUTPUT_COLUMN = {**_NAME, "decides_predictions": True, "of_tables": True}
 
 
 class Columns(FlagGroup, heading="Your own files"):
@@ -76,9 +86,9 @@ class Columns(FlagGroup, heading="Your own files"):
         None,
         "column of the text, by name or by number from 0; default: detected by its name (text, "
         "sentence, review, comment_text, …), or without a header by its values",
-        **_NAME,
+        **_OUTPUT_COLUMN,
     )
-    text_b_column: str | None = remembered_option(None, "column of the second text of a pair", **_NAME)
+    text_b_column: str | None = remembered_option(None, "column of the second text of a pair", **_OUTPUT_COLUMN)
     label_column: str | None = remembered_option(
         None,
         "column of the label; several columns of 0 and 1, separated by commas, are multi-label "
@@ -88,7 +98,7 @@ class Columns(FlagGroup, heading="Your own files"):
         csv_quotes=True,
     )
     id_column: str | None = remembered_option(
-        None, "column of the id, which is copied to the predictions; default: id, or none", **_NAME
+        None, "column of the id, which is copied to the predictions; default: id, or none", **_OUTPUT_COLUMN
     )
 
     @property
@@ -236,6 +246,8 @@ class Choices(FlagGroup, heading="Your own files"):
         excludes=("cross_validation", "text_b_column", "label_separator", "labels"),
         because="a row has endings of a text, of which one is right",
         **name_list_properties("choice_columns", 2),
+        decides_predictions=True,
+        of_tables=True,
     )
     choice_labels: str = remembered_option(
         "auto",
@@ -251,7 +263,10 @@ class LabelKind(FlagGroup, heading="Your own files"):
     """Problem type, the labels' form in a cell, and the label to find."""
 
     label_separator: str | None = remembered_option(
-        None, "separator of several labels in one cell, such as ','; an empty cell has no label"
+        None,
+        "separator of several labels in one cell, such as ','; an empty cell has no label",
+        decides_predictions=True,
+        of_tables=True,
     )
     problem_type: str | None = remembered_option(
         None,
@@ -360,6 +375,8 @@ class KeptColumns(FlagGroup, heading="Your own files"):
         needs="do_predict",
         because="they are columns of the predictions",
         **name_list_properties("keep_columns", 1),
+        decides_predictions=True,
+        of_tables=True,
     )
 
 

@@ -141,6 +141,7 @@ class Devices(FlagGroup, heading="Devices"):
         choices=(AUTO, *PRECISIONS),
         excludes={"=int8": (f"engine={TENSORFLOW}", *_NOT_WITH_ENGINE)},
         because=_WITH_ENGINE | {f"engine={TENSORFLOW}": "it is computed by onnxruntime"},
+        decides_predictions=True,
     )
     engine: str = option(
         "auto",

@@ -79,6 +79,7 @@ class TextFiles(FlagGroup, heading="Data"):
         "encoding of the input text files, such as latin-1, cp1252 or utf-16",
         read=read_encoding,
         suggestions=(UTF_8, "latin-1", "cp1252", "utf-16"),
+        decides_predictions=True,
     )
 
 
@@ -130,6 +131,7 @@ class Encoding(FlagGroup, heading="Data"):
         "model's own length",
         lower=1,
         remembered=True,
+        decides_predictions=True,
     )
     long_text: str = deciding_option(
         TRUNCATE,
@@ -138,6 +140,7 @@ class Encoding(FlagGroup, heading="Data"):
         "windows: average the logits of windows that overlap by half",
         choices=(TRUNCATE, HEAD_TAIL, WINDOWS),
         remembered=True,
+        decides_predictions=True,
     )
 
 
@@ -177,6 +180,7 @@ class ModelFiles(FlagGroup, heading="Model"):
         "auto",
         "form of GELU; auto: tanh with Google's config, erf with Hugging Face's",
         choices=("auto", "erf", "tanh"),
+        decides_predictions=True,
     )
 
 
@@ -195,6 +199,7 @@ class Hub(FlagGroup, heading="Model"):
         # that was trained on a module, and this module.
         excludes="init_checkpoint with do_train",
         because="both name a model to start from",
+        decides_predictions=True,
     )
     hub_preprocess: str | None = option(
         None,
@@ -262,6 +267,8 @@ class Inference(FlagGroup, heading="Mode"):
         "format of the predictions: predictions.tsv, predictions.csv or predictions.jsonl",
         choices=TABLE_FORMATS,
         python_argument=False,
+        decides_predictions=True,
+        of_tables=True,
     )
     glue_submission: bool = option(
         False,

@@ -8,7 +8,17 @@ from collections import Counter
 import pytest
 
 from bert_cli import settings
-from bert_cli.flags.option import FlagGroup, build, deciding_values, every_flag, flag_values, group, option
+from bert_cli.flags.option import (
+    FlagGroup,
+    build,
+    deciding_values,
+    every_flag,
+    flag_values,
+    group,
+    option,
+    prediction_values,
+)  # fmt: skip
+from bert_cli.settings.classification import ClassifySettings
 from tests.docs_pages import COMMANDS, settings_of
 from tests.snapshots import raises
 
@@ -148,3 +158,12 @@ def test_flag_names_are_unique_in_a_command(settings_class):
 def test_every_group_belongs_to_a_command():
     used = {flag.name for settings_class in SETTINGS for flag in every_flag(settings_class)}
     assert used == set(declarations())
+
+
+def test_values_that_decide_predictions_have_columns_for_tables_only():
+    lines, table = (prediction_values(ClassifySettings(), has_tables) for has_tables in (False, True))
+    assert set(lines) == {"max_seq_length", "long_text", "gelu", "precision", "hub_module", "encoding"}
+    assert set(table) - set(lines) == {
+        "task_name", "output_format", "header", "predict_header", "quoting", "sheet", "text_column", "text_b_column",
+        "id_column", "choice_columns", "label_separator", "keep_columns",
+    }  # fmt: skip

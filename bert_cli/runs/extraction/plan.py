@@ -4,7 +4,6 @@ This module does not import TensorFlow, so that it reports wrong flags and files
 """
 
 import contextlib
-import dataclasses
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.pooling import NONE
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.flags.option import flag_values
+from bert_cli.flags.option import flag_values, prediction_values
 from bert_cli.flags.values import format_value
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
@@ -138,17 +137,8 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, recipe: VectorRecip
         recipe: the vectors to compute.
         precision: dtype for the computation.
     """
-    # Leave out formats and batch sizes, which do not change the vectors.
-    flag_names = ("layers", "combine", "normalize", "words", "long_text")
-    values = {name: getattr(settings.extraction, name) for name in flag_names} | recipe.facts()
-    values |= {
-        "gelu": settings.model.gelu,
-        "precision": precision,
-    }
     input_file = settings.files.input_file
-    if is_table(input_file):
-        values |= {name: value for name, value in dataclasses.asdict(settings.columns).items() if value is not None}
-        values |= {"header": settings.data.header, "sheet": settings.data.sheet}
+    values = prediction_values(settings, is_table(input_file)) | recipe.facts() | {"precision": precision}
     values["input_file"] = input_file if input_file == STANDARD else files.make_absolute(input_file)
     values |= model.fingerprint
     return {name: format_value(value) for name, value in values.items() if value is not None}
@@ -178,8 +168,8 @@ class OpenedTexts(NamedTuple):
 
     Attributes:
         lines: remaining texts, in order.
-        total: number of all lines, or None for standard input.
-        identifiers: ids of all lines; empty if the input has no ids.
+        total: line count, or None for standard input.
+        identifiers: ids by line; empty if the input has no ids.
     """
 
     lines: Iterator[TextLine]

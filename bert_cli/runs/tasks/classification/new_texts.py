@@ -16,7 +16,7 @@ from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.packing import NOT_CUT, Cuts, cut_entry, warn_cuts
 from bert_cli.features.row_batches import CHUNK
-from bert_cli.flags.option import flag_values, replace_values
+from bert_cli.flags.option import flag_values, prediction_values, replace_values
 from bert_cli.inference.rows import Predictor
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checks import PairCheck, check_unknown
@@ -45,12 +45,6 @@ from bert_cli.runs.tasks.classification.task import (
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import REPLACED_FLAGS, ClassifySettings
 
-# Flags that change the predictions, besides the model's files.
-TEXT_FLAGS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
-TABLE_FLAGS = (
-    *TEXT_FLAGS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
-    "id_column", "choice_columns", "label_separator", "keep_columns",
-)  # fmt: skip
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 
@@ -72,8 +66,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     # Plan before importing TensorFlow: other processes may have done all shards already.
     plan = None
     if is_sharded:
-        deciding_flags = TABLE_FLAGS if is_table(source) else TEXT_FLAGS
-        plan = plan_label_shards(settings, model, data, ("input_file", "output_file"), [target], deciding_flags)
+        plan = plan_label_shards(settings, model, data, ("input_file", "output_file"), [target], is_table(source))
     shards_to_do = plan.find_unfinished() if plan else []
     if plan and not shards_to_do:
         return data.facts()
@@ -302,7 +295,7 @@ def plan_label_shards(
     data: ClassificationDataset,
     file_flags: tuple[str, str],
     output_names: Sequence[str],
-    deciding_flags: Sequence[str],
+    has_tables: bool,
 ) -> shards.ShardPlan:
     """Return the plan for several input files; see shards.ShardPlan.
 
@@ -312,16 +305,15 @@ def plan_label_shards(
         data: dataset with the decoder.
         file_flags: the flags for input files and for outputs.
         output_names: output paths without shards; each shard gets paths derived from them.
-        deciding_flags: flags that change the predictions.
+        has_tables: whether the input files are tables.
     """
-    values = flag_values(settings)
-    facts = {name: values[name] for name in deciding_flags} | model.fingerprint
+    facts = prediction_values(settings, has_tables) | model.fingerprint
     facts |= {"problem_type": data.decoder.problem_type.name, "labels": ",".join(data.decoder.labels.names) or None}
     if data.decoder.labels.thresholds is not None:
         facts["threshold"] = ",".join(map(str, data.decoder.labels.thresholds))
     if data.decoder.calibration:
         facts["calibration"] = json.dumps(data.decoder.calibration.facts(data.decoder.temperature_names))
-    return shards.ShardPlan(values, file_flags, output_names, facts, model.required_checkpoint.file)
+    return shards.ShardPlan(flag_values(settings), file_flags, output_names, facts, model.required_checkpoint.file)
 
 
 def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
@@ -339,7 +331,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     files.make_directory(folder)
     # From these paths for a single file, the plan derives the paths for each shard.
     output_names = [os.path.join(folder, name) for name in prediction_tables(empty_data).names("test")]
-    plan = plan_label_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
+    plan = plan_label_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, True)
     shards_to_do = plan.find_unfinished()
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     one_process = dataclasses.replace(settings, devices=settings.devices.without_workers())
