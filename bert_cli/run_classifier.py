@@ -106,9 +106,9 @@ def _check_task_columns(task_name: str, given_names: frozenset[str]) -> None:
 def run(settings: ClassifySettings) -> dict:
     """Run the command, and return the report that is also in run_report.json.
 
-    The phases are methods of ClassificationTask, called by driver.run_phases: open the model's files and
-    read the splits (.open, .read), plan (.plan), train or resume (.make_model names the head, and
-    the head's module has the loss; .train), evaluate (.evaluate), predict (.predict), report.
+    The phases are methods of ClassificationTask, which driver.run_phases calls: open the model's files
+    and read the splits (`.load`, `.read`), plan (`.plan`), train or resume (`.make_model` names the
+    head, and the head's module has the loss), evaluate (`.evaluate`), predict (`.predict`), report.
     """
     if _answers_texts(settings):
         return classify_texts(settings)

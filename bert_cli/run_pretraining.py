@@ -66,9 +66,9 @@ def _with_trained_share(settings: PretrainSettings) -> PretrainSettings:
 def run(settings: PretrainSettings) -> dict:
     """Run the command, and return the report that is also in run_report.json.
 
-    The phases are methods of PretrainingTask, called by driver.run_phases: open the model's files and the
-    data (.open, .read), plan (.plan), train or resume (.make_model names the heads, and their
-    modules have the loss; .train), evaluate (.evaluate), report.
+    The phases are methods of PretrainingTask, which driver.run_phases calls: open the model's files
+    and the data (`.load`, `.read`), plan (`.plan`), train or resume (`.make_model` names the heads, and
+    their modules have the loss), evaluate (`.evaluate`), report.
     """
     return driver.run_phases(PretrainingTask, settings)
 

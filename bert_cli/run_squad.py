@@ -52,8 +52,9 @@ def check(settings: SquadSettings, given_names: frozenset[str]) -> SquadSettings
 def run(settings: SquadSettings) -> dict:
     """Run the command, and return the report (also in run_report.json), scores or an answer.
 
-    The phases of training are methods of SquadTask, called by driver.run_phases: .open, .read, .plan,
-    .make_model (names the head, and the head's module has the loss), .train, .evaluate, .predict.
+    The phases of training are methods of SquadTask, which driver.run_phases calls: `.load`, `.read`,
+    `.plan`, `.make_model` (names the head, and the head's module has the loss), `.evaluate` and
+    `.predict`.
     """
     if settings.scoring.score_only:
         return score_file(settings)

@@ -54,8 +54,8 @@ def run(settings: TagSettings) -> dict:
     """Run the command, and return the report.
 
     The report is also in run_report.json, unless text is tagged. The phases of training are methods
-    of TaggingTask, called by driver.run_phases: .open, .read, .plan, .make_model (names the head, and the
-    head's module has the loss), .train, .evaluate, .predict.
+    of TaggingTask, which driver.run_phases calls: `.load`, `.read`, `.plan`, `.make_model` (names the
+    head, and the head's module has the loss), `.evaluate` and `.predict`.
     """
     if settings.new.text or settings.files.input_file:
         return tag_text(settings)

@@ -43,8 +43,8 @@ def check(settings: VectorTrainingSettings, given_names: frozenset[str]) -> Vect
 def run(settings: VectorTrainingSettings) -> dict:
     """Run the command, and return the report, which is also in run_report.json.
 
-    The phases of training are methods of VectorTask, called by driver.run_phases: .open, .read, .plan,
-    .make_model (names the head, and the head's module has the loss), .train, .evaluate.
+    The phases of training are methods of VectorTask, which driver.run_phases calls: `.load`, `.read`,
+    `.plan`, `.make_model` (names the head, and the head's module has the loss) and `.evaluate`.
     """
     from bert_cli.runs import driver  # also imports report pages, which help does not need
 

@@ -5,12 +5,13 @@ texts describe scenarios. In the package every summary fits on one line and ends
 with three or more parameters describe them. tests/prose.py measures.
 """
 
+import ast
 import pathlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from tests.house_figures import Checkout
+from tests.house_figures import Checkout, public_methods
 from tests.prose import RATES, Function, Room, Text, figure, places, rooms, words
 
 PYTHON_FILES = ("bert_cli/**/*.py", "tests/**/*.py", "benchmarks/**/*.py", "*.py")
@@ -32,6 +33,10 @@ DATA_SUFFIXES = {
     ".tsv",
     ".txt",
 }
+# Names of files begin with a point, or end in such a suffix.
+FILE_NAMES = {suffix.removeprefix(".") for suffix in DATA_SUFFIXES} | {
+    "ann", "feather", "git", "gz", "index", "keras", "npy", "npz", "ods", "parquet", "xls", "xlsb", "xlsm", "xlsx",
+}  # fmt: skip
 # Modules of other packages that are also called like a module of this one.
 MODULES_ELSEWHERE = {"json", "keras", "onnx", "tokenize"}
 
@@ -161,6 +166,25 @@ def stale_references(text: Text, variables: set[str], names: Names) -> list[str]
     return [f"{text.place}: {reference}: no such file, module or name" for reference in stale]
 
 
+def members_of(checkout: Checkout) -> dict[str, set[str]]:
+    """Return the public methods and the fields of each class, by its name."""
+    members: dict[str, set[str]] = defaultdict(set)
+    for name, methods in public_methods(checkout).items():
+        members[name.rpartition(".")[2]] |= methods
+    for node in checkout.nodes(ast.ClassDef):
+        fields = (ast.unparse(part.target) for part in node.body if isinstance(part, ast.AnnAssign))
+        members[node.name].update(fields)
+    return members
+
+
+def stale_members(text: Text, members: dict[str, set[str]]) -> list[str]:
+    """Return names such as `.read` that no class in the same text has; file suffixes do not count."""
+    classes = set(re.findall(r"\w+", text.text)) & set(members)
+    known = set().union(*(members[name] for name in classes)) | FILE_NAMES
+    names = re.findall(r"(?<![\w./*\])}>'\"-])\.([a-z_]\w*)(?![\w/.*])", text.text)
+    return [f"{text.place}: .{name}: no class that the text names has it" for name in names if name not in known]
+
+
 def rates(checkout: Checkout) -> Iterator[str]:
     """Yield the places of rates beyond their limits."""
     for name, room in rooms(checkout).items():
@@ -181,7 +205,7 @@ def docstrings(checkout: Checkout) -> Iterator[str]:
 
 def references(checkout: Checkout) -> Iterator[str]:
     """Yield references to nothing in the package's texts."""
-    names = Names(checkout)
+    names, members = Names(checkout), members_of(checkout)
     for room_name, room in rooms(checkout).items():
         if room_name.split("/")[0] != "bert_cli":
             continue
@@ -190,6 +214,7 @@ def references(checkout: Checkout) -> Iterator[str]:
             variables[path_of(name.place)].add(name.name)
         for text in room.texts:
             yield from stale_references(text, variables[path_of(text.place)], names)
+            yield from stale_members(text, members)
 
 
 CHECKS = (rates, docstrings, references)

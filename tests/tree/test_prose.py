@@ -97,3 +97,15 @@ def test_a_room_is_measured_and_its_docstrings_are_checked(write_tree):
     assert list(references(checkout)) == []
     checkout = write_tree({"bert_cli/text/b.py": "# See text.a.g.\n"})
     assert list(references(checkout)) == ["bert_cli/text/b.py:1: text.a.g: no such file, module or name"]
+
+
+def test_names_that_begin_with_a_point_are_members_of_a_class_in_the_text(write_tree):
+    base = "class Task:\n    def read(self): ..."
+    task = "from bert_cli.runs.interface import Task\n\n\nclass TagTask(Task):\n    labels: list"
+    comment = (
+        "# TagTask: `.read`, .labels and .open, of a .csv. read.open and x.y belong to others.\n# Nothing has .read."
+    )
+    checkout = write_tree(
+        {"bert_cli/runs/interface.py": base, "bert_cli/runs/tag.py": task, "bert_cli/runs/use.py": comment}
+    )
+    assert list(references(checkout)) == ["bert_cli/runs/use.py:1: .open: no class that the text names has it"]
