@@ -3,11 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from bert_cli.base.errors import InputError, check_count
+from bert_cli.base.errors import InputError
 from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.values import convert_value
-from bert_cli.settings.training import read_samples
 
 
 def option_values(settings_class: type, options: Mapping[str, Any], excluded: Collection[str] = ()) -> dict[str, Any]:
@@ -43,10 +42,3 @@ def check_arguments(settings_class: type, arguments: Mapping[str, Any]) -> dict[
     """
     values = option_values(settings_class, arguments)
     return {name: None if value is None else values[name] for name, value in arguments.items()}
-
-
-def read_bootstrap(samples: int) -> int:
-    """Return a number of bootstrap samples; raise InputError if there are too few."""
-    if samples != 0:
-        check_count(samples, "bootstrap")
-    return read_samples(samples)

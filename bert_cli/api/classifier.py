@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Self, overload
 
-from bert_cli.api.arguments import check_arguments, read_bootstrap
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.classifier_training import TrainableClassifier
 from bert_cli.api.evaluation import LabeledTexts, calibrate, score_labeled_texts
 from bert_cli.api.inputs.frames import UNKNOWN_COLUMNS, check_has_labels
@@ -188,6 +188,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         positive_label: Any = None,
         bootstrap: int = 0,
         metrics: CallersMetrics | None = None,
+        sample_weight: Iterable[float] | None = None,
     ) -> dict[str, float]:
         """Return the metrics for labeled texts, with the names in eval_results.txt.
 
@@ -202,9 +203,12 @@ class Classifier(TrainableClassifier, CuttingModel):
                 eval_f1_high are the ends of the interval of eval_f1. 0 for none.
             metrics: functions by name, such as {"mcc": matthews_corrcoef} of scikit-learn: of labels and
                 predictions as arrays, or of labels, predictions and probabilities.
+            sample_weight: weights of the texts in the metrics, 0 or more, besides `labels`; None to
+                count each text once. A table has them in the training's weight column, if
+                weighted_metrics was on.
         """
-        samples = read_bootstrap(bootstrap)
-        texts = self._read_labeled(data, labels, batch_size)
+        samples = check_arguments(ClassifySettings, {"bootstrap": bootstrap})["bootstrap"]
+        texts = self._read_labeled(data, labels, batch_size, sample_weight)
         return score_labeled_texts(
             self._classifier, self._settings, texts, positive_label, samples, metrics_of_functions(metrics or {})
         )
@@ -244,14 +248,16 @@ class Classifier(TrainableClassifier, CuttingModel):
         self.source = dataclasses.replace(self.source, new_files=calibrated.files)
         return self
 
-    def _read_labeled(self, data: Any, labels: Iterable | None, batch_size: int) -> LabeledTexts:
+    def _read_labeled(
+        self, data: Any, labels: Iterable | None, batch_size: int, sample_weight: Iterable[float] | None = None
+    ) -> LabeledTexts:
         check_count(batch_size, "batch_size")
         # A table with separate labels has the columns that `predict` reads.
         if labels is None:
             check_has_labels(data, self._columns)
         else:
             data = self._read(data)
-        return LabeledTexts(data, labels, self._trained_columns, batch_size)
+        return LabeledTexts(data, labels, self._trained_columns, batch_size, sample_weight)
 
     @overload
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET, label: Any = None) -> Explanation: ...

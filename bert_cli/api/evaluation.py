@@ -10,11 +10,13 @@ import numpy as np
 
 from bert_cli.api.inputs.frames import as_table
 from bert_cli.api.inputs.label_rows import is_missing, read_distribution_rows, read_label_rows
+from bert_cli.api.inputs.row_values import row_columns
 from bert_cli.api.inputs.tables import is_path, pair_up, read_table
 from bert_cli.api.inputs.texts import read_texts_argument
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import list_names, quote
+from bert_cli.base.log import LOG
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
@@ -39,7 +41,6 @@ from bert_cli.settings.groups import TUNED
 
 # Columns of a table that is made from texts and labels, instead of the columns of the training.
 _COLUMNS = {"text_column": "text", "label_column": "label", "id_column": None}
-_WITHOUT_ROW_COLUMNS = {"group_column": None, "weight_column": None, "weighted_metrics": False}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +52,14 @@ class LabeledTexts:
         labels: the texts' labels; None if `data` has them.
         columns: columns of the training data.
         batch_size: texts of maximum length per batch.
+        sample_weight: weights of the texts in metrics; None for equal ones.
     """
 
     data: Any
     labels: Any
     columns: TrainedColumns
     batch_size: int
+    sample_weight: Any = None
 
     def infer(
         self, classifier: TextClassifier, decoder: FittingDecoder, settings: ClassifySettings
@@ -74,15 +77,21 @@ class LabeledTexts:
         changes: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
         tables: dict[str, TableFile] = {}
         columns, names = self.columns, decoder.labels.names or None
+        without_labels = self.sample_weight is not None and self.labels is None
+        refuse_if(without_labels, f"sample_weight: needs labels; {_weights_of_table(settings)}")
         if self.labels is not None:
+            if settings.rows.weighted_metrics and self.sample_weight is None:
+                LOG.warning("warning: the metrics count each text once; sample_weight weights them, as in the training")
             labels = self.labels if hasattr(self.labels, "__len__") else list(self.labels)
             # A model that was trained on distributions may be tested on single labels.
             is_soft = settings.label_kind.soft_labels and _are_rows(labels)
-            changes |= _WITHOUT_ROW_COLUMNS | {"soft_labels": is_soft}
+            changes |= {"soft_labels": is_soft, "group_column": None}
             rows = (read_distribution_rows if is_soft else read_label_rows)("labels", labels, names)
             _check_known([] if is_soft else rows.items, names)
             texts = read_texts_argument(self.data)
-            tables["dev"] = pair_up("texts", texts, rows.items)
+            further = row_columns(len(texts), ("text", "text_b", "label"), None, self.sample_weight)
+            changes |= {"weight_column": None, "weighted_metrics": self.sample_weight is not None} | further.options
+            tables["dev"] = pair_up("texts", texts, rows.items, further=further.columns)
             changes |= _COLUMNS | {"text_b_column": "text_b" if texts.has_pairs else None}
             columns = NOT_TRAINED
         elif is_path(self.data):
@@ -97,6 +106,13 @@ class LabeledTexts:
         split = make_split("dev", examples, names or (), classifier.tokenizer, decoder.problem_type, settings.encoding)
         predictions, _ = decoder.infer_raw(classifier.predictor, split.features, self.batch_size, "evaluating")
         return split, predictions
+
+
+def _weights_of_table(settings: ClassifySettings) -> str:
+    """Return where the weights of a table's rows are."""
+    if settings.rows.weighted_metrics:
+        return f"a table has its weights in the column {settings.rows.weight_column}"
+    return "evaluate(texts, labels, sample_weight=weights) weights the metrics"
 
 
 def _are_rows(labels: Any) -> bool:

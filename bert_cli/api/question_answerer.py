@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from bert_cli.api.arguments import check_arguments, read_bootstrap
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.frames import TextColumns
 from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import SquadOptions
@@ -192,7 +192,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         sources = {} if is_path(data) else {"predict_file": number_questions("data", data)}
         phases: dict[str, Any] = {"do_train": False, "do_eval": True, "do_predict": False}
         path = path_text(data, "data") if is_path(data) else None
-        values = {"predict_file": path, "bootstrap": read_bootstrap(bootstrap)}
+        values = {"predict_file": path} | check_arguments(SquadSettings, {"bootstrap": bootstrap})
         task = SquadTask(replace_values(self._settings, phases | values), sources)
         with contextlib.ExitStack() as stack:
             evaluation = task.evaluate(self._answerer.predictor, task.read(self._model, stack))

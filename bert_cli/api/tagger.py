@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack, overload
 
-from bert_cli.api.arguments import check_arguments, read_bootstrap
+from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.model_path import find_model
 from bert_cli.api.inputs.options import TagOptions
 from bert_cli.api.inputs.sentences import make_words_example, read_sentences, read_texts_or_words
@@ -221,7 +221,7 @@ class Tagger(TrainableModel):
         path = path_text(data, "data") if is_path(data) else ""
         tables = {} if path else {"dev": read_sentences("data", data, {})}
         phases = {"do_train": False, "do_eval": True, "do_predict": False}
-        values: dict[str, Any] = {"dev_file": path or None, "bootstrap": read_bootstrap(bootstrap)}
+        values = {"dev_file": path or None} | check_arguments(TagSettings, {"bootstrap": bootstrap})
         settings = replace_values(self._settings, phases | values)
         dataset = read_tagging_data(settings, self._model, tables)
         evaluation = TaggingTask(settings).evaluate(self._tagger.predictor, dataset)

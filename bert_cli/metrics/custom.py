@@ -4,9 +4,11 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
+import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -70,6 +72,19 @@ class CustomMetric(NamedTuple):
             return float(self.function(*_arguments(self.function, parameters, arrays), **keywords))
         except Exception as error:
             raise InputError(f"{self.source}: {type(error).__name__}: {first_line(error)}") from error
+
+    def measure_sample(self, arrays: MetricArrays, weights: np.ndarray | None = None) -> float | None:
+        """Return the value for some rows, as `measure` does, and None if they do not define it.
+
+        For example, scikit-learn's roc_auc_score fails or warns if all rows have the same label.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                value = self.measure(arrays, weights)
+            except InputError:
+                return None
+        return value if math.isfinite(value) else None
 
 
 def load_metrics(texts: Sequence[str]) -> tuple[CustomMetric, ...]:

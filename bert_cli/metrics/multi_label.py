@@ -11,6 +11,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import read_json
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.classification import check_finite, losses_metrics
+from bert_cli.metrics.curves import area_under_roc, mean_precision
 
 DEFAULT_THRESHOLD = 0.5
 
@@ -178,47 +179,47 @@ def multi_label_metrics(
     return {name: value for name, value in metrics.items() if name not in undefined}, details
 
 
-def weighted_metrics(
-    label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
+def measure_labels(
+    label_ids: np.ndarray,
+    losses: np.ndarray,
+    probabilities: np.ndarray,
+    thresholds: np.ndarray,
+    batch_size: int,
+    weights: np.ndarray | None = None,
 ) -> dict[str, np.float32 | int]:
-    """Return the metrics of multi_label_metrics for weighted examples.
+    """Return the metrics of multi_label_metrics alone, much faster, and also for weighted examples.
 
     Args:
-        label_ids, losses, probabilities, thresholds: see multi_label_metrics.
-        weights: weight per example, float [n], above 0.
+        label_ids, losses, probabilities, thresholds, batch_size: see multi_label_metrics.
+        weights: weight per example, float [n], above 0; None for equal weights.
     """
-    from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
-
     is_present, probabilities = np.asarray(label_ids) > 0, np.asarray(probabilities)
     predicted = over_thresholds(probabilities, thresholds)
-    columns = list(zip(is_present.T, probabilities.T, strict=True))
-    mixed = [pair for pair in columns if pair[0].any() and not pair[0].all()]
-    areas = [roc_auc_score(*pair, sample_weight=weights) for pair in mixed]
-    precisions = [average_precision_score(*pair, sample_weight=weights) for pair in columns if pair[0].any()]
-    # f1_score takes one column as a label with two classes.
-    pairs = list(zip(is_present.T, predicted.T, strict=True))
-    f1 = [f1_score(*pair, sample_weight=weights, zero_division=0) for pair in pairs]
-    flat_weights = np.repeat(weights, is_present.shape[1])
-    flat = is_present.reshape(-1), predicted.reshape(-1)
-    metrics: dict[str, np.float32 | int] = {
-        "eval_micro_f1": np.float32(f1_score(*flat, sample_weight=flat_weights, zero_division=0)),
-        "eval_macro_f1": np.float32(np.mean(f1)),
-        "eval_subset_accuracy": np.float32(np.average((is_present == predicted).all(axis=1), weights=weights)),
-        **losses_metrics(losses, 1, weights),
+    row_weights = np.ones(len(is_present)) if weights is None else np.asarray(weights, np.float64)
+    hits, num_predicted, support = (row_weights @ cells for cells in (is_present & predicted, predicted, is_present))
+    columns = list(zip(probabilities.T, is_present.T, strict=True))
+    curves = {
+        "eval_roc_auc": [area_under_roc(*pair, row_weights) for pair in columns if pair[1].any() and not pair[1].all()],
+        "eval_average_precision": [mean_precision(*pair, row_weights) for pair in columns if pair[1].any()],
     }
     if is_present.any() and not is_present.all():
-        area = roc_auc_score(flat[0], probabilities.reshape(-1), sample_weight=flat_weights)
-        metrics["eval_roc_auc_micro"] = np.float32(area)
-    means = {"eval_roc_auc": areas, "eval_average_precision": precisions}
-    metrics |= {name: np.float32(np.mean(values)) for name, values in means.items() if values}
+        flat_weights = np.repeat(row_weights, is_present.shape[1])
+        curves["eval_roc_auc_micro"] = [area_under_roc(probabilities.ravel(), is_present.ravel(), flat_weights)]
+    metrics = {
+        "eval_micro_f1": np.float32(_ratio(2 * hits.sum(), num_predicted.sum() + support.sum())),
+        "eval_macro_f1": np.float32(np.mean(_ratio(2 * hits, num_predicted + support))),
+        "eval_subset_accuracy": np.float32(np.average((is_present == predicted).all(axis=1), weights=weights)),
+        **losses_metrics(losses, batch_size, weights),
+        **{name: np.float32(np.mean(values)) for name, values in curves.items() if values},
+    }
     undefined = undefined_scores(label_ids)
     return {name: value for name, value in metrics.items() if name not in undefined}
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Return numerator / denominator, 0 for 0 / 0."""
-    # Both are counts: if the denominator is 0, so is the numerator.
-    return numerator / np.maximum(denominator, 1)
+    # If the denominator is 0, so is the numerator.
+    return numerator / np.where(denominator > 0, denominator, 1)
 
 
 def format_multi_label(details: dict) -> list[str]:

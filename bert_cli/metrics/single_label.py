@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.metrics.classification import BINARY_F1, LOSSES, check_finite, losses_metrics, predict_labels
+from bert_cli.metrics.curves import area_under_roc, mean_precision
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _TOP_K = (2, 3, 5)
@@ -122,36 +123,16 @@ def _quadratic_kappa(rows: ScoredRows) -> float:
     return _kappa(rows, (numbers[:, np.newaxis] - numbers) ** 2)
 
 
-def _cumulative(rows: ScoredRows, label: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the total weight of rows with a label, and without it, at or above each probability.
-
-    Probabilities fall, and equal ones are one entry. Use float64 [probabilities] for both arrays.
-    """
-    probability = rows.probabilities[:, label]
-    order = np.argsort(-probability, kind="stable")
-    is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on the same side
-    weights, has_label = rows.row_weights[order], rows.label_ids[order] == label
-    return np.cumsum(weights * has_label)[is_cut], np.cumsum(weights * ~has_label)[is_cut]
-
-
-def _roc_auc(rows: ScoredRows) -> float:
-    """Return the area under the ROC curve; see ScoredRows.curve_classes for a mean over classes."""
-    areas = []
-    for label in rows.curve_classes:
-        hits, misses = _cumulative(rows, label)
-        heights = hits - np.diff(hits, prepend=0.0) / 2
-        areas.append((np.diff(misses, prepend=0.0) * heights).sum() / (hits[-1] * misses[-1]))
-    return float(np.mean(areas))
-
-
-def _average_precision(rows: ScoredRows) -> float:
-    """Return the mean precision at each gain in recall; see ScoredRows.curve_classes."""
-    means = []
-    for label in rows.curve_classes:
-        hits, misses = _cumulative(rows, label)
-        precision = _ratio(hits, hits + misses)
-        means.append((np.diff(hits, prepend=0.0) * precision).sum() / hits[-1])
-    return float(np.mean(means))
+def _mean_over_curves(rows: ScoredRows, measure: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> float:
+    """Return a measure of curves, or its mean; see ScoredRows.curve_classes."""
+    return float(
+        np.mean(
+            [
+                measure(rows.probabilities[:, label], rows.label_ids == label, rows.row_weights)
+                for label in rows.curve_classes
+            ]
+        )
+    )
 
 
 def _brier(rows: ScoredRows) -> float:
@@ -205,8 +186,8 @@ METRICS = (
     SingleLabelMetric(BINARY_F1, _f1, needs_positive=True),
     SingleLabelMetric("eval_macro_f1", _macro_f1),
     SingleLabelMetric("eval_weighted_f1", _weighted_f1),
-    SingleLabelMetric("eval_roc_auc", _roc_auc, is_contrast=True),
-    SingleLabelMetric("eval_average_precision", _average_precision, is_contrast=True),
+    SingleLabelMetric("eval_roc_auc", lambda rows: _mean_over_curves(rows, area_under_roc), is_contrast=True),
+    SingleLabelMetric("eval_average_precision", lambda rows: _mean_over_curves(rows, mean_precision), is_contrast=True),
     SingleLabelMetric("eval_balanced_accuracy", _balanced_accuracy),
     SingleLabelMetric("eval_kappa", _plain_kappa, is_contrast=True),
     SingleLabelMetric("eval_quadratic_kappa", _quadratic_kappa, is_contrast=True, applies=_are_grades),

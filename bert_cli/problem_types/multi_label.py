@@ -27,6 +27,7 @@ from bert_cli.problem_types.metrics import Metrics, format_undefined
 from bert_cli.problem_types.parts import (
     LabelReader,
     LabelSet,
+    MetricValues,
     OutputDecoder,
     PredictionArrays,
     PredictionColumns,
@@ -180,6 +181,14 @@ class MultiLabelMetrics(Metrics):
         averages = ("eval_roc_auc", "eval_roc_auc_micro", "eval_average_precision")
         return ("eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", *averages, *LOSSES)
 
+    def measure(
+        self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
+    ) -> MetricValues:
+        losses, probabilities, weights = predictions["losses"], predictions["probabilities"], predictions.get("weights")
+        return {
+            **multi_label.measure_labels(label_ids, losses, probabilities, _thresholds(labels), batch_size, weights)
+        }
+
     def evaluate(
         self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet, batch_size: int
     ) -> Scores:
@@ -187,9 +196,8 @@ class MultiLabelMetrics(Metrics):
         results, details = multi_label.multi_label_metrics(
             label_ids, losses, probabilities, labels.names, thresholds, batch_size
         )
-        weights = predictions.get("weights")
-        if weights is not None:
-            results = multi_label.weighted_metrics(label_ids, losses, probabilities, thresholds, weights)
+        if "weights" in predictions:
+            results = self.measure(label_ids, predictions, labels, batch_size)
         lines = multi_label.format_multi_label(details) + format_undefined(self.undefined(label_ids, labels))
         return Scores(results, details, lines)
 

@@ -20,6 +20,7 @@ from bert_cli.report.main_metric import display_name
 from bert_cli.report.run_files import Run
 
 _SHOWN_ROWS = 50
+_MOST_DECISIONS = 50_000  # rows times labels
 _UNWEIGHTED = "These figures count each row once, without the weights of --weighted_metrics."
 _SAME, _DIFFERENT, UNTESTED = "not different", "different", "not tested"
 # Members of a row that hold the data, not a prediction.
@@ -87,10 +88,10 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
         sample = {name: column[numbers] for name, column in predictions.items()}
         return problem.metrics.measure(label_ids[numbers], sample, labels, len(numbers))
 
-    # Multi-label metrics take too long for many samples.
-    metrics = () if problem.decoder.has_thresholds else problem.metrics.names(labels)
     is_right = None if problem.reader.is_numeric else ~problem.metrics.is_wrong(label_ids, predictions, labels)
-    compared = [name for name in metrics if name not in LOSSES]
+    # Sorting more probabilities in each sample would take minutes.
+    is_slow = problem.decoder.has_thresholds and label_ids.size > _MOST_DECISIONS
+    compared = [name for name in problem.metrics.names(labels) if name not in LOSSES and not is_slow]
     decisions = problem.decoder.decisions(predictions, labels)
     has_names = problem.reader.has_names
     gold = problem.columns.label_column(label_ids, labels).records() if has_names else label_ids.tolist()

@@ -101,7 +101,7 @@ def test_metrics_of_scikit_learn(classify, options, tmp_path):
     done.assert_refused(f"{table}:1: --weight_column=votes")
 
 
-def test_python(options):
+def test_python(options, caplog):
     fitted = Classifier.fit(
         TEXTS, [float(len(text)) for text in TEXTS], sample_weight=WEIGHTS, dev_split=0.3, weighted_metrics=True, **options
     )  # fmt: skip
@@ -110,5 +110,14 @@ def test_python(options):
     assert fitted.evaluate(TEXTS, [float(len(text)) for text in TEXTS])["eval_mae"] == pytest.approx(
         mean_absolute_error([len(text) for text in TEXTS], predictions), rel=1e-4
     )
+    check_message(caplog.messages[-1], "the metrics count each text once")
+    weighted = fitted.evaluate(TEXTS, [float(len(text)) for text in TEXTS], sample_weight=WEIGHTS)
+    assert weighted["eval_mae"] == pytest.approx(
+        mean_absolute_error([len(text) for text in TEXTS], predictions, sample_weight=WEIGHTS), rel=1e-4
+    )
+    with raises(InputError, "sample_weight: needs labels"):
+        fitted.evaluate(pd.DataFrame({"text": TEXTS, "label": [1.0] * len(TEXTS)}), sample_weight=WEIGHTS)
+    with raises(InputError, "sample_weight: "):
+        fitted.evaluate(TEXTS, [1.0] * len(TEXTS), sample_weight=WEIGHTS[:3])
     with raises(InputError, "weighted_metrics: dev_texts have no weights"):
         Classifier.fit(TEXTS, LABELS, TEXTS, LABELS, sample_weight=WEIGHTS, weighted_metrics=True)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from sklearn.metrics import accuracy_score, matthews_corrcoef
+from sklearn.metrics import accuracy_score, matthews_corrcoef, roc_auc_score
 
 from bert_cli import Classifier
 from bert_cli.base.errors import InputError
@@ -30,6 +30,7 @@ def test_training_reports_and_ranks_by_them(classify, model_flags, tmp_path, mon
         "--metric=my_metrics.py:mean_cost",
         "--metric_for_best=mean_cost",
         "--eval_every=epoch",
+        "--bootstrap=100",
     ]
     done = classify(*data, "--do_train", "--do_eval", *chosen, "--output_dir=out")
     assert done.code == 0, done.err
@@ -40,6 +41,7 @@ def test_training_reports_and_ranks_by_them(classify, model_flags, tmp_path, mon
     assert float(results["eval_matthews_corrcoef"]) == pytest.approx(matthews_corrcoef(LABELS, predicted), abs=1e-6)
     cost = 2.5 * (1 - accuracy_score(LABELS, predicted))
     assert float(results["eval_mean_cost"]) == pytest.approx(cost)
+    assert float(results["eval_mean_cost_low"]) <= cost <= float(results["eval_mean_cost_high"])
     assert json.loads((tmp_path / "out" / "best.json").read_text("utf-8"))["metric"] == "eval_mean_cost"
     # A broken function is named before the training.
     (tmp_path / "my_metrics.py").write_text("def bad(labels, predictions):\n    return 1 / 0\n", encoding="utf-8")
@@ -60,8 +62,18 @@ def test_python(model_flags):
     results = fitted.evaluate(TEXTS, LABELS, metrics={"mcc2": matthews_corrcoef, "mean_cost": _cost})
     assert results["eval_mcc2"] == pytest.approx(matthews_corrcoef(LABELS, fitted.predict(TEXTS).best))
     assert fitted.report["eval"]["eval_mean_cost"] == pytest.approx(results["eval_mean_cost"])
+    # The function fails if a sample has a single label, as one in eight does.
+    rows = [row for label in set(LABELS) for row in [row for row in range(len(TEXTS)) if LABELS[row] == label][:2]]
+    texts, labels = [TEXTS[row] for row in rows], [LABELS[row] for row in rows]
+    with_intervals = fitted.evaluate(texts, labels, bootstrap=100, metrics={"auc": _area})
+    assert with_intervals["eval_auc_low"] <= with_intervals["eval_auc"] <= with_intervals["eval_auc_high"]
     with raises(InputError, "metrics['f']: TypeError"):
         fitted.evaluate(TEXTS, LABELS, metrics={"f": lambda labels, predictions: None})
+
+
+def _area(labels, predictions, probabilities):
+    assert len(set(labels)) == 2
+    return roc_auc_score(labels, probabilities[:, 1])
 
 
 def _cost(labels, predictions, probabilities):

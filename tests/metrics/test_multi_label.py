@@ -10,6 +10,7 @@ from sklearn import metrics as sklearn_metrics
 from bert_cli.base.errors import InputError
 from bert_cli.metrics.multi_label import (
     format_multi_label,
+    measure_labels,
     multi_label_metrics,
     over_thresholds,
     read_thresholds,
@@ -66,7 +67,9 @@ def test_metrics_equal_scikit_learn(num_labels, decimals):
     )
     thresholds = rng.uniform(0.3, 0.7, num_labels)
     names = [str(number) for number in range(num_labels)]
-    metrics, details = multi_label_metrics(label_ids, np.ones(50), probabilities, names, thresholds, 8)
+    losses = rng.uniform(size=50)
+    metrics, details = multi_label_metrics(label_ids, losses, probabilities, names, thresholds, 8)
+    assert measure_labels(label_ids, losses, probabilities, thresholds, 8) == metrics
     predicted = (probabilities >= thresholds).astype(int)
     columns = range(num_labels)
     expected = [

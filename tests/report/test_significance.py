@@ -176,3 +176,18 @@ def test_weights_that_are_not_used_are_named(tmp_path):
     compared = compare_runs(runs)
     assert "without the weights of --weighted_metrics" in compared.significance.lines()[-1]
     assert "without the weights of --weighted_metrics" in Reader(comparison_page(compared)).text
+
+
+def test_several_labels(tmp_path):
+    runs = []
+    for name, num_right in (("a", 30), ("b", 12)):
+        rows = [
+            {"row": row, "labels": [1, row % 2], "probabilities": [0.9 if row < num_right else 0.2, 0.1]}
+            for row in range(30)
+        ]
+        head = {"labels": ["x", "y"], "thresholds": [0.5, 0.5]}
+        runs.append(write_rows(folders.several_labels(tmp_path / name), "multi_label", rows, **head))
+    rows, micro_f1, *others = compare_runs(runs).significance.lines()
+    assert rows.startswith("right rows · different (McNemar, p = 0.00391) · 9 only a, 0 only b")
+    assert micro_f1.startswith("micro F1 · different (0.8000 and ")
+    assert not any(line.startswith("loss") for line in others)

@@ -314,7 +314,7 @@ def make_fitting_decoder(
 
 
 def bootstrap_metrics(
-    decoder: Decoder,
+    decoder: FittingDecoder,
     label_ids: np.ndarray,
     predictions: PredictionArrays,
     weights: np.ndarray | None,
@@ -339,15 +339,23 @@ def bootstrap_metrics(
 
     def measure(rows: np.ndarray) -> MetricValues:
         sample = {name: values[rows] for name, values in predictions.items()}
-        return metrics.measure(label_ids[rows], sample, labels, len(rows))
+        values = metrics.measure(label_ids[rows], sample, labels, len(rows))
+        if not decoder.custom_metrics:
+            return values
+        arrays = decoder.problem_type.columns.metric_arrays(label_ids[rows], sample, labels)
+        measured = {
+            metric.name: metric.measure_sample(arrays, sample.get("weights")) for metric in decoder.custom_metrics
+        }
+        return {**values, **{name: value for name, value in measured.items() if value is not None}}
 
     # `loss` would differ from eval_loss only in its batches.
     names = [name for name in metrics.names(labels) if name != "loss"]
+    names += [metric.name for metric in decoder.custom_metrics]
     return bootstrap(measure, names, len(label_ids), samples, seed)
 
 
 def bootstrap_splits(
-    decoder: Decoder,
+    decoder: FittingDecoder,
     splits: Mapping[str, tuple[ClassificationSplit, PredictionArrays]],
     weights: Mapping[str, np.ndarray | None],
     samples: int,
