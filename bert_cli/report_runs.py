@@ -36,8 +36,8 @@ def check(settings: ReportSettings, given_names: frozenset[str]) -> ReportSettin
     """Return the settings; raise InputError unless they name different runs."""
     folders = settings.runs.runs
     # Compare resolved paths: two names may lead to the same directory.
-    places = {files.resolve(folder) for folder in folders}
-    refuse_if(len(places) < len(folders), f"{list_some(folders)}: a run is named twice; name each once")
+    resolved_folders = {files.resolve(folder) for folder in folders}
+    refuse_if(len(resolved_folders) < len(folders), f"{list_some(folders)}: a run is named twice; name each once")
     refuse_if(settings.files.output_file == STANDARD, "--output_file=-: a page is written to a file; give its name")
     return settings
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+from typing import Any, Self, Unpack, overload
 
 from bert_cli.api.inputs.label_rows import read_distribution_rows, read_label_rows
 from bert_cli.api.inputs.options import ClassifyOptions, FitOptions
@@ -31,9 +31,6 @@ from bert_cli.run_directory.manifest import LABEL_TYPE
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runs.tasks.interface import Plan
 from bert_cli.settings.classification import ClassifySettings
-
-if TYPE_CHECKING:
-    pass
 
 
 class MemoryTask(ClassificationTask):

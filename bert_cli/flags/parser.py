@@ -50,10 +50,10 @@ def parse(settings_class: type, arguments: Sequence[str]) -> tuple[dict[str, Any
     except InputError as error:
         # An error begins with the bad flag, or names the stray word.
         message = str(error)
-        places = [
+        locations = [
             place for text, place in expanded if place and message.startswith((f"{text}: ", f"stray word {text!r}"))
         ]
-        raise InputError(f"{places[-1]}: {message}" if places else message) from None
+        raise InputError(f"{locations[-1]}: {message}" if locations else message) from None
 
 
 def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[dict[str, Any], frozenset[str]]:

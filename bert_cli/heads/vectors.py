@@ -45,20 +45,20 @@ def embed_texts(outputs: Mapping[str, tf.Tensor], mask: tf.Tensor, vectors: Sent
 
 def _pool(states: tf.Tensor, mask: tf.Tensor, mode: str, num_skipped: int) -> tf.Tensor:
     """Return the vectors of one pooling, float32 [B, H]; for the arguments, see `embed_texts`."""
-    places = tf.cumsum(mask, axis=1)  # 1 for the first token
+    token_numbers = tf.cumsum(mask, axis=1)  # 1 for the first token
     lengths = tf.reduce_sum(mask, axis=1, keepdims=True)
     is_token = mask > 0
-    chosen = is_token & (places > num_skipped)
+    chosen = is_token & (token_numbers > num_skipped)
     if mode == MAX:
         return tf.reduce_max(tf.where(tf.expand_dims(chosen, 2), states, -float("inf")), axis=1)
     if mode == CLS:
         # If a prompt fills a whole text that was cut, its first token counts.
-        chosen = is_token & tf.equal(places, tf.where(lengths > num_skipped, num_skipped, 0) + 1)
+        chosen = is_token & tf.equal(token_numbers, tf.where(lengths > num_skipped, num_skipped, 0) + 1)
     elif mode == LAST:
-        chosen = is_token & tf.equal(places, lengths)
+        chosen = is_token & tf.equal(token_numbers, lengths)
     weights = tf.cast(chosen, tf.float32)
     if mode == WEIGHTED_MEAN:
-        weights *= tf.cast(places, tf.float32)
+        weights *= tf.cast(token_numbers, tf.float32)
     totals = tf.maximum(tf.reduce_sum(weights, axis=1, keepdims=True), SMALLEST_TOTAL)
     return tf.linalg.matvec(states, weights, transpose_a=True) / (tf.sqrt(totals) if mode == MEAN_SQRT_LEN else totals)
 

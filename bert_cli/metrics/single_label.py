@@ -144,10 +144,10 @@ def _brier(rows: ScoredRows) -> float:
 
 def _top_k(k: int) -> Callable[[ScoredRows], float]:
     def accuracy(rows: ScoredRows) -> float:
-        own = np.take_along_axis(rows.probabilities, rows.label_ids[:, np.newaxis], axis=1)
+        gold = np.take_along_axis(rows.probabilities, rows.label_ids[:, np.newaxis], axis=1)
         is_earlier = np.arange(rows.probabilities.shape[1]) < rows.label_ids[:, np.newaxis]
         # As in `predicted`, the first class wins a tie.
-        better = (rows.probabilities > own) | ((rows.probabilities == own) & is_earlier)
+        better = (rows.probabilities > gold) | ((rows.probabilities == gold) & is_earlier)
         return rows.mean(better.sum(axis=1) < k)
 
     return accuracy

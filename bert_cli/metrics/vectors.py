@@ -89,7 +89,7 @@ def _find_ranks(cosines: np.ndarray, targets: np.ndarray) -> np.ndarray:
         targets: indices of texts.
     """
     values = cosines[targets]
-    others = np.sort(np.delete(cosines, targets))
+    other_cosines = np.sort(np.delete(cosines, targets))
     # Another target precedes this one only if its cosine is larger.
     num_targets_before = np.sum(values > values[:, np.newaxis], axis=1)
-    return 1 + len(others) - np.searchsorted(others, values) + num_targets_before
+    return 1 + len(other_cosines) - np.searchsorted(other_cosines, values) + num_targets_before

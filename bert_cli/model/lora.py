@@ -39,6 +39,6 @@ class Lora(NamedTuple):
 
     def applies_to(self, scope: str) -> bool:
         """Return whether an adapter belongs to a scope such as bert/encoder/layer_0/output/dense."""
-        parts = scope.split("/", 3)
-        is_inside = len(parts) == 4 and scope.startswith("bert/encoder/layer_")
-        return is_inside and parts[3] in {LORA_TARGETS[target] for target in self.targets}
+        names = scope.split("/", 3)
+        is_inside = len(names) == 4 and scope.startswith("bert/encoder/layer_")
+        return is_inside and names[3] in {LORA_TARGETS[target] for target in self.targets}

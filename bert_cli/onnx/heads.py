@@ -37,17 +37,17 @@ def mean(bert: Bert, x: str) -> str:
 TEXT_ROWS = {POOLED: pooler_output, FIRST: first, MEAN: mean}
 
 
-def masked_words(bert: Bert, x: str, places: str) -> str:
+def masked_words(bert: Bert, x: str, mask_positions: str) -> str:
     """Return the masked-LM head's logits, [M, V].
 
     Args:
         bert: the network.
         x: the last state, [B, S, H].
-        places: rows and positions of masked tokens, int64 [M, 2].
+        mask_positions: rows and positions of masked tokens, int64 [M, 2].
     """
     graph = bert.graph
     scope = "cls/predictions"
-    rows = bert.dense(graph.add("GatherND", x, places), f"{scope}/transform/dense")
+    rows = bert.dense(graph.add("GatherND", x, mask_positions), f"{scope}/transform/dense")
     rows = bert.norm(activation_nodes(graph, rows, bert.config.masked_lm_activation), f"{scope}/transform/LayerNorm")
     # Gemm with transB uses the tied word embeddings without a transposed copy.
     return graph.add("Gemm", rows, bert.weight(WORDS), bert.weight(f"{scope}/output_bias"), transB=1)

@@ -41,10 +41,10 @@ def _pool_tokens(graph: Graph, states: str, vectors: SentenceVectors) -> str:
     """Return the pooled states, [B, W]."""
     mask = graph.add("Cast", INPUTS[1], to=INT32)
     is_token = graph.add("Cast", mask, to=BOOL)
-    places = graph.add("CumSum", mask, graph.constant("tokens", np.array(1, np.int32)))  # 1 for the first token
+    token_numbers = graph.add("CumSum", mask, graph.constant("tokens", np.array(1, np.int32)))  # 1 for the first token
     lengths = graph.add("ReduceSum", mask, graph.numbers(1), keepdims=1)
     num_skipped = graph.constant("skipped", np.array(vectors.num_skipped, np.int32))
-    is_used = graph.add("And", is_token, graph.add("Greater", places, num_skipped))
+    is_used = graph.add("And", is_token, graph.add("Greater", token_numbers, num_skipped))
     pooled = []
     for mode in modes_of(vectors.pooling):
         if mode == MAX:
@@ -58,12 +58,12 @@ def _pool_tokens(graph: Graph, states: str, vectors: SentenceVectors) -> str:
                 "Mul", num_skipped, graph.add("Cast", graph.add("Less", num_skipped, lengths), to=INT32)
             )
             first = graph.add("Add", skipped, graph.constant("first", np.array(1, np.int32)))
-            chosen = graph.add("And", is_token, graph.add("Equal", places, first))
+            chosen = graph.add("And", is_token, graph.add("Equal", token_numbers, first))
         else:
-            chosen = graph.add("And", is_token, graph.add("Equal", places, lengths)) if mode == LAST else is_used
+            chosen = graph.add("And", is_token, graph.add("Equal", token_numbers, lengths)) if mode == LAST else is_used
         weights = graph.add("Cast", chosen, to=FLOAT)
         if mode == WEIGHTED_MEAN:
-            weights = graph.add("Mul", weights, graph.add("Cast", places, to=FLOAT))
+            weights = graph.add("Mul", weights, graph.add("Cast", token_numbers, to=FLOAT))
         total = graph.add("ReduceSum", weights, graph.numbers(1), keepdims=1)
         total = graph.add("Max", total, graph.number(SMALLEST_TOTAL))
         total = graph.add("Sqrt", total) if mode == MEAN_SQRT_LEN else total

@@ -290,7 +290,7 @@ def open_vectors(settings: "VectorSettings", model: AnyModel, recipe: VectorReci
         InputError: if the model lacks a layer.
     """
     config = model.config
-    places = [layer.place for layer in parse_layers(recipe.layers, config.num_hidden_layers)]
-    choice = VectorChoice(recipe.pooling, places, recipe.max_seq_length, settings.devices.batch_size)
+    layer_indices = [layer.place for layer in parse_layers(recipe.layers, config.num_hidden_layers)]
+    choice = VectorChoice(recipe.pooling, layer_indices, recipe.max_seq_length, settings.devices.batch_size)
     vector_model = open_vector_model(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
     return TextVectors(vector_model, model, recipe)

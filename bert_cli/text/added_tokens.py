@@ -49,14 +49,14 @@ class AddedTokenSplitter:
         if not any(self._normalized.matches(self._normalize(text[begin:stop]))):
             return []
         pieces = [self._normalize(character) for character in text[begin:stop]]
-        places = [begin + place for place, piece in enumerate(pieces) for _ in piece]
+        positions = [begin + place for place, piece in enumerate(pieces) for _ in piece]
         spans = []
         for start, end, _ in self._normalized.matches("".join(pieces)):
-            last = places[end - 1] + 1
+            last = positions[end - 1] + 1
             # Accents that normalization removes belong to the letter before them.
             while last < stop and not pieces[last - begin]:
                 last += 1
-            spans.append((places[start], last))
+            spans.append((positions[start], last))
         return spans
 
     def _split_normalized(self, text: str) -> list[AddedToken | str]:

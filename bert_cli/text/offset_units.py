@@ -100,10 +100,10 @@ def choose_unit(items: Sequence[Item], list_fits: Callable[[Item, OffsetUnit], S
         list_fits: function that returns for each annotation of a text whether it fits in a unit.
     """
     doubtful: list[tuple[Item, Sequence[bool]]] = []
-    others: list[tuple[Item, Sequence[bool]]] = []
+    fitting_items: list[tuple[Item, Sequence[bool]]] = []
     for item in items:
         fits = list_fits(item, CODE_POINTS)
-        (others if all(fits) else doubtful).append((item, fits))
+        (fitting_items if all(fits) else doubtful).append((item, fits))
     num_misfits = sum(not fit for _, fits in doubtful for fit in fits)
     best, best_gain = CODE_POINTS, 0
     for unit in UNITS[1:] if num_misfits else ():
@@ -111,7 +111,7 @@ def choose_unit(items: Sequence[Item], list_fits: Callable[[Item, OffsetUnit], S
         # Texts with misfits refute most units, so the other texts are rarely measured.
         if num_corrected < _MIN_CORRECTED_SHARE * num_misfits or num_corrected - num_broken <= best_gain:
             continue
-        num_broken += _compare(others, unit, list_fits)[1]
+        num_broken += _compare(fitting_items, unit, list_fits)[1]
         if num_corrected - num_broken > best_gain:
             best, best_gain = unit, num_corrected - num_broken
     return best

@@ -68,7 +68,7 @@ def _chunk_pieces(tokenizer: FullTokenizer, chunk: str, begin: int) -> Iterator[
     """Yield the pieces in a chunk without white space, which begins at text[begin]."""
     basic = tokenizer.basic_tokenizer
     words = basic.tokenize(chunk)
-    places = _places(tokenizer, chunk, sum(map(len, words)))
+    spans = _places(tokenizer, chunk, sum(map(len, words)))
     position = 0
     for word in words:
         end_of_word = position + len(word)
@@ -77,7 +77,7 @@ def _chunk_pieces(tokenizer: FullTokenizer, chunk: str, begin: int) -> Iterator[
             is_unknown = token == UNK or token not in tokenizer.ids
             token = UNK if is_unknown else token
             length = end_of_word - position if is_unknown else len(token) - (2 if number else 0)
-            start, end = places[position][0], places[position + length - 1][1]
+            start, end = spans[position][0], spans[position + length - 1][1]
             yield Piece(token, tokenizer.ids[token], begin + start, begin + end)
             position += length
 
@@ -93,9 +93,9 @@ def _places(tokenizer: FullTokenizer, chunk: str, count: int) -> list[tuple[int,
         # measure what each beginning of the chunk becomes.
         totals = [sum(map(len, tokenize(chunk[:end]))) for end in range(len(chunk) + 1)]
         lengths = [max(after - before, 0) for before, after in itertools.pairwise(totals)]
-    places: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for index, length in enumerate(lengths):
-        if not length and places:
-            places[-1] = (places[-1][0], index + 1)
-        places += [(index, index + 1)] * length
-    return places
+        if not length and spans:
+            spans[-1] = (spans[-1][0], index + 1)
+        spans += [(index, index + 1)] * length
+    return spans

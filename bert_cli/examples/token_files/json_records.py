@@ -138,8 +138,8 @@ def _make_account(
 ) -> DataFacts:
     used = {"word": (members.words,), **({"tag": (members.tags,)} if with_tags else {})}
     names = dict.fromkeys(name for _, record in records.numbered for name in record.value)
-    others = [name for name in names if (name,) not in used.values()]
-    return DataFacts(path, 0, columns=used, not_used=[*others, *records.not_used], left_out=left_out)
+    unused_names = [name for name in names if (name,) not in used.values()]
+    return DataFacts(path, 0, columns=used, not_used=[*unused_names, *records.not_used], left_out=left_out)
 
 
 def _has_tag_list(record: Any, flags: TokenFlags) -> bool:

@@ -143,8 +143,8 @@ def _find_feature(path: str, features: Sequence[_Feature], flags: TokenFlags) ->
         refuse_if(len(chosen) != 1, f"{path}: {problem}; give the number of one: {columns}")
         return chosen[0]
     entities = [feature for feature in spans if feature.layer == "NamedEntity" and feature.name == "value"]
-    others = [feature for feature in spans if feature.name != "identifier"]
-    for candidates in (entities, others, spans):
+    other_features = [feature for feature in spans if feature.name != "identifier"]
+    for candidates in (entities, other_features, spans):
         if len(candidates) == 1:
             return candidates[0]
     raise InputError(f"{path}: no column is the tag without doubt; give --tag_column by number: {columns}")

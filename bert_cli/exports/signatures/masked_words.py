@@ -37,31 +37,33 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
 
     def fill(inputs: dict) -> Outputs:
         states = network.encoder(inputs, packed=True)["sequence_output"]
-        places = tf.where(tf.equal(inputs["input_word_ids"], ids[MASK]) & (inputs["input_mask"] > 0))
+        mask_positions = tf.where(tf.equal(inputs["input_word_ids"], ids[MASK]) & (inputs["input_mask"] > 0))
         embeddings = tf.convert_to_tensor(network.encoder.embeddings.words.value)
-        logits = network.masked_lm(tf.gather_nd(states, places), word_embeddings=embeddings)
+        logits = network.masked_lm(tf.gather_nd(states, mask_positions), word_embeddings=embeddings)
         # Exclude rows beyond the vocabulary, which can never be candidates.
         best = tf.math.top_k(tf.nn.softmax(logits[:, : vocabulary.size]), count)
 
         def pad(values: tf.Tensor, padding: str | float) -> tf.Tensor:
             num_texts = tf.shape(states, tf.int64)[0]
-            return tf.RaggedTensor.from_value_rowids(values, places[:, 0], num_texts, validate=False).to_tensor(padding)
+            return tf.RaggedTensor.from_value_rowids(values, mask_positions[:, 0], num_texts, validate=False).to_tensor(
+                padding
+            )
 
         return {"words": pad(tf.gather(tokens, best.indices), ""), "probabilities": pad(best.values, 0.0)}
 
     def encode(texts: tf.Tensor) -> tf.RaggedTensor:
         """Return token ids with [MASK] as one token, which the tokenizer alone would split."""
-        parts = tf.strings.split(texts, MASK)
-        pieces = tokenizer.pieces(parts.flat_values).merge_dims(1, 2)
+        segments = tf.strings.split(texts, MASK)
+        pieces = tokenizer.pieces(segments.flat_values).merge_dims(1, 2)
         # Each part but a text's first one follows a mask.
         is_first = tf.scatter_nd(
-            parts.row_starts()[:, tf.newaxis], parts.row_lengths(), tf.shape(parts.flat_values, tf.int64)
+            segments.row_starts()[:, tf.newaxis], segments.row_lengths(), tf.shape(segments.flat_values, tf.int64)
         )
         num_masks = tf.cast(tf.equal(is_first, 0), tf.int64)
         masks = tf.RaggedTensor.from_row_lengths(
             tf.fill([tf.reduce_sum(num_masks)], ids[MASK]), num_masks, validate=False
         )
-        return parts.with_flat_values(tf.concat([masks, pieces], axis=1)).merge_dims(1, 2)
+        return segments.with_flat_values(tf.concat([masks, pieces], axis=1)).merge_dims(1, 2)
 
     def fill_texts(text: tf.Tensor, text_b: tf.Tensor | None = None) -> Outputs:
         ids_a, ids_b = encode(text), None if text_b is None else encode(text_b)

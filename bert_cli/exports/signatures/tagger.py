@@ -70,11 +70,11 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
         piece_rows = tf.repeat(rows, counts)
         text_pieces = tf.RaggedTensor.from_value_rowids(pieces.flat_values, piece_rows, num_texts, validate=False)
         # A word is predicted at its first piece.
-        places = tf.cumsum(counts, exclusive=True) - tf.gather(text_pieces.row_starts(), rows)
+        positions = tf.cumsum(counts, exclusive=True) - tf.gather(text_pieces.row_starts(), rows)
         windows = make_text_windows(text_pieces.row_lengths(), length - 2, stride)
         inputs = pack_batch(windows.take(text_pieces), None, length, ids[CLS], ids[SEP], padding_id(ids))
-        owners = windows.owners(rows, places)
-        tokens = places - tf.gather(windows.starts, owners) + 1  # after [CLS]
+        owners = windows.owners(rows, positions)
+        tokens = positions - tf.gather(windows.starts, owners) + 1  # after [CLS]
         scored = tf.gather_nd(tag(inputs)["probabilities"], tf.stack([owners, tokens], axis=1))
 
         def pad(values: tf.Tensor, padding: str | float) -> tf.Tensor:

@@ -31,18 +31,18 @@ class Windows:
         indices = tf.ragged.range(offsets + self.starts, offsets + self.ends)
         return tf.gather(pieces.flat_values, indices)
 
-    def owners(self, texts: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
+    def owners(self, texts: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
         """Return the window with the most context for each of n pieces, int64 [n].
 
         Args:
             texts: the pieces' texts, int64 [n].
-            places: their indices in the texts, int64 [n].
+            positions: their indices in the texts, int64 [n].
         """
         numbers = tf.range(tf.reduce_max(tf.pad(self.counts, [[0, 1]])))
         size, stride = (tf.gather(values, texts)[:, tf.newaxis] for values in (self.size, self.stride))
         starts = numbers * stride  # [n, windows]
         ends = tf.minimum(starts + size, tf.gather(self.num_pieces, texts)[:, tf.newaxis])
-        place = places[:, tf.newaxis]
+        place = positions[:, tf.newaxis]
         context = tf.cast(tf.minimum(place - starts, ends - 1 - place), tf.float64)
         context += 0.01 * tf.cast(ends - starts, tf.float64)
         is_inside = (place >= starts) & (place < ends) & (numbers < tf.gather(self.counts, texts)[:, tf.newaxis])

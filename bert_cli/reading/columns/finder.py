@@ -207,8 +207,8 @@ class ColumnFinder:
             candidates = own_names[:1] or candidates
         if not candidates and {label_studio.ANNOTATION_ID, label_studio.LEAD_TIME} <= set(self.names or ()):
             # Label Studio's members besides its own are the data and a column per project tag.
-            others = [n for n, name in enumerate(self.names or ()) if name not in label_studio.ADDED_MEMBERS]
-            candidates = [n for n in others if n not in used]
+            data_columns = [n for n, name in enumerate(self.names or ()) if name not in label_studio.ADDED_MEMBERS]
+            candidates = [n for n in data_columns if n not in used]
             candidates = candidates if len(candidates) == 1 else []
         if not candidates:
             # spaCy's and Prodigy's {"text": …, "cats": {"pos": 1, "neg": 0}}
