@@ -28,7 +28,8 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.log import LOG
-from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
+from bert_cli.exports.ensembles import find_models
+from bert_cli.exports.exported import check_target, exporting, read_dev
 from bert_cli.exports.triton import TRITON_CONFIG, VERSION, model_path, write_triton_config
 from bert_cli.flags.command import Command
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -42,7 +43,7 @@ def run(settings: ExportSettings) -> list[str]:
         export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.make_absolute(export.export_dir)
     )
     check_target(folder, settings.export.overwrite)
-    exported = find_exported(settings)
+    exported = find_models(settings)
     if export.format == "onnx":
         with exporting(folder) as staging_path:
             model_folder = os.path.dirname(model_path(staging_path, export.format)) if export.triton else staging_path
@@ -51,13 +52,14 @@ def run(settings: ExportSettings) -> list[str]:
             # Read the data before importing TensorFlow (seconds): it may be missing or damaged.
             dev_data = read_dev(exported, settings.data.data_dir) if quantizes else None
             setup_tensorflow()
-            from bert_cli.exports import onnx_files
+            from bert_cli.exports.signatures import onnx_files
 
-            names = onnx_files.write_onnx_files(
-                model_folder, exported, quantizes, dev_data, export.names == "hugging_face"
+            is_hugging_face = export.names == "hugging_face"
+            names, inputs, outputs = onnx_files.write_onnx_files(
+                model_folder, exported, quantizes, dev_data, is_hugging_face
             )
             if export.triton:
-                write_triton_config(staging_path, export.format, *onnx_files.read_tensors(model_folder))
+                write_triton_config(staging_path, export.format, inputs, outputs)
                 names = [TRITON_CONFIG, *(os.path.join(VERSION, name) for name in names)]
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -51,7 +51,8 @@ from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
 from bert_cli.opening.paths import lacks_file, run_folders
 from bert_cli.opening.trained import default_length, has_text_pairs
-from bert_cli.predicting.decoder import make_decoder
+from bert_cli.predicting.decoder import Decoder, make_decoder
+from bert_cli.predicting.ensemble import mean_thresholds
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, VectorRecipe, choose_recipe
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
@@ -99,6 +100,8 @@ class Exported:
         head_type: the exported head, a key of base.head_types.HEAD_TYPES.
         top_k: number of words for each mask.
         recipe: the steps from texts to their vectors, which the export includes; None without vectors.
+        members: the models of an ensemble; () for a single model.
+        orders: for each member, the columns with this model's labels, see ensemble.label_order.
     """
 
     model: ModelBundle[BertConfig]
@@ -108,6 +111,13 @@ class Exported:
     head_type: str = CLASSIFIER
     top_k: int = TOP_K
     recipe: VectorRecipe | None = None
+    members: tuple["Exported", ...] = ()
+    orders: Sequence[Sequence[int]] = ()
+
+    @property
+    def ordered_members(self) -> Iterator[tuple["Exported", Sequence[int]]]:
+        """Yield each member and its columns, or only this model if it is no ensemble."""
+        return zip(self.members or (self,), self.orders or ((),), strict=True)
 
     @property
     def problem_type(self) -> ProblemType:
@@ -160,14 +170,19 @@ class Exported:
 
     @property
     def thresholds(self) -> np.ndarray | None:
-        """Return the thresholds of a text classifier, see LabelSet."""
+        """Return the thresholds of a text classifier or an ensemble, see LabelSet."""
+        decoders = [member.decoder for member in self.members]
+        return mean_thresholds(decoders, self.orders) if decoders else self.decoder.labels.thresholds
+
+    @property
+    def decoder(self) -> Decoder:
+        """Return the decoder of a text classifier, without its calibration."""
         flags = self.model.saved_flags
         positive = flags.get("positive_label")
         inference = Inference(threshold=flags.get("threshold", Inference.threshold))
         folders = run_folders(self.model.required_checkpoint)
         positive_label = None if positive is None else read_name(positive)
-        decoder = make_decoder(self.problem_type, self.labels or (), inference, folders, positive_label)
-        return decoder.labels.thresholds
+        return make_decoder(self.problem_type, self.labels or (), inference, folders, positive_label)
 
 
 def find_exported(settings: ExportSettings) -> Exported:
@@ -234,6 +249,10 @@ def _find_head_type(settings: ExportSettings, model: ModelBundle) -> str:
     if _wants_vectors(settings):
         return ENCODER
     heads = {head_of(name) for name in open_checkpoint(model.required_checkpoint).shapes}
+    if heads.issuperset(FINE_TUNED):
+        raise InputError(
+            f"{model.required_checkpoint.name}: has a classifier and a span head; bert-convert --head leaves one of them"
+        )
     head_type = next((head for head in FINE_TUNED if head in heads), ENCODER)
     if head_type == ENCODER and settings.data.labels:
         raise InputError(

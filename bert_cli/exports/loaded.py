@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, POOLER, HeadSpec, head_of, is_of_tokens
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, POOLER, HeadSpec
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.squad import BertSpanModel
@@ -18,7 +18,6 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.onnx.exported import ENCODER_OUTPUTS
-from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
@@ -115,42 +114,6 @@ def random_inputs(vocab_size: int, max_positions: int, num_types: int, seed: int
     }
 
 
-def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: ProblemType) -> HeadSpec:
-    """Return the head of a checkpoint.
-
-    Args:
-        reader: an open checkpoint.
-        model: the model, for its head type, layers and head input.
-        problem_type: problem type of a text classifier.
-
-    Raises:
-        InputError: if there are two heads, or the head's shape does not fit the encoder or the
-            problem type.
-    """
-    heads = {head_of(name) for name in reader.shapes}
-    if heads.issuperset(FINE_TUNED):
-        raise InputError(
-            f"{reader.description}: has a classifier and a span head; bert-convert --head leaves one of them"
-        )
-    count, width = reader.shapes.get("output_weights", (0, 0))
-    head_type = next((head for head in FINE_TUNED if head in heads), ENCODER)
-    # Use the files next to the checkpoint: both head types have the same variables.
-    has_token_labels = head_type == CLASSIFIER and is_of_tokens(model.head.classifier_type)
-    if has_token_labels:
-        head_type = model.head.classifier_type or head_type
-    if head_type == CLASSIFIER and problem_type.reader.is_numeric and count != 1:
-        raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
-    layers = model.head.layers if has_token_labels else (-1,)
-    # A head for spans has a start and an end.
-    num_outputs = count or (0 if head_type == ENCODER else 2)
-    spec = HeadSpec(head_type, num_outputs, model.head.text_input, layers, problem_type.decoder.activation)
-    if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:
-        raise InputError(
-            f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
-        )
-    return spec
-
-
 def load_head_model(
     reader: Reader,
     config: BertConfig,
@@ -182,25 +145,6 @@ def load_head_model(
     else:
         model = BertTagger(config, spec.num_outputs, spec.layers) if spec.has_labels else BertSpanModel(config)
     return _load(model, reader, optional, strict)
-
-
-def expected_outputs(
-    model: keras.Model,
-    head_type: str,
-    problem_type: ProblemType,
-    inputs: dict[str, np.ndarray],
-    is_hugging_face: bool = False,
-    vectors: SentenceVectors | None = None,
-) -> dict[str, np.ndarray]:
-    """Return `head_outputs` as arrays.
-
-    Args:
-        model, head_type, problem_type, is_hugging_face, vectors: see head_outputs.
-        inputs: batch with the columns spec.INPUTS.
-    """
-    tensors = {name: tf.constant(values) for name, values in inputs.items()}
-    outputs = head_outputs(model, head_type, problem_type, tensors, is_hugging_face, vectors)
-    return {name: values.numpy() for name, values in outputs.items()}
 
 
 def head_outputs(

@@ -25,9 +25,19 @@ def pack_texts(
         ids: the vocabulary's ids by token.
     """
     ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
-    return pack_batch(
-        tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, ids[CLS], ids[SEP], padding_id(ids)
-    )
+    return pack_ids(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, ids)
+
+
+def pack_ids(
+    ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: int, ids: Mapping[str, int]
+) -> dict:
+    """Return `pack_batch` with the special tokens of a vocabulary.
+
+    Args:
+        ids_a, ids_b, max_seq_length: see pack_batch.
+        ids: the vocabulary's ids by token.
+    """
+    return pack_batch(ids_a, ids_b, max_seq_length, ids[CLS], ids[SEP], padding_id(ids))
 
 
 def pack_batch(

@@ -3,7 +3,8 @@
 Inputs and outputs have Google's names, or the names of Hugging Face's exporter, Optimum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -24,10 +25,24 @@ HUGGING_FACE_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 ENCODER_OUTPUTS = {False: ("sequence_output", "pooled_output"), True: ("last_hidden_state", "pooler_output")}
 
 
+class NetworkSource(NamedTuple):
+    """A network for a graph.
+
+    Attributes:
+        tensors: Google's name -> float32, for encoder and head.
+        config: its configuration.
+        head: its head.
+        order: columns with the labels of an ensemble; () for the head's own.
+    """
+
+    tensors: Mapping[str, np.ndarray]
+    config: BertConfig
+    head: HeadSpec
+    order: Sequence[int] = ()
+
+
 def build_exported_graph(
-    tensors: Mapping[str, np.ndarray],
-    config: BertConfig,
-    head: HeadSpec,
+    networks: Sequence[NetworkSource],
     metadata: dict[str, str],
     form: GraphForm = PADDED,
     is_hugging_face: bool = False,
@@ -49,17 +64,28 @@ def build_exported_graph(
     | `vectors`  | `sentence_embedding` [batch, W]             | the same             |
 
     If a classifier is calibrated, its logits are divided by its temperatures, so that softmax or
-    sigmoid return the calibrated probabilities.
+    sigmoid return the calibrated probabilities. The outputs of several classifiers are their mean.
 
     Args:
-        tensors: Google's name -> float32, for encoder and head.
-        config: the model's configuration.
-        head: the head.
+        networks: the network, or the classifiers of an ensemble.
         metadata: entries for metadata_props.
         form: bert.PADDED for float32, or int8.PADDED_INT8.
         is_hugging_face: whether inputs and outputs have Hugging Face's names.
         vectors: how an encoder's outputs become one vector per text; None for no such output.
     """
+    graphs = [_make_graph(network, form, is_hugging_face, vectors) for network in networks]
+    graph = graphs[0] if len(graphs) == 1 else _average(graphs, [network.order for network in networks])
+    model = onnx.ModelProto.FromString(assemble(graph))
+    helper.set_model_props(model, metadata)
+    # Check the model here, not when a program loads it: this finds wrong shapes and names.
+    onnx.checker.check_model(model)
+    return model
+
+
+def _make_graph(
+    network: NetworkSource, form: GraphForm, is_hugging_face: bool, vectors: SentenceVectors | None
+) -> Graph:
+    tensors, config, head, _ = network
     graph = Graph()
     if is_hugging_face:
         count = 3 if config.type_vocab_size else 2
@@ -69,11 +95,21 @@ def build_exported_graph(
         for name in INPUTS:
             graph.input(name, TEXTS, TensorProto.INT32)
     _add_outputs(Bert(graph, tensors, config, form), head, is_hugging_face, vectors)
-    model = onnx.ModelProto.FromString(assemble(graph))
-    helper.set_model_props(model, metadata)
-    # Check the model here, not when a program loads it: this finds wrong shapes and names.
-    onnx.checker.check_model(model)
-    return model
+    return graph
+
+
+def _average(members: Sequence[Graph], orders: Sequence[Sequence[int]]) -> Graph:
+    """Return a graph with the mean of the output of graphs with the same inputs."""
+    graph = Graph()
+    graph.inputs = members[0].inputs
+    arrays = []
+    for number, (member, order) in enumerate(zip(members, orders, strict=True)):
+        (output,) = graph.include(member, f"member_{number}/")
+        columns = graph.numbers(*order) if order else ""
+        arrays.append(graph.add("Gather", output, columns, axis=-1) if columns else output)
+    (value,) = members[0].outputs
+    graph.output(value.name, value.shape, "Mean", *arrays)
+    return graph
 
 
 def hugging_face_inputs(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

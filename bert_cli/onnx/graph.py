@@ -77,6 +77,26 @@ class Graph:
     ) -> None:
         self.nodes.append(Node(operator, inputs, outputs, name, attributes.pop("domain", None), attributes))
 
+    def include(self, graph: "Graph", prefix: str) -> list[str]:
+        """Add another graph with the same inputs, and return the names of its outputs.
+
+        Args:
+            graph: the other graph.
+            prefix: beginning of its names in this graph.
+        """
+        # An operator has an empty name in place of an optional input.
+        shared = {"", *(value.name for value in graph.inputs)}
+
+        def rename(names: Sequence[str]) -> list[str]:
+            return [name if name in shared else prefix + name for name in names]
+
+        self.nodes += [
+            node._replace(input=rename(node.input), output=rename(node.output), name=prefix + node.name)
+            for node in graph.nodes
+        ]
+        self.constants |= {prefix + name: value for name, value in graph.constants.items()}
+        return rename([value.name for value in graph.outputs])
+
     def split(self, x: str, widths: Sequence[int]) -> list[str]:
         """Split x into pieces of these widths along the last axis."""
         return self.add_outputs("Split", x, self.numbers(*widths), count=len(widths), axis=-1)

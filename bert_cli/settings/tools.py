@@ -7,7 +7,7 @@ from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.base.names import MODULES
 from bert_cli.base.pooling import NONE, POOLINGS, read_pooling
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
-from bert_cli.flags.paths import name_list_properties
+from bert_cli.flags.paths import folder_list_reader, name_list_properties
 from bert_cli.settings.groups import TOP_K, Files, Log, ModelFiles
 from bert_cli.settings.training import Seed
 
@@ -104,6 +104,33 @@ class Export(FlagGroup, heading="Input and output"):
     )
     export_dir: str = option(
         "", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1", required=True
+    )
+    ensemble: tuple[str, ...] = option(
+        (),
+        "runs of bert-classify, separated by commas, to export as one model with the mean of their probabilities; a "
+        "directory with several runs names all of them",
+        read=folder_list_reader("ensemble"),
+        write=",".join,
+        excludes=(
+            "init_checkpoint",
+            "vocab_file",
+            "bert_config_file",
+            "labels",
+            "format=hub",
+            "names=hugging_face",
+            "pooling",
+            "normalize",
+            "prompt_name",
+        ),
+        because={
+            "init_checkpoint": "both name models",
+            "vocab_file": "its members have the same vocabulary",
+            "bert_config_file": "each member has its own config",
+            "labels": "each member has its own labels",
+            "names=hugging_face": "config.json describes one network",
+            "format=hub": "a module has one encoder",
+        }
+        | dict.fromkeys(("pooling", "normalize", "prompt_name"), "vectors have no mean over encoders"),
     )
     names: str = option(
         "google",

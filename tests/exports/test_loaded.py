@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, HeadSpec
-from bert_cli.exports.loaded import expected_outputs, load, load_head_model, random_inputs
+from bert_cli.exports.loaded import head_outputs, load, load_head_model, random_inputs
 from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.registry import problem_type
@@ -85,9 +85,9 @@ def test_random_inputs_have_padding():
         (HeadSpec(CLASSIFIER, 3), True, ["logits"]),
     ],
 )
-def test_expected_outputs(stored, spec, is_hugging_face, names):
+def test_outputs_of_heads(stored, spec, is_hugging_face, names):
     model = load_head_model(stored, CONFIG, spec).model
-    outputs = expected_outputs(model, spec.head_type, SINGLE, random_inputs(30, 8, 2, 0), is_hugging_face)
+    outputs = head_outputs(model, spec.head_type, SINGLE, random_inputs(30, 8, 2, 0), is_hugging_face)
     assert list(outputs) == names
     if names == ["probabilities"]:
-        np.testing.assert_allclose(outputs["probabilities"].sum(axis=1), 1, rtol=1e-5)
+        np.testing.assert_allclose(outputs["probabilities"].numpy().sum(axis=1), 1, rtol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, SPANS, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
-from bert_cli.onnx.exported import HUGGING_FACE_INPUTS, build_exported_graph, hugging_face_inputs
+from bert_cli.onnx.exported import HUGGING_FACE_INPUTS, NetworkSource, build_exported_graph, hugging_face_inputs
 from bert_cli.onnx.runners import make_runner
 from tests.onnx.test_runners import batch, random_model
 
@@ -16,7 +16,7 @@ def outputs_of(spec: HeadSpec, scope: str = "", is_hugging_face: bool = False, *
     if spec.num_outputs:
         weights[f"{scope}output_weights"] = rng.normal(size=(spec.num_outputs, 64)).astype(np.float32)
         weights[f"{scope}output_bias"] = np.zeros(spec.num_outputs, np.float32)
-    model = build_exported_graph(weights, config, spec, {"a": "b"}, is_hugging_face=is_hugging_face)
+    model = build_exported_graph([NetworkSource(weights, config, spec)], {"a": "b"}, is_hugging_face=is_hugging_face)
     assert [(entry.key, entry.value) for entry in model.metadata_props] == [("a", "b")]
     inputs = batch(rows=2, length=5)
     return make_runner(model.SerializeToString())(inputs | hugging_face_inputs(inputs))
@@ -48,7 +48,7 @@ def test_temperatures_divide_logits():
 @pytest.mark.parametrize(("types", "count"), [(2, 3), (0, 2)])
 def test_networks_without_token_types_have_no_input_for_them(types, count):
     config, _, weights = random_model(num_hidden_layers=1, type_vocab_size=types)
-    model = build_exported_graph(weights, config, HeadSpec(ENCODER), {}, is_hugging_face=True)
+    model = build_exported_graph([NetworkSource(weights, config, HeadSpec(ENCODER))], {}, is_hugging_face=True)
     assert [graph_input.name for graph_input in model.graph.input] == list(HUGGING_FACE_INPUTS[:count])
 
 

@@ -1,1 +1,1 @@
-"""SavedModels of models with the tokenizer inside: one module per head, from texts to results."""
+"""SavedModels with the tokenizer inside, a module per head, and ONNX and TFLite files of token ids."""

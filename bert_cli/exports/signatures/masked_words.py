@@ -5,14 +5,14 @@ import tensorflow as tf
 from bert_cli.base.head_types import MASKED_LM
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.loaded import load
-from bert_cli.exports.signatures.signature import Outputs, Signature, join_text_names, text_specs
+from bert_cli.exports.signatures.signature import Outputs, Signature, join_text_names, pad_rows, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
-from bert_cli.exports.text_packing import pack_batch
-from bert_cli.text.vocabulary import CLS, MASK, SEP, padding_id
-from bert_cli.weights.variables import Reader
+from bert_cli.exports.text_packing import pack_ids
+from bert_cli.text.vocabulary import MASK
+from bert_cli.weights.checkpoint import open_checkpoint
 
 
-def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_mask_filler(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
     """Return a model that fills masks.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B]; The words to predict
@@ -21,7 +21,6 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
     with more tokens than positions is an error, because a mask might be cut off.
 
     Args:
-        reader: the open checkpoint.
         exported: vocabulary and settings.
         tokenizer: the tokenizer.
 
@@ -31,6 +30,7 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
     model = exported.model
     vocabulary, strict = model.vocabulary, model.required_checkpoint.is_strict
     ids, length = vocabulary.ids, exported.max_seq_length
+    reader = open_checkpoint(model.required_checkpoint)
     network = load(reader, model.config, (MASKED_LM,), False, strict).model
     tokens = tf.constant(vocabulary.tokens, tf.string)
     count = min(exported.top_k, vocabulary.size)
@@ -44,10 +44,7 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
         best = tf.math.top_k(tf.nn.softmax(logits[:, : vocabulary.size]), count)
 
         def pad(values: tf.Tensor, padding: str | float) -> tf.Tensor:
-            num_texts = tf.shape(states, tf.int64)[0]
-            return tf.RaggedTensor.from_value_rowids(values, mask_positions[:, 0], num_texts, validate=False).to_tensor(
-                padding
-            )
+            return pad_rows(values, mask_positions[:, 0], tf.shape(states, tf.int64)[0], padding)
 
         return {"words": pad(tf.gather(tokens, best.indices), ""), "probabilities": pad(best.values, 0.0)}
 
@@ -74,8 +71,8 @@ def make_mask_filler(reader: Reader, exported: Exported, tokenizer: GraphTokeniz
             num_tokens, tf.constant(length, tf.int64), f"texts have up to {length} tokens"
         )
         with tf.control_dependencies([fits]):
-            return fill(pack_batch(ids_a, ids_b, length, ids[CLS], ids[SEP], padding_id(ids)))
+            return fill(pack_ids(ids_a, ids_b, length, ids))
 
     specs = text_specs(exported.takes_pairs)
     summary = f"masked words; the best {count} for each {MASK}; {join_text_names(specs)} of up to {length} tokens"
-    return Signature(network, fill_texts, specs, fill, summary, {"tokens": tokens})
+    return Signature([network], fill_texts, specs, fill, summary, {"tokens": tokens})

@@ -18,10 +18,9 @@ from bert_cli.exports.signatures.vectors import make_text_encoder
 from bert_cli.exports.text_graph import GraphTokenizer, check_settings, vocabulary_lines
 from bert_cli.exports.triton import model_path, write_triton_config
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.variables import Reader
 
 # Head type -> function that makes its signature. A new head is a new row.
-_SIGNATURES: dict[str, Callable[[Reader, Exported, GraphTokenizer], Signature]] = {
+_SIGNATURES: dict[str, Callable[[Exported, GraphTokenizer], Signature]] = {
     CLASSIFIER: make_classifier,
     ENCODER: make_text_encoder,
     TAGGER: make_tagger,
@@ -29,10 +28,12 @@ _SIGNATURES: dict[str, Callable[[Reader, Exported, GraphTokenizer], Signature]] 
 }
 
 
-def _save_modules(folder: str, reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> None:
+def _save_modules(folder: str, exported: Exported, tokenizer: GraphTokenizer) -> None:
     """Write the modules for tensorflow-hub, `encoder` and `preprocess`."""
     model = exported.model
-    encoder = load_head_model(reader, model.config, HeadSpec(ENCODER), strict=model.required_checkpoint.is_strict).model
+    checkpoint = model.required_checkpoint
+    reader = open_checkpoint(checkpoint)
+    encoder = load_head_model(reader, model.config, HeadSpec(ENCODER), strict=checkpoint.is_strict).model
     save_encoder(os.path.join(folder, "encoder"), encoder, model.config, model.vocab_bytes, model.tokenizer_values)
     save_preprocessor(os.path.join(folder, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
     write_extras(os.path.join(folder, "preprocess"), model.tokenizer_values)
@@ -54,7 +55,6 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_tr
     config = model.config
     do_lower_case, settings = model.do_lower_case, model.tokenizer_settings
     check_settings(settings)
-    reader = open_checkpoint(model.required_checkpoint)
     with reporting_errors(folder), exporting(folder) as staged:
         # Write this next to the export, because saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(staged), "vocab.txt")
@@ -66,9 +66,9 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_tr
             config.hidden_size, model.vocabulary.size, config.activation, "lower-cased" if do_lower_case else "taken as it is",
         )  # fmt: skip
         if is_hub:
-            _save_modules(staged, reader, exported, tokenizer)
+            _save_modules(staged, exported, tokenizer)
         else:
-            signature = _SIGNATURES[exported.head_type](reader, exported, tokenizer)
+            signature = _SIGNATURES[exported.head_type](exported, tokenizer)
             path = model_path(staged, "saved_model") if is_for_triton else staged
             tensors = save_signature(path, signature, tokenizer)
             if is_for_triton:

@@ -1,7 +1,7 @@
 """A model from texts to results as a TensorFlow graph, and its writer."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import keras
 import tensorflow as tf
@@ -23,7 +23,7 @@ class Signature:
     """The functions of a SavedModel, and a description for the log.
 
     Attributes:
-        network: the network, which has the weights.
+        networks: the networks, which have the weights.
         from_texts: function from texts, string [B] each, to results by name, [B, …].
         text_specs: its arguments.
         from_ids: function from the encoder's inputs, int32 [B, S], to results by name.
@@ -31,7 +31,7 @@ class Signature:
         constants: tensors to save with the model, by attribute.
     """
 
-    network: keras.Model
+    networks: Sequence[keras.Model]
     from_texts: Callable[..., Outputs]
     text_specs: tuple[tf.TensorSpec, ...]
     from_ids: Callable[[dict[str, tf.Tensor]], Outputs]
@@ -59,6 +59,23 @@ def text_specs(takes_pairs: bool) -> tuple[tf.TensorSpec, ...]:
     return (TEXTS, SECOND_TEXTS) if takes_pairs else (TEXTS,)
 
 
+def repeat_names(names: tf.Tensor, num_rows: tf.Tensor) -> tf.Tensor:
+    """Return names, string [L], as string [B, L]: TensorFlow Serving needs one row per text."""
+    return tf.tile(names[tf.newaxis], [num_rows, 1])
+
+
+def pad_rows(values: tf.Tensor, rows: tf.Tensor, num_rows: tf.Tensor, padding: str | float) -> tf.Tensor:
+    """Return values, [n, …], as rows of equal length, [B, …].
+
+    Args:
+        values: the values.
+        rows: row per value, ascending.
+        num_rows: number of rows, int64.
+        padding: value at the end of shorter rows.
+    """
+    return tf.RaggedTensor.from_value_rowids(values, rows, num_rows, validate=False).to_tensor(padding)
+
+
 def save_signature(path: str, signature: Signature, tokenizer: GraphTokenizer) -> tuple[list[Tensor], list[Tensor]]:
     """Write a SavedModel with two signatures, and return the inputs and outputs of the first.
 
@@ -72,7 +89,9 @@ def save_signature(path: str, signature: Signature, tokenizer: GraphTokenizer) -
     # The module and its parts are tf.train.Checkpoint with attributes, like the objects from
     # tf.saved_model.load.
     module = tf.train.Checkpoint()
-    module.variables = [variable.value for variable in named_weights(signature.network).values()]
+    module.variables = [
+        variable.value for network in signature.networks for variable in named_weights(network).values()
+    ]
     # Set an attribute, so that the tokenizer's table and vocabulary are saved with the module.
     module.tokenizer = tokenizer
     for name, constant in signature.constants.items():

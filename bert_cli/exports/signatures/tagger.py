@@ -2,21 +2,18 @@
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import POOLER
 from bert_cli.base.names import show_names
 from bert_cli.exports.exported import Exported
-from bert_cli.exports.loaded import find_head, load_head_model
-from bert_cli.exports.signatures.signature import Outputs, Signature, text_specs
+from bert_cli.exports.signatures.network import open_network_to_export
+from bert_cli.exports.signatures.signature import Outputs, Signature, pad_rows, repeat_names, text_specs
 from bert_cli.exports.signatures.windows import make_text_windows
 from bert_cli.exports.signatures.words import WordSplitter
 from bert_cli.exports.text_graph import GraphTokenizer
-from bert_cli.exports.text_packing import pack_batch
+from bert_cli.exports.text_packing import pack_ids
 from bert_cli.settings.answering import window_stride
-from bert_cli.text.vocabulary import CLS, SEP, padding_id
-from bert_cli.weights.variables import Reader
 
 
-def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_tagger(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
     """Return a tagger.
 
     It takes `text` string [B], of any length, and returns these outputs. Rows with fewer than W
@@ -30,7 +27,6 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
     Words without word pieces, such as control characters, are left out.
 
     Args:
-        reader: the open checkpoint.
         exported: vocabulary, labels and settings.
         tokenizer: the tokenizer.
 
@@ -38,10 +34,8 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
         InputError: if the checkpoint does not have a tagger with these labels.
     """
     model, ids = exported.model, exported.model.vocabulary.ids
-    head = find_head(reader, model, exported.problem_type)
-    labels = exported.check_labels(head, reader.description) or ()
-    strict = model.required_checkpoint.is_strict
-    network = load_head_model(reader, model.config, head, optional=POOLER, strict=strict).model
+    opened = open_network_to_export(exported)
+    network, labels = opened.members[0].loaded.model, opened.labels or ()
     names = tf.constant(list(labels), tf.string)
     splitter = WordSplitter(model.tokenizer_settings)
     length = exported.max_seq_length
@@ -49,9 +43,7 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
     stride = window_stride(int(saved_stride) if saved_stride else None, length)
 
     def with_labels(probabilities: tf.Tensor) -> Outputs:
-        # Repeat the labels: TensorFlow Serving needs one row per text in each output.
-        rows = tf.tile(names[tf.newaxis], [tf.shape(probabilities)[0], 1])
-        return {"probabilities": probabilities, "labels": rows}
+        return {"probabilities": probabilities, "labels": repeat_names(names, tf.shape(probabilities)[0])}
 
     def tag(inputs: dict) -> Outputs:
         return with_labels(tf.nn.softmax(network(inputs, packed=True)))
@@ -72,13 +64,13 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
         # A word is predicted at its first piece.
         positions = tf.cumsum(counts, exclusive=True) - tf.gather(text_pieces.row_starts(), rows)
         windows = make_text_windows(text_pieces.row_lengths(), length - 2, stride)
-        inputs = pack_batch(windows.take(text_pieces), None, length, ids[CLS], ids[SEP], padding_id(ids))
+        inputs = pack_ids(windows.take(text_pieces), None, length, ids)
         owners = windows.owners(rows, positions)
         tokens = positions - tf.gather(windows.starts, owners) + 1  # after [CLS]
         scored = tf.gather_nd(tag(inputs)["probabilities"], tf.stack([owners, tokens], axis=1))
 
         def pad(values: tf.Tensor, padding: str | float) -> tf.Tensor:
-            return tf.RaggedTensor.from_value_rowids(values, rows, num_texts, validate=False).to_tensor(padding)
+            return pad_rows(values, rows, num_texts, padding)
 
         ends = starts + tf.strings.length(texts, unit="UTF8_CHAR")
         tags, scores = tf.gather(names, tf.argmax(scored, axis=1)), tf.reduce_max(scored, axis=1)
@@ -86,4 +78,4 @@ def make_tagger(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -
         return outputs | {"scores": pad(scores, 0.0)} | with_labels(pad(scored, 0.0))
 
     summary = f"tagger; labels: {show_names(labels)}; windows of {length} tokens, {stride} apart"
-    return Signature(network, tag_texts, text_specs(False), tag, summary, {"label_names": names})
+    return Signature([network], tag_texts, text_specs(False), tag, summary, {"label_names": names})

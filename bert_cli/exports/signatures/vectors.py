@@ -2,28 +2,25 @@
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import ENCODER, POOLER, HeadSpec
 from bert_cli.exports.exported import Exported
-from bert_cli.exports.loaded import load_head_model
+from bert_cli.exports.signatures.network import open_network_to_export
 from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_texts
 from bert_cli.heads.vectors import embed_texts
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING
-from bert_cli.weights.variables import Reader
 
 # White space of str.strip, as an RE2 class.
 _WHITE_SPACE = r"[\pZ\t-\r\x1c-\x1f\x{85}]"
 
 
-def make_text_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_text_encoder(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
     """Return an encoder of texts.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B], which is empty
     for a single text. It returns `sentence_embedding` float32 [B, W].
 
     Args:
-        reader: the open checkpoint.
         exported: vocabulary and recipe.
         tokenizer: the tokenizer.
 
@@ -34,9 +31,7 @@ def make_text_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokeni
     assert recipe, "find_exported chooses it"
     assert vectors
     model = exported.model
-    optional = () if exported.reads_pooler else POOLER
-    strict = model.required_checkpoint.is_strict
-    encoder = load_head_model(reader, model.config, HeadSpec(ENCODER), optional=optional, strict=strict).model
+    encoder = open_network_to_export(exported).members[0].loaded.model
 
     def embed(inputs: dict) -> Outputs:
         return {SENTENCE_EMBEDDING: embed_texts(encoder(inputs, packed=True), inputs["input_mask"], vectors)}
@@ -52,4 +47,4 @@ def make_text_encoder(reader: Reader, exported: Exported, tokenizer: GraphTokeni
     specs = text_specs(exported.takes_pairs)
     width = vectors.width(model.config.hidden_size)
     summary = f"vectors of {width} numbers: {steps}{prompt}; {describe_cut(specs, exported.max_seq_length)}"
-    return Signature(encoder, embed_raw_texts, specs, embed, summary)
+    return Signature([encoder], embed_raw_texts, specs, embed, summary)
