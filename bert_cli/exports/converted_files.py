@@ -1,6 +1,6 @@
 """Writer for the files of a converted model.
 
-Only formats that need TensorFlow import it, see exports.target.FORMATS.
+Only formats that use a Keras model import TensorFlow, see exports.target.FORMATS.
 """
 
 import dataclasses

@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, HeadSpec
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertTextClassifier
@@ -49,7 +48,7 @@ def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], s
 def build_network(
     config: BertConfig, heads: tuple[str, ...], tensors: Mapping[str, np.ndarray], of_tokens: bool = False
 ) -> BertWithHeads:
-    """Return an encoder and several heads with these weights.
+    """Return an encoder and several heads that use these weights.
 
     Args:
         config: config of the encoder.
