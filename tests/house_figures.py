@@ -37,6 +37,11 @@ OLDER_CHOICES = {
 MAX_CHECK_LINES = 15
 MAX_METHODS = 13  # Classifier: each is a thing that its user does
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
+# Properties of a problem type and its parts that other code can ask for.
+ABILITIES = {
+    "has_choices", "is_numeric", "is_exclusive", "has_thresholds", "calibration_refusal", "distillation_refusal",
+    "loss_refusal", "class_weights_refusal",
+}  # fmt: skip
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -318,6 +323,17 @@ def type_tests(checkout: Checkout) -> int:
     )
 
 
+def capability_questions(checkout: Checkout) -> str:
+    """Return how often code outside problem_types/ asks for an ability of a problem type, by ability."""
+    inside = set(checkout.below("problem_types"))
+    counts: Counter[str] = Counter()
+    for node in checkout.nodes(ast.Attribute, [module for module in checkout.modules if module not in inside]):
+        # Tables have names, too.
+        if node.attr in ABILITIES or (node.attr == "has_names" and ast.unparse(node.value).endswith("reader")):
+            counts[node.attr] += 1
+    return f"{counts.total()}: {', '.join(f'{name} {count}' for name, count in counts.most_common())}"
+
+
 def module_state(checkout: Checkout) -> str:
     """Return the module-level names that functions change, in their module or in others."""
     names = sorted({name for module in checkout.modules for name in _changed_names(checkout, module)})
@@ -409,6 +425,7 @@ FIGURES: dict[str, Callable[[Checkout], object]] = {
     "lines with dict[str, Any]": untyped_values,
     f"classes with more than {MAX_METHODS} public methods": large_classes,
     "isinstance tests on problem types": type_tests,
+    "questions for abilities of problem types": capability_questions,
     "tasks/classification": lambda checkout: checkout.size("runs/tasks/classification"),
     "module-level names that functions change": module_state,
     "functions without types": untyped_functions,

@@ -199,8 +199,7 @@ def calibrate(
         InputError: if the model has no probabilities to calibrate, or thresholds for others.
     """
     problem_type = classifier.decoder.problem_type
-    refusal = problem_type.decoder.calibration_refusal
-    refuse_if(refusal, f"calibrate: {refusal}")
+    problem_type.require_calibrator("calibrate")
     is_tuned = settings.inference.threshold == TUNED
     refuse_if(
         is_tuned and abstain_error is not None,

@@ -49,12 +49,6 @@ def count_groups(groups: Sequence[str], strata: Sequence[Iterable[str]]) -> Grou
     return counts
 
 
-def numeric_strata(values: Sequence[float]) -> list[list[str]]:
-    """Return a stratum per number: ten intervals with equally many rows."""
-    ranks = np.argsort(np.argsort(np.asarray(values, np.float64), kind="stable"), kind="stable")
-    return [[str(rank * _BINS // len(values))] for rank in ranks.tolist()]
-
-
 def assign_groups(
     counts: GroupCounts, shares: Sequence[float], seed: int, keeps_labels: bool = False
 ) -> dict[str, int]:

@@ -4,7 +4,6 @@ Both shuffle the rows, sort them by label and select rows at even distances, so 
 share of every label.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -22,7 +21,6 @@ from bert_cli.examples.grouping import (
     assign_groups,
     count_groups,
     log_subsets,
-    numeric_strata,
     require_groups,
 )
 from bert_cli.examples.stratification import hold_out
@@ -159,12 +157,7 @@ def _select_dev_groups(
 
 def label_strata(examples: Sequence[Example], problem_type: ProblemType) -> list[list[str]]:
     """Return the labels of each row, or intervals of numeric ones."""
-    labels: list[Any] = [example.label for example in examples]
-    if problem_type.reader.is_numeric:
-        return numeric_strata([float(label) for label in labels])
-    if problem_type.decoder.has_thresholds:
-        return [list(map(str, np.flatnonzero(label))) for label in labels]
-    return [[str(label)] for label in labels]
+    return problem_type.reader.strata([example.label for example in examples])
 
 
 def iterate_labels(
@@ -180,8 +173,7 @@ def iterate_labels(
         names: label names in output column order.
     """
     for example in examples:
-        label: Any = example.label
-        yield from itertools.compress(names, label) if problem_type.decoder.has_thresholds else (str(label),)
+        yield from problem_type.reader.row_names(example.label, names)
 
 
 def warn_about_size(flag: str, subset: str, target_size: int, size: int, reason: str = RARE_LABELS) -> None:

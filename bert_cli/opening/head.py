@@ -28,7 +28,7 @@ from bert_cli.model.config_files import (
     read_hugging_face_problem,
 )
 from bert_cli.opening.paths import ModelPaths, run_folders
-from bert_cli.problem_types.calibration import Calibration, find_calibration
+from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.kinds import TAGGING
 from bert_cli.problem_types.problem_type import ProblemType
@@ -249,11 +249,8 @@ class HeadFiles:
             problem_type: the classifier's problem type.
             labels: the classifier's labels.
         """
-        if problem_type.decoder.calibration_refusal:
-            return None
-        return find_calibration(
-            run_folders(self.paths.required_checkpoint), problem_type.decoder.temperature_names(labels or ())
-        )
+        calibrator = problem_type.calibrator
+        return calibrator.load(run_folders(self.paths.required_checkpoint), labels or ()) if calibrator else None
 
     def check_files(self) -> None:
         """Read labels and head type now, and raise InputError for a damaged file."""

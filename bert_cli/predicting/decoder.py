@@ -60,9 +60,10 @@ class Decoder:
 
     def calibrate(self, predictions: PredictionArrays, label_ids: np.ndarray) -> PredictionArrays:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
-        if not self.calibration:
+        calibrator = self.problem_type.calibrator
+        if not (self.calibration and calibrator):
             return predictions
-        return self.problem_type.decoder.calibrate(predictions, label_ids, self.calibration)
+        return calibrator.calibrate(predictions, label_ids, self.calibration)
 
     def with_calibration(self, calibration: Calibration | None) -> Self:
         """Return a decoder with another calibration; None removes it."""
@@ -95,7 +96,8 @@ class Decoder:
     @property
     def temperature_names(self) -> Sequence[str]:
         """Return the labels that have separate temperatures; () if all logits share one."""
-        return self.problem_type.decoder.temperature_names(self.labels.names)
+        calibrator = self.problem_type.calibrator
+        return calibrator.temperature_names(self.labels.names) if calibrator else ()
 
 
 def make_decoder(

@@ -3,6 +3,7 @@
 SciPy is imported lazily.
 """
 
+import abc
 import dataclasses
 import json
 import math
@@ -18,6 +19,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import write_json
+from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays
 
 BINS = 15
 CONFIDENCE = 0.95  # confidence that the error of answered rows is below the bound
@@ -52,7 +54,7 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray, bins: int = BINS) 
     """Return the reliability in bins of equal width.
 
     Args:
-        confidence: probability of each prediction, float [n].
+        confidence: probability per prediction, float [n].
         is_right: whether each prediction is correct, bool [n].
         bins: number of bins.
     """
@@ -114,7 +116,7 @@ def choose_abstention(uncertainty: np.ndarray, is_wrong: np.ndarray, error: floa
     uncertainty.
 
     Args:
-        uncertainty: uncertainty of each row, float [n].
+        uncertainty: per row, float [n].
         is_wrong: whether each prediction is wrong, bool [n].
         error: maximum error rate among answered rows on new data, between 0 and 1.
     """
@@ -280,3 +282,48 @@ def _read(path: str, labels: Sequence[str]) -> Calibration:
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibrator(abc.ABC):
+    """Calibration of probabilities by temperatures that change no decision.
+
+    Attributes:
+        decoder: the problem type's decoder.
+    """
+
+    decoder: OutputDecoder
+
+    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
+        """Return the labels that have separate temperatures; () if all logits share one."""
+        return ()
+
+    def load(self, folders: Iterable[str], labels: Sequence[str]) -> Calibration | None:
+        """Return the first calibration.json in `folders`, which must fit `labels`, or None."""
+        return find_calibration(folders, self.temperature_names(labels))
+
+    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
+        """Return the temperatures of logits [n, L] that minimize the losses."""
+        logits = np.asarray(logits, np.float64)
+        return (self._fit_temperature(logits, label_ids),)
+
+    def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
+        return fit_temperature(
+            lambda t: float(self.decoder.postprocess(logits / t, label_ids)["losses"].mean()), len(logits)
+        )
+
+    def calibrate(
+        self, predictions: PredictionArrays, label_ids: np.ndarray, calibration: Calibration
+    ) -> dict[str, np.ndarray]:
+        """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
+
+        `calibration` changes no decision, even if float32 rounds two probabilities to one value.
+        """
+        calibrated = self.decoder.postprocess(calibration.divide(predictions["logits"]), label_ids)
+        rounded = {name: values.astype(np.float32) for name, values in calibrated.items()}
+        rounded["probabilities"] = self.keep_decisions(predictions["probabilities"], rounded["probabilities"])
+        return {**predictions, **rounded}
+
+    @abc.abstractmethod
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return the probabilities `after` calibration, with the decisions from `before` it."""

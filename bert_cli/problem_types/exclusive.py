@@ -14,6 +14,7 @@ from bert_cli.base.head_types import CHOICE
 from bert_cli.metrics.classification import predict_labels
 from bert_cli.metrics.custom import MetricArrays
 from bert_cli.metrics.multi_label import tune_thresholds
+from bert_cli.problem_types.calibration import Calibrator
 from bert_cli.problem_types.columns import (
     SKIP_ADVICE,
     Column,
@@ -78,12 +79,6 @@ class ExclusiveDecoder(OutputDecoder):
         """Return each row's predicted output as an index, see predict_labels."""
         return predict_labels(predictions["probabilities"], labels.thresholds).tolist()
 
-    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        best = before.argmax(axis=1)
-        rows = np.flatnonzero(after.argmax(axis=1) != best)
-        after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
-        return after
-
     def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return the total probability of the outputs that are not predicted."""
         probabilities = np.array(predictions["probabilities"], np.float64)
@@ -91,6 +86,16 @@ class ExclusiveDecoder(OutputDecoder):
         predicted = predict_labels(predictions["probabilities"], labels.thresholds)
         np.put_along_axis(probabilities, predicted[:, np.newaxis], 0.0, axis=1)
         return probabilities.sum(axis=1)
+
+
+class ExclusiveCalibrator(Calibrator):
+    """One temperature for all outputs."""
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        best = before.argmax(axis=1)
+        rows = np.flatnonzero(after.argmax(axis=1) != best)
+        after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
+        return after
 
 
 class ExclusiveColumns(PredictionColumns):
@@ -140,6 +145,7 @@ MULTIPLE_CHOICE = ProblemType(
     _CHOICE_DECODER,
     ExclusiveMetrics(),
     ExclusiveColumns(_CHOICE_DECODER),
+    ExclusiveCalibrator(_CHOICE_DECODER),
     head_type=CHOICE,
     has_choices=True,
 )
@@ -260,5 +266,6 @@ SINGLE_LABEL = ProblemType(
     _LABEL_DECODER,
     SingleLabelMetrics(),
     SingleLabelColumns(_LABEL_DECODER),
+    ExclusiveCalibrator(_LABEL_DECODER),
     hugging_face="single_label_classification",
 )

@@ -1,7 +1,8 @@
 """Multi-label classification: each text has any number of labels; sigmoid and cross entropy."""
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.custom import MetricArrays
-from bert_cli.problem_types.calibration import reliability
+from bert_cli.problem_types.calibration import Calibrator, reliability
 from bert_cli.problem_types.columns import (
     FLAGS,
     Column,
@@ -75,6 +76,12 @@ class MultiLabelReader(LabelReader):
         row_labels = [cells.names(row) for row in range(len(cells.rows))]
         cells.check_known(row_labels, labels)
         return [tuple(int(label in names) for label in labels) for names in row_labels]
+
+    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
+        return [list(map(str, np.flatnonzero(label))) for label in labels]
+
+    def row_names(self, label: Any, names: Sequence[str]) -> Iterable[str]:
+        return itertools.compress(names, label)
 
     def _parse_columns(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
         """Read one column of 0 and 1 per label, in any order if the header names the labels."""
@@ -151,6 +158,16 @@ class MultiLabelDecoder(OutputDecoder):
         }
         return prediction, np.log(probability) - np.log1p(-probability)
 
+    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
+        """Return 1 − the probability that all decisions are correct."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
+        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
+
+
+class MultiLabelCalibrator(Calibrator):
+    """A temperature per label."""
+
     def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
         """Return all labels: each is a separate question with a separate temperature."""
         return labels
@@ -164,12 +181,6 @@ class MultiLabelDecoder(OutputDecoder):
         """Keep each decision at threshold 0.5, which is a logit of 0 at any temperature."""
         threshold = multi_label.DEFAULT_THRESHOLD
         return np.where((after >= threshold) == (before >= threshold), after, before)
-
-    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        """Return 1 − the probability that all decisions are correct."""
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
-        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
 
 
 class MultiLabelMetrics(Metrics):
@@ -323,5 +334,6 @@ MULTI_LABEL = ProblemType(
     _DECODER,
     MultiLabelMetrics(),
     MultiLabelColumns(_DECODER, chart="roc"),
+    MultiLabelCalibrator(_DECODER),
     hugging_face="multi_label_classification",
 )

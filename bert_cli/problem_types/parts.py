@@ -6,16 +6,16 @@ is the model's LabelSet.
 """
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.formats import quote
 from bert_cli.metrics.custom import MetricArrays
 from bert_cli.metrics.doubts import DOUBTS, Doubt
-from bert_cli.problem_types.calibration import Calibration, fit_temperature
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
 
 # Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
@@ -66,9 +66,14 @@ class Suspects(NamedTuple):
 def unsupported(feature: str) -> NotImplementedError:
     """Return the error of a part that lacks a feature.
 
-    Users never see it: the *_refusal attributes reject such flags before data is read.
+    Users never see it: the check_… methods reject such flags before data is read.
     """
     return NotImplementedError(f"this problem type has no {feature}")
+
+
+def nothing_to_learn(label: str) -> str:
+    """Return a warning about training rows with only one label, given in words."""
+    return f"every row has {label}, so there is nothing to learn; check --label_column"
 
 
 def rank_by_doubt(name: str, probabilities: np.ndarray, thresholds: np.ndarray | None) -> np.ndarray:
@@ -114,6 +119,11 @@ class LabelReader(abc.ABC):
     loss_refusal = ""
     class_weights_refusal = ""
 
+    def check_loss_flags(self, flags: str, has_class_weights: bool) -> None:
+        """Raise InputError for `flags` of the loss, or for class weights, that make no sense."""
+        refuse_if(flags and self.loss_refusal, f"{flags}: {self.loss_refusal}")
+        refuse_if(has_class_weights and self.class_weights_refusal, f"--class_weights: {self.class_weights_refusal}")
+
     def output_count(self, labels: Sequence[str]) -> int:
         """Return the number of head outputs for these labels."""
         return len(labels) if self.has_names else 1
@@ -139,6 +149,14 @@ class LabelReader(abc.ABC):
         """Return the sort key for stratified splits, which keep label shares equal."""
         return str(label)
 
+    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
+        """Return each row's labels, or the interval of its number, to balance groups."""
+        return [[str(label)] for label in labels]
+
+    def row_names(self, label: Any, names: Sequence[str]) -> Iterable[str]:
+        """Return one row's label names; `names` are in output order."""
+        return (str(label),)
+
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         """Return training rows per label, float64 [L], or [L, 2] for rows without and with it."""
         raise unsupported("class weights")
@@ -151,6 +169,12 @@ class LabelReader(abc.ABC):
         """Return advice on training labels that cannot be learned, "" for usual labels."""
         return ""
 
+    def label_doubt(self, labels: Sequence[Any]) -> str:
+        """Return why a model cannot learn the labels from `parse`, "" for usual labels."""
+        if len(set(labels)) != 1:
+            return ""
+        return nothing_to_learn(f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels")
+
 
 class OutputDecoder(abc.ABC):
     """Decoder of a head's outputs: from logits to predictions, and from predictions to decisions.
@@ -161,7 +185,6 @@ class OutputDecoder(abc.ABC):
         is_exclusive: whether an example has exactly one label.
         has_thresholds: whether each label always has a threshold.
         distillation_refusal: reason why --distill_from makes no sense, "" if it does.
-        calibration_refusal: reason why --calibrate makes no sense, "" if it does.
     """
 
     activation = "softmax"
@@ -170,7 +193,10 @@ class OutputDecoder(abc.ABC):
     is_exclusive = False
     has_thresholds = False
     distillation_refusal = ""
-    calibration_refusal = ""
+
+    def check_distillation(self) -> None:
+        """Raise InputError if --distill_from makes no sense."""
+        refuse_if(self.distillation_refusal, f"--distill_from: {self.distillation_refusal}")
 
     def takes_threshold(self, names: Sequence[str]) -> bool:
         """Return whether --threshold applies to a model with these labels."""
@@ -211,34 +237,6 @@ class OutputDecoder(abc.ABC):
             label: index of the label to explain; None for the most probable one.
         """
         raise unsupported("explanations")
-
-    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
-        """Return the labels that have separate temperatures; () if all logits share one."""
-        return ()
-
-    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
-        """Return the temperatures of logits [n, L] that minimize the losses."""
-        logits = np.asarray(logits, np.float64)
-        return (self._fit_temperature(logits, label_ids),)
-
-    def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
-        return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
-
-    def calibrate(
-        self, predictions: PredictionArrays, label_ids: np.ndarray, calibration: Calibration
-    ) -> dict[str, np.ndarray]:
-        """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
-
-        `calibration` changes no decision, even if float32 rounds two probabilities to one value.
-        """
-        calibrated = self.postprocess(calibration.divide(predictions["logits"]), label_ids)
-        rounded = {name: values.astype(np.float32) for name, values in calibrated.items()}
-        rounded["probabilities"] = self.keep_decisions(predictions["probabilities"], rounded["probabilities"])
-        return {**predictions, **rounded}
-
-    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return the probabilities `after` calibration, with the decisions from `before` it."""
-        raise unsupported("calibration")
 
     def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""

@@ -23,6 +23,7 @@ from bert_cli.problem_types.parts import (
     PredictionColumns,
     Scores,
     Suspects,
+    nothing_to_learn,
 )
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -37,6 +38,7 @@ _DECIMAL_COMMA = re.compile(r"[-+]?(\d*),(\d+)([eE][-+]?\d+)?")
 # Numbers with thousands separators are never guessed: 1.234,5 or 1,234.5 or 1 234,5.
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:[.' \u00a0\u202f]\d{3})+,\d+|(?:,\d{3})+\.\d+)")
 _GROUP_DIGITS = 3
+_BINS = 10  # intervals of numbers for stratified groups
 
 
 class NumberReader(LabelReader):
@@ -59,6 +61,16 @@ class NumberReader(LabelReader):
     def stratum(self, label: Any) -> float:
         # Sort by value: as text, 10 would come before 9.
         return float(str(label))
+
+    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
+        # Ten intervals have equally many rows.
+        ranks = np.argsort(np.argsort(np.asarray([float(label) for label in labels]), kind="stable"), kind="stable")
+        return [[str(rank * _BINS // len(labels))] for rank in ranks.tolist()]
+
+    def label_doubt(self, labels: Sequence[Any]) -> str:
+        if len(set(map(float, labels))) == 1:
+            return nothing_to_learn(f"the number {labels[0]}")
+        return self.learning_advice(self.label_array(labels, ())) if labels else ""
 
     def learning_advice(self, label_ids: np.ndarray) -> str:
         """Return how to scale targets that a model cannot reach, "" for usual targets."""
@@ -155,11 +167,11 @@ class NumberDecoder(OutputDecoder):
     activation = "identity"
     output_name = "values"
     exported_name = "value"
+
     distillation_refusal = (
         "learns the probabilities of labels, and here numbers are predicted; let the other model "
         "predict the texts, and train on its numbers"
     )
-    calibration_refusal = "is about probabilities, and a number is predicted here"
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}

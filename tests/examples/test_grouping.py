@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.grouping import assign_groups, count_groups, numeric_strata
+from bert_cli.examples.grouping import assign_groups, count_groups
 from bert_cli.examples.splitting import assign_group_folds, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import HeldOut
@@ -24,11 +24,6 @@ def make_examples(labels, groups):
 
 def groups_of(examples):
     return {example.group for example in examples}
-
-
-def test_numbers_have_ten_intervals():
-    assert numeric_strata([5.0, 1.0, 1.0, 9.0]) == [["5"], ["0"], ["2"], ["7"]]
-    assert Counter(stratum for [stratum] in numeric_strata(range(100))) == {str(n): 10 for n in range(10)}
 
 
 def test_groups_that_divide_evenly(caplog):

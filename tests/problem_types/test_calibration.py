@@ -63,7 +63,7 @@ def test_files_of_other_labels(tmp_path):
 def test_single_label():
     label_ids = np.array([0, 1])
     predictions = predictions_from(SINGLE_LABEL, np.log([[9.0, 1.0], [1.0, 4.0]]), label_ids)
-    calibrated = SINGLE_LABEL.decoder.calibrate(predictions, label_ids, Calibration((2.0,), 2))
+    calibrated = SINGLE_LABEL.calibrator.calibrate(predictions, label_ids, Calibration((2.0,), 2))
     np.testing.assert_allclose(calibrated["probabilities"], [[0.75, 0.25], [1 / 3, 2 / 3]], rtol=1e-6)
     np.testing.assert_allclose(calibrated["losses"], -np.log([0.75, 2 / 3]), rtol=1e-6)
     assert calibrated["probabilities"].dtype == np.float32
@@ -81,7 +81,7 @@ def test_float32_rounding_changes_no_label():
         predictions = predictions_from(problem_type, logits, np.zeros(1000, int))
         assert (predictions["probabilities"].argmax(axis=1) == 1).all()
         for temperature in (0.3, 1.7, 30.0):
-            calibrated = problem_type.decoder.calibrate(
+            calibrated = problem_type.calibrator.calibrate(
                 predictions, np.zeros(1000, int), Calibration((temperature,), 1)
             )
             assert (calibrated["probabilities"].argmax(axis=1) == 1).all()
@@ -93,9 +93,9 @@ def test_fitted_temperatures_keep_labels_and_lower_the_loss():
     chances = np.exp(logits / 3) / np.exp(logits / 3).sum(axis=1, keepdims=True)
     label_ids = (chances.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
     predictions = predictions_from(SINGLE_LABEL, logits, label_ids)
-    [temperature] = SINGLE_LABEL.decoder.fit_temperatures(logits, label_ids)
+    [temperature] = SINGLE_LABEL.calibrator.fit_temperatures(logits, label_ids)
     assert temperature == pytest.approx(3, rel=0.1)
-    calibrated = SINGLE_LABEL.decoder.calibrate(predictions, label_ids, Calibration((temperature,), 2000))
+    calibrated = SINGLE_LABEL.calibrator.calibrate(predictions, label_ids, Calibration((temperature,), 2000))
     assert calibrated["losses"].mean() < predictions["losses"].mean()
     assert (
         SINGLE_LABEL.metrics.calibration_error(label_ids, calibrated)
@@ -112,10 +112,10 @@ def test_multi_label():
     logits = rng.normal(0, 4, (3000, 2)).astype(np.float32)
     label_ids = (rng.random((3000, 2)) < 1 / (1 + np.exp(-logits / [1.0, 4.0]))).astype(np.float32)
     logits[0] = 1e-9, -5e-8
-    temperatures = MULTI_LABEL.decoder.fit_temperatures(logits, label_ids)
+    temperatures = MULTI_LABEL.calibrator.fit_temperatures(logits, label_ids)
     assert temperatures == pytest.approx((1, 4), rel=0.1)
     predictions = predictions_from(MULTI_LABEL, logits, label_ids)
-    calibrated = MULTI_LABEL.decoder.calibrate(predictions, label_ids, Calibration(temperatures, 3000))
+    calibrated = MULTI_LABEL.calibrator.calibrate(predictions, label_ids, Calibration(temperatures, 3000))
     assert MULTI_LABEL.decoder.decisions(calibrated, SEVERAL) == MULTI_LABEL.decoder.decisions(predictions, SEVERAL)
     tuned = [
         SEVERAL._replace(thresholds=tune_thresholds(label_ids, outputs["probabilities"]))

@@ -1,5 +1,7 @@
 """Regression, with values checked by hand."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,9 @@ def test_numbers_have_no_class_weights_and_no_teacher():
     assert reader.loss_refusal == reader.class_weights_refusal == "is about labels, and a number is predicted here"
     with raises(NotImplementedError):
         reader.label_counts(TARGETS, 0)
+
+
+def test_numbers_have_ten_intervals():
+    assert REGRESSION.reader.strata(["5.0", 1.0, 1.0, 9]) == [["5"], ["0"], ["2"], ["7"]]
+    counts = Counter(stratum for [stratum] in REGRESSION.reader.strata(range(100)))
+    assert counts == {str(n): 10 for n in range(10)}

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import quote
 from bert_cli.base.log import LOG
 from bert_cli.examples.labels.answers import ProdigyAnswers, apply_answers
 from bert_cli.examples.labels.indices import name_indices
@@ -75,8 +74,8 @@ def read_labels(
     if answers is not None:
         answered, rows, problem_type, left_out = apply_answers(lists.cells, answers, problem_type)
         lists = lists._replace(cells=answered)
+    is_numeric = problem_type is not None and problem_type.reader.is_numeric
     if role.skips_unlabeled:
-        is_numeric = problem_type is not None and problem_type.reader.is_numeric
         known_names = None if is_numeric else names
         if role.keeps_rows:
             labeled = find_labeled_rows(lists.cells, known_names, is_numeric)
@@ -85,7 +84,7 @@ def read_labels(
             left_out += unlabeled
         lists = lists._replace(cells=lists.cells.take(labeled))
         rows = [rows[row] for row in labeled]
-    if names and not (problem_type and problem_type.reader.is_numeric):
+    if names and not is_numeric:
         lists = lists._replace(cells=name_indices(lists.cells, names, role.decides_names))
     inferred = None
     if problem_type is None:
@@ -130,14 +129,5 @@ def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> Non
 
 def _warn_about_targets(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
     """Log a warning if training rows have all the same label, or numbers that a model cannot reach."""
-    is_numeric = problem_type.reader.is_numeric
-    values = set(map(float, labels) if is_numeric else labels)
-    advice = problem_type.reader.learning_advice(problem_type.reader.label_array(labels, ())) if is_numeric else ""
-    if len(values) > 1 and advice:
-        LOG.warning("%s: warning: %s", path, advice)
-    if len(values) != 1:
-        return
-    content = f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"
-    if problem_type.reader.is_numeric:
-        content = f"the number {labels[0]}"
-    LOG.warning("%s: warning: every row has %s, so there is nothing to learn; check --label_column", path, content)
+    if doubt := problem_type.reader.label_doubt(labels):
+        LOG.warning("%s: warning: %s", path, doubt)

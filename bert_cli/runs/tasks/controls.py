@@ -176,12 +176,9 @@ def class_weights(
         InputError: the flags have no meaning for these labels.
     """
     changed_loss_flags = ", ".join(f"--{flag}" for flag in non_default_flags(loss_flags))
-    if problem_type.reader.loss_refusal and changed_loss_flags:
-        raise InputError(f"{changed_loss_flags}: {problem_type.reader.loss_refusal}")
+    problem_type.reader.check_loss_flags(changed_loss_flags, loss_flags.class_weights != NO_WEIGHTS)
     if loss_flags.class_weights == NO_WEIGHTS:
         return None
-    if problem_type.reader.class_weights_refusal:
-        raise InputError(f"--class_weights: {problem_type.reader.class_weights_refusal}")
     counts = problem_type.reader.label_counts(label_ids, len(labels))
     if loss_flags.class_weights == BALANCED:
         num_used_labels = (counts > 0).sum(axis=-1, keepdims=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.base.names import find_label_problem
 from bert_cli.examples.glue import GlueTask
@@ -118,8 +118,7 @@ def read_data(
         splits[split] = read_split(inputs, split, path, labels)
         labels, facts[split] = splits[split].labels, splits[split].facts
     if settings.to_label.to_label and labels.problem_type:
-        refusal = labels.problem_type.decoder.calibration_refusal
-        refuse_if(refusal, f"--to_label={settings.to_label.to_label}: {refusal}; leave it out")
+        labels.problem_type.require_calibrator(f"--to_label={settings.to_label.to_label}", "; leave it out")
     needed = {"train": phases.do_train, "dev": phases.do_eval}
     return ClassificationData(
         labels.problem_type or SINGLE_LABEL,

@@ -46,9 +46,9 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         model: the model to calibrate.
         problem_type: its problem type.
     """
-    flags, decoder = settings.calibration, problem_type.decoder
+    flags = settings.calibration
     is_tuned = settings.inference.threshold == TUNED
-    refuse_if(decoder.calibration_refusal, f"--calibrate: {decoder.calibration_refusal}; leave it out")
+    problem_type.require_calibrator("--calibrate", "; leave it out")
     reason = "the thresholds would be chosen by the rows that the error is measured on; give a fixed --threshold"
     both = f"--abstain_error and --threshold={TUNED}"
     refuse_if(flags.abstain_error and is_tuned, f"{both} cannot be combined: {reason}")
@@ -78,11 +78,12 @@ def fit_calibration(
         label_ids: correct labels, see LabelReader.label_array.
         predictions: raw predictions for the same rows.
     """
-    calibration = Calibration(problem_type.decoder.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
+    calibrator = problem_type.require_calibrator("--calibrate")
+    calibration = Calibration(calibrator.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
     max_error = flags.max_error_rate
     if max_error is None:
         return calibration
-    calibrated_predictions = problem_type.decoder.calibrate(predictions, label_ids, calibration)
+    calibrated_predictions = calibrator.calibrate(predictions, label_ids, calibration)
     uncertainty = problem_type.decoder.uncertainty(calibrated_predictions, labels)
     abstention = choose_abstention(
         uncertainty, problem_type.metrics.is_wrong(label_ids, calibrated_predictions, labels), max_error

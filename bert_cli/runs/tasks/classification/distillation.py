@@ -123,8 +123,7 @@ def load_teacher(
         InputError: there is no such model, or it has another problem type or other labels.
     """
     path = settings.distillation.distill_from
-    if problem_type.decoder.distillation_refusal:
-        raise InputError(f"--distill_from: {problem_type.decoder.distillation_refusal}")
+    problem_type.decoder.check_distillation()
     checkpoint = find_checkpoint(path, "distill_from")
     check_command(checkpoint, task_type.command)
     # Take only this command's flags: the group's other flags would be refused.
