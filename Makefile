@@ -82,7 +82,7 @@ help:
 	@echo "make check-tree   report facts about the tree alone: prose, pages, imports, lengths, requirements"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
-	@echo "make release      build sdist and wheel of the commit in dist/, and run the quickstart from both on each installed Python"
+	@echo "make release      build sdists and wheels of the commit in dist/, and try all of them on each installed Python"
 	@echo "make release TAG=yes  and tags the commit as its version; make distributions: only build, twice, and compare"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
@@ -205,7 +205,7 @@ BILL = $(RELEASE_BIN)/cyclonedx-py requirements --output-reproducible --of JSON 
 lock: $(RELEASE_TOOLS)
 	$(LOCK) setup.py $(ALL_EXTRAS) --output-file requirements/all.lock
 	$(LOCK) setup.py $(ALL_EXTRAS) --extra gpu --constraint requirements/all.lock --output-file requirements/gpu.lock
-	$(LOCK) requirements/serve.in --constraint requirements/all.lock --output-file requirements/serve.lock
+	$(LOCK) light/pyproject.toml --constraint requirements/all.lock --output-file requirements/serve.lock
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/all.lock | $(BILL) > requirements/all.cdx.json
 	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/serve.lock | $(BILL) > requirements/serve.cdx.json
 
@@ -219,17 +219,25 @@ release-python-%:
 	rm -rf .venv-try-$*
 	python$* -m venv .venv-try-$*
 	$(RELEASE_BIN)/uv pip install --quiet --python .venv-try-$*/bin/python --require-hashes --requirement requirements/all.lock
-	for archive in dist/*.whl dist/*.tar.gz; do \
+	for archive in dist/bert_cli-*.whl dist/bert_cli-*.tar.gz; do \
 	  .venv-try-$*/bin/python -I -m pip install --quiet --no-deps --force-reinstall $$archive && \
 	  rm -rf .venv-try-$*/tried && mkdir .venv-try-$*/tried && \
 	  (cd .venv-try-$*/tried && env -u PYTHONPATH ../bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)) || exit 1; \
+	done
+	rm -rf .venv-try-$*
+	python$* -m venv .venv-try-$*
+	$(RELEASE_BIN)/uv pip install --quiet --python .venv-try-$*/bin/python --require-hashes --requirement requirements/serve.lock
+	for archive in dist/bert_cli_light-*.whl dist/bert_cli_light-*.tar.gz; do \
+	  .venv-try-$*/bin/python -I -m pip install --quiet --no-deps --force-reinstall $$archive && .venv-try-$*/bin/pip check && \
+	  (cd .venv-try-$* && env -u PYTHONPATH sh -ec 'bin/bert-doctor; bin/bert-tokenize "the dog"; bin/bert-serve --help > tried; \
+	    bin/bert-convert --from=../$(BUILTIN) --to=tried_hf --overwrite') || exit 1; \
 	done
 	rm -rf .venv-try-$*
 
 # python3, if no name has a version. TAG=yes: what forbids the tag is known before the minutes of work, and nothing is tagged untried.
 release: distributions
 	$(MAKE) $(patsubst %,release-python-%,$(or $(INSTALLED),3))
-	@echo "sdist and wheel ran the quickstart on Python $(or $(strip $(INSTALLED)),3)"
+	@echo "sdists and wheels ran the quickstart, and the commands of bert_cli_light, on Python $(or $(strip $(INSTALLED)),3)"
 	@$(RELEASE_BIN)/python -m tests.release $(if $(TAG),tag,advise)
 
 quickstart: install

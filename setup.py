@@ -1,11 +1,18 @@
-"""The package: version, what it is, its data, dependencies, extras, entry points."""
+"""Two distributions of the package: bert_cli, and, from the directory light/, bert_cli_light without TensorFlow.
+
+The name in pyproject.toml next to this file, or to the link to it, decides which one is built. Both have the same
+modules and commands. Extras can only add dependencies, so a server without TensorFlow needs a distribution.
+"""
 
 import pathlib
 import re
+import tomllib
 
 from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
+NAME = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
+FULL, LIGHT = "bert_cli", "bert_cli_light"
 EXCEL = "python-calamine>=0.4"
 PARQUET = "pyarrow>=17"
 # Earlier ones cannot compute com.microsoft.MultiHeadAttention. A later year may send data again, as 2026 began to.
@@ -14,78 +21,43 @@ SERVE = ["starlette>=0.46", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "
 OTEL = ["opentelemetry-sdk>=1.44", "opentelemetry-exporter-otlp-proto-http>=1.44"]
 HUB = "huggingface_hub>=1.1"  # the first one that tells sizes before a download (dry_run)
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
-
-setup(
-    name="bert_cli",
-    version=VERSION,
-    description="Google's 2018 BERT workflow on today's TensorFlow: same flags, same files, same numbers",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
-    long_description_content_type="text/markdown",
-    license="Apache-2.0",
-    keywords=["BERT", "TensorFlow", "Keras", "text classification", "named entities", "SQuAD", "pre-training", "GLUE"],
-    classifiers=[
-        "Development Status :: 4 - Beta",
-        "Environment :: Console",
-        "Intended Audience :: Developers",
-        "Intended Audience :: Science/Research",
-        "Operating System :: POSIX",  # tensorflow-text has no wheels for Windows
-        "Programming Language :: Python :: 3",
-        "Programming Language :: Python :: 3.11",
-        "Programming Language :: Python :: 3.12",
-        "Programming Language :: Python :: 3.13",
-        "Topic :: Scientific/Engineering :: Artificial Intelligence",
-        "Topic :: Text Processing :: Linguistic",
-        "Typing :: Typed",
-    ],
-    python_requires=">=3.11,<3.14",
-    packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    # Of every folder that is a package, the built-in model, and the templates of the report; a test finds what has no pattern.
-    package_data={
-        "": [
-            "py.typed",
-            "*.pyi",
-            "*.txt",
-            "*.tsv",
-            "*.json",
-            "*.md",
-            "*.safetensors",
-            "*.html",
-            "*.css",
-            "*.js",
-            "*.svg",
-        ],
-        "bert_cli.builtin": ["pretrained/*"],
-        "bert_cli.report": ["templates/*"],
-        "bert_cli.serving.http": ["templates/*"],
-    },
-    # `pip install -e` puts a path file for the clone into site-packages, not an import hook, which Python asks last: in the
-    # folder above a clone named bert_cli, the clone itself would be imported, as a package without modules.
-    options={"editable_wheel": {"mode": "compat"}},
-    install_requires=[
+DESCRIPTION = {
+    FULL: "Google's 2018 BERT workflow on today's TensorFlow: same flags, same files, same numbers",
+    LIGHT: "Serve, convert and tokenize BERT models without TensorFlow: bert_cli with fewer dependencies",
+}
+# Dependencies of both distributions: tokenizing, converting, and predicting on onnxruntime.
+COMMON = [
+    "absl-py>=2.1",
+    "numpy>=1.26,<3",
+    "safetensors>=0.5",  # Hugging Face weights, without pickles
+    "h5py>=3.11",  # Keras weights
+    "ml_dtypes>=0.5",  # bfloat16 for NumPy
+    "google-crc32c>=1.6",  # checksums of TFRecord files, by the processor's own instruction; 1.5 imports pkg_resources
+    "rich>=13.7",  # progress and tables
+    "jinja2>=3.1",  # its tables and texts, escaped
+    "onnx>=1.17",  # graphs for onnxruntime, and files of bert-export
+    # Answers new texts in a second, in which TensorFlow is not yet imported; 110 MB. A minor version began to send
+    # telemetry, so the tests check a new one for connections before this bound moves.
+    "onnxruntime>=1.20,<1.33",
+]
+REQUIRED = {
+    FULL: [
+        *COMMON,
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
         "tensorflow-hub>=0.16.1,<0.17",
         "setuptools>=68,<81",  # tensorflow-hub 0.16 imports pkg_resources, gone in 82; from 68 on as in pyproject.toml
-        "absl-py>=2.1",
         "pandas>=2.2.1,<4",  # 2.2.0 warns, when it is imported, that it lacks pyarrow
-        "numpy>=1.26,<3",
         "scikit-learn>=1.5",  # metrics
         "scipy>=1.13",  # the truncated normal of new embedding rows
-        "safetensors>=0.5",  # Hugging Face weights, without pickles
-        "h5py>=3.11",  # Keras weights
-        "ml_dtypes>=0.5",  # bfloat16 for NumPy
-        "google-crc32c>=1.6",  # checksums of TFRecord files, by the processor's own instruction; 1.5 imports pkg_resources
-        "rich>=13.7",  # progress and tables
         # The plots of report.html, which each training run writes: SVG, so no script in the page. Earlier versions use
         # names that pyparsing 3.3 deprecates.
         "matplotlib>=3.10.7",
-        "jinja2>=3.1",  # its tables and texts, escaped
-        "onnx>=1.17",  # graphs for onnxruntime, and files of bert-export
-        # Answers new texts in a second, in which TensorFlow is not yet imported; 110 MB. A minor version began to send
-        # telemetry, so the tests check a new one for connections before this bound moves.
-        "onnxruntime>=1.20,<1.33",
     ],
-    extras_require={
+    LIGHT: [*COMMON, *SERVE],
+}
+EXTRAS = {
+    FULL: {
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
         "parquet": [PARQUET],
         "excel": [EXCEL],  # workbooks of Excel and LibreOffice, through pandas
@@ -132,6 +104,57 @@ setup(
             *OTEL,
         ],
     },
+    LIGHT: {"hub": [HUB], "openvino": [OPENVINO], "otel": OTEL},
+}
+
+setup(
+    name=NAME,
+    version=VERSION,
+    description=DESCRIPTION[NAME],
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    keywords=["BERT", "TensorFlow", "Keras", "text classification", "named entities", "SQuAD", "pre-training", "GLUE"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",  # tensorflow-text has no wheels for Windows
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
+    python_requires=">=3.11,<3.14",
+    packages=find_packages(include=["bert_cli", "bert_cli.*"]),
+    # Of every folder that is a package, the built-in model, and the templates of the report; a test finds what has no pattern.
+    package_data={
+        "": [
+            "py.typed",
+            "*.pyi",
+            "*.txt",
+            "*.tsv",
+            "*.json",
+            "*.md",
+            "*.safetensors",
+            "*.html",
+            "*.css",
+            "*.js",
+            "*.svg",
+        ],
+        "bert_cli.builtin": ["pretrained/*"],
+        "bert_cli.report": ["templates/*"],
+        "bert_cli.serving.http": ["templates/*"],
+    },
+    # `pip install -e` puts a path file for the clone into site-packages, not an import hook, which Python asks last: in the
+    # folder above a clone named bert_cli, the clone itself would be imported, as a package without modules.
+    options={"editable_wheel": {"mode": "compat"}},
+    install_requires=REQUIRED[NAME],
+    extras_require=EXTRAS[NAME],
     entry_points={
         "console_scripts": [
             "bert = bert_cli.__main__:main",

@@ -19,7 +19,9 @@ from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
-from bert_cli.exports.target import check_free, find_target, publish
+from bert_cli.exports.converted import Converted, convert_checkpoint
+from bert_cli.exports.converted_files import write_converted
+from bert_cli.exports.target import FORMATS, check_free, find_target, publish
 from bert_cli.flags.command import Command
 from bert_cli.opening.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -47,16 +49,13 @@ def run(settings: ConvertSettings) -> dict:
 
     modules = find_modules(checkpoint.folder, changes.head, settings.model.strict)
 
-    setup_tensorflow()
-    from bert_cli.exports.conversion_check import compare_with_source
-    from bert_cli.exports.converted import convert_checkpoint
-    from bert_cli.exports.converted_files import write_converted
-
+    if changes.check or FORMATS[target.format].needs_tensorflow:
+        setup_tensorflow()
     converted = convert_checkpoint(model, target, changes, random_seed, modules)
     warn_of_google(model.config, target)
     with staging_folder(target.folder) as staging_path:
         names = write_converted(staging_path, converted)
-        differences = compare_with_source(staging_path, converted, random_seed) if changes.check else None
+        differences = _compare(staging_path, converted, random_seed) if changes.check else None
         # A checkpoint may be converted within its own directory. The files there then belong to the
         # new checkpoint, too.
         is_same_folder = files.resolve(target.folder) == files.resolve(checkpoint.folder)
@@ -65,10 +64,17 @@ def run(settings: ConvertSettings) -> dict:
     return {
         "converted": sorted(converted.tensors),
         "left_out": converted.left_out,
-        "unused": converted.loaded.report.unused,
+        "unused": converted.weights.report.unused,
         "files": written,
         "differences": differences,
     }
+
+
+def _compare(staging_path: str, converted: Converted, random_seed: int) -> dict[str, float]:
+    # Import late: the comparison computes with TensorFlow.
+    from bert_cli.exports.conversion_check import compare_with_source
+
+    return compare_with_source(staging_path, converted, random_seed)
 
 
 main = Command("bert-convert", __doc__, ConvertSettings, run, interrupted="nothing was converted")

@@ -3,7 +3,7 @@
 Without a path it is the built-in model; else any model that the other commands take: an output_dir, a TF1 checkpoint, a
 Hugging Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder
 without a head. Nothing is written. A package that cannot be imported, such as a broken TensorFlow, is named after the
-other findings, with the reason.
+other findings, with the reason. With bert_cli_light, TensorFlow is not looked for.
 
 Examples:
 
@@ -31,24 +31,20 @@ from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
 from bert_cli.opening.checkpoints import to_use
 from bert_cli.opening.description import ModelDescription, describe_checkpoint, describe_config
+from bert_cli.runtime.installing import FULL, LIGHT, distribution, extras, how_to_install, installed_distributions
 from bert_cli.runtime.machine import TENSORFLOW_BYTES, describe_processors, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import describe_vector_engines
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
 
-_PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
+_PACKAGES = {
+    FULL: ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn"),
+    LIGHT: ("numpy", "onnx", "onnxruntime", "safetensors", "h5py", "starlette"),
+}
 # Packages to import after TensorFlow as a test.
 _TRIED_PACKAGES = ("onnx", "onnxruntime", "pandas", "sklearn")
 _Result = TypeVar("_Result")
-# Extra -> a package that it installs.
-_EXTRAS = {
-    "onnx": "onnxruntime",
-    "openvino": "openvino",
-    "parquet": "pyarrow",
-    "beam": "apache_beam",
-    "tensorboard": "tensorboard",
-}
 
 
 def check(settings: DoctorSettings, given_names: frozenset[str]) -> DoctorSettings:
@@ -74,11 +70,12 @@ def run(settings: DoctorSettings) -> dict:
         checkpoint = to_use(ModelFiles(init_checkpoint=path)).find()
         describe = functools.partial(describe_checkpoint, checkpoint)
     broken: dict[str, str] = {}
-    devices = _attempt(_devices, broken)
+    devices = _attempt(_devices, broken) if distribution() == FULL else None
     for package in filter(importlib.util.find_spec, _TRIED_PACKAGES):
         _attempt(functools.partial(importlib.import_module, package), broken)
+    packages = ", ".join(map(_version, _PACKAGES[distribution()]))
     findings = {
-        "versions": f"bert_cli {__version__}, Python {platform.python_version()}, {', '.join(map(_version, _PACKAGES))}",
+        "versions": f"{distribution()} {__version__}, Python {platform.python_version()}, {packages}",
         "devices": devices or describe_processors(),
         "memory": f"{byte_size(machine_memory(), MB=0, GB=1)}, {byte_size(free_memory(), MB=0, GB=1)} of them free",
         "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
@@ -89,6 +86,10 @@ def run(settings: DoctorSettings) -> dict:
     findings |= model.lines() if model else {}
     for name, text in findings.items():
         LOG.log(RESULT, "%s: %s", name, text)
+    refuse_if(
+        len(installed_distributions()) > 1,
+        f"{FULL} and {LIGHT} are both installed, and have the same files: pip uninstall {FULL} {LIGHT}, then install one",
+    )
     if broken:
         reasons = "; ".join(itertools.starmap(explain_import, broken.items()))
         raise InputError(f"{reasons}; pip install --force-reinstall {' '.join(broken)} may help")
@@ -130,10 +131,10 @@ def _version(name: str) -> str:
 
 
 def _extras() -> str:
-    missing = [extra for extra, package in _EXTRAS.items() if importlib.util.find_spec(package) is None]
+    missing = [extra for extra, package in extras().items() if importlib.util.find_spec(package) is None]
     if not missing:
         return "all are there"
-    return f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'"
+    return f"not there: {', '.join(missing)}; {how_to_install(*missing)}"
 
 
 main = Command("bert-doctor", __doc__, DoctorSettings, run, check, interrupted="nothing was written")

@@ -3,7 +3,7 @@
 POST /predict answers a text, a pair, a question, or a list of them with the JSON of --input_file.
 Clients of OpenAI (vectors), TensorFlow Serving, KServe v2 and Text Embeddings Inference are answered,
 too. GET / is a page to try the models, GET /docs describes the interface, GET /metrics is for
-Prometheus. Needs Starlette and uvicorn: pip install 'bert_cli[serve]'.
+Prometheus. Needs the extra serve, or the distribution bert_cli_light.
 
 Requests that wait are computed together. Without a GPU, onnxruntime computes (--engine).
 
@@ -19,7 +19,6 @@ Examples:
 
 import dataclasses
 import functools
-import importlib.util
 import signal
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.opening.paths import ensemble_members
+from bert_cli.runtime.installing import require_packages
 from bert_cli.runtime.machine import describe_threads
 from bert_cli.runtime.signals import blocking_signal, ending_on_sigterm
 from bert_cli.serving.http.listening import listening
@@ -52,8 +52,7 @@ def check(settings: ServeSettings, given_names: frozenset[str]) -> ServeSettings
     names = [*([DEFAULT] if settings.phases.output_dir else []), *model_names, *ensembles]
     name = next((name for name in names if names.count(name) > 1), None)
     refuse_if(name, f"--model or --ensemble={name}=…: names two models; {DEFAULT} is the model of --output_dir")
-    missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
-    refuse_if(missing, f"bert-serve needs the package {missing}: pip install 'bert_cli[serve]'")
+    require_packages(_PACKAGES, "bert-serve", "serve")
     members = {name: tuple(ensemble_members(folders, f"--ensemble={name}")) for name, folders in ensembles.items()}
     return dataclasses.replace(settings, served=dataclasses.replace(settings.served, ensemble=tuple(members.items())))
 

@@ -1,4 +1,4 @@
-"""Reproducible archives for a release: `python -m tests.release dist` builds sdist and wheel, for `make release`.
+"""Reproducible archives for a release: `python -m tests.release dist` builds sdists and wheels, for `make release`.
 
 They hold committed files only, and their order, modes and times do not depend on the machine. They are built twice,
 and must be equal.
@@ -80,6 +80,11 @@ def _unpack(archive: pathlib.Path, folder: pathlib.Path) -> None:
         files.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
 
+def build_all(source: pathlib.Path, folder: pathlib.Path, time: int) -> list[pathlib.Path]:
+    """Build both distributions, see `build`."""
+    return [archive for part in (source, source / "light") for archive in build(part, folder, time)]
+
+
 def build(source: pathlib.Path, folder: pathlib.Path, time: int) -> list[pathlib.Path]:
     """Build an sdist from a source directory and a wheel from the sdist, offline, and return their paths.
 
@@ -142,10 +147,10 @@ def release(root: pathlib.Path, folder: pathlib.Path) -> list[pathlib.Path]:
         for path in second.rglob("*"):  # as if another user had cloned it at another time
             path.chmod(path.stat().st_mode & 0o700)
             os.utime(path, (time - 1000, time - 1000))
-        archives = build(first, folder, time)
+        archives = build_all(first, folder, time)
         again = pathlib.Path(work, "again")
         again.mkdir()
-        for archive, copy in zip(archives, build(second, again, time), strict=True):
+        for archive, copy in zip(archives, build_all(second, again, time), strict=True):
             if archive.read_bytes() != copy.read_bytes():
                 raise ReleaseError(f"{archive.name}: two builds of one commit differ")
     return archives

@@ -10,7 +10,7 @@ from tests import release
 SETUP = """from setuptools import setup
 import pathlib
 pathlib.Path("bert_cli/made.txt").write_text({made})
-setup(name="bert_cli", version="0.3.0", packages=["bert_cli"], package_data={{"": ["*.txt"]}})
+setup(version="0.3.0", packages=["bert_cli"], package_data={{"": ["*.txt"]}})
 """
 
 
@@ -22,6 +22,11 @@ def clone(tmp_path):
     (folder / "bert_cli" / "__init__.py").write_text('__version__ = "0.3.0"\n', encoding="utf-8")
     (folder / "CHANGELOG.md").write_text("# Changelog\n\n## 0.3.0 - 2026-12-01\n\n- one\n", encoding="utf-8")
     (folder / "setup.py").write_text(SETUP.format(made="'one'"), encoding="utf-8")
+    (folder / "light").mkdir()
+    for name in ("bert_cli", "setup.py"):
+        (folder / "light" / name).symlink_to(f"../{name}")
+    for name, path in (("bert_cli", folder), ("bert_cli_light", folder / "light")):
+        (path / "pyproject.toml").write_text(f'[project]\nname = "{name}"\ndynamic = ["version"]\n', encoding="utf-8")
     release.git(folder, "init", "--quiet")
     release.git(folder, "config", "user.name", "A")
     release.git(folder, "config", "user.email", "a@localhost")
@@ -76,8 +81,13 @@ def test_archives_have_committed_files(clone, tmp_path):
     (clone / "setup.py").chmod(0o600)
     commit(clone)
     (clone / "bert_cli" / "user.txt").touch()
-    sdist, wheel = release.release(clone, tmp_path / "dist")
-    assert (sdist.name, wheel.name) == ("bert_cli-0.3.0.tar.gz", "bert_cli-0.3.0-py3-none-any.whl")
+    archives = release.release(clone, tmp_path / "dist")
+    assert [archive.name for archive in archives] == [
+        f"{name}-0.3.0{suffix}"
+        for name in ("bert_cli", "bert_cli_light")
+        for suffix in (".tar.gz", "-py3-none-any.whl")
+    ]
+    sdist, wheel = archives[:2]
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
     assert [member.name for member in members] == sorted(member.name for member in members)

@@ -10,7 +10,7 @@ classifier. The first call in a process imports TensorFlow, which takes seconds.
 import dataclasses
 import os
 from collections.abc import Iterable
-from typing import Any, Self, overload
+from typing import Any, NoReturn, Self, overload
 
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.classifier_training import TrainableClassifier
@@ -35,10 +35,9 @@ from bert_cli.opening import trained
 from bert_cli.opening.paths import ensemble_members, run_folders
 from bert_cli.opening.trained import check_command, load_with_settings
 from bert_cli.predicting.classifier import BATCH_SIZE, TextClassifier, open_classifier
-from bert_cli.predicting.ensemble import average, label_order, mean_thresholds, reorder
+from bert_cli.predicting.ensemble import average, open_mean, reorder
 from bert_cli.predicting.explanation import BUDGET
 from bert_cli.predicting.opening import ClassifierSettings, select_groups
-from bert_cli.problem_types.parts import LabelSet
 from bert_cli.run_directory.manifest import LABEL_TYPE, manifest_of
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -130,6 +129,9 @@ class Classifier(TrainableClassifier, CuttingModel):
             "num_threads": num_threads,
         }
         values = check_arguments(ClassifySettings, arguments)
+        refuse_if(
+            isinstance(path, list | tuple), "path: several runs make an Ensemble; load them with Ensemble.load([…])"
+        )
         checkpoint = find_model(path)
         check_command(checkpoint, ClassificationTask.command)
         settings, model = load_with_settings(checkpoint, ClassifySettings, values)
@@ -327,8 +329,7 @@ class Ensemble(MadeByMethods):
         self.members = members
         self.labels = members[0].labels
         self.problem_type = members[0].problem_type
-        self._decoders = [member._classifier.decoder for member in members]
-        self._orders = label_order(list(names), self._decoders)
+        self._mean = open_mean(list(names), [member._classifier for member in members])
 
     @classmethod
     @name_arguments_in_errors(absent=None)
@@ -368,17 +369,30 @@ class Ensemble(MadeByMethods):
         read = first.texts
         same_texts: list[Any] = list(read.pairs) if read.has_pairs else read.singles
         later_results = [member.predict(same_texts, batch_size) for member in self.members[1:]]
-        problem_type, names = self._decoders[0].problem_type, self._decoders[0].labels.names
+        problem_type, label_set = self._mean.decoder.problem_type, self._mean.decoder.labels
         outputs = None
         if len(read):
-            decoder, no_labels = problem_type.decoder, problem_type.reader.label_array([None] * len(read), names)
+            decoder, no_labels = (
+                problem_type.decoder,
+                problem_type.reader.label_array([None] * len(read), label_set.names),
+            )
             arrays = [
                 result.probabilities if result.values is None else result.values for result in (first, *later_results)
             ]
             computed = [
                 reorder(decoder, {decoder.output_name: array}, order)
-                for array, order in zip(arrays, self._orders, strict=True)
+                for array, order in zip(arrays, self._mean.orders, strict=True)
             ]
             outputs = average(decoder, computed, no_labels)
-        labels = LabelSet(names, mean_thresholds(self._decoders, self._orders))
-        return make_predictions(read, problem_type, labels, outputs, self.labels)
+        return make_predictions(read, problem_type, label_set, outputs, self.labels)
+
+    @name_arguments_in_errors()
+    def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
+        """Return one dict per text, see Classifier.records."""
+        first = self.members[0]
+        read = first._read(texts)
+        return self._mean.records(read.pairs, first._encode(read)) if len(read) else []
+
+    def save(self, directory: str | os.PathLike) -> NoReturn:
+        """Raise InputError: only its members have files."""
+        raise InputError("save: an ensemble is several models; save its members, or use bert-export --ensemble")

@@ -7,9 +7,10 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.writing import atomic_write, staging_folder
+from bert_cli.exports.converted import convert_checkpoint
+from bert_cli.exports.converted_files import write_converted
 from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.opening.loader import load_model
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.sentence.conversion import find_modules
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.groups import ModelFiles
@@ -44,10 +45,6 @@ def write_hugging_face(
     flags = ModelFiles(**{name: arguments[name] for name in _FLAGS if arguments.get(name) is not None})
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     modules = modules or find_modules(checkpoint.folder, "auto")
-    setup_tensorflow()
-    from bert_cli.exports.converted import convert_checkpoint
-    from bert_cli.exports.converted_files import write_converted
-
     converted = convert_checkpoint(model, target, Changes(), random_seed=0, modules=modules)
     with staging_folder(target.folder) as staging_path:
         names = write_converted(staging_path, converted)

@@ -192,8 +192,6 @@ class SavableModel(MadeByMethods):
     def to_hugging_face(self, directory: str | os.PathLike) -> None:
         """Write the model to a directory in Hugging Face's format, as bert-convert does.
 
-        This imports TensorFlow.
-
         Args:
             directory: a directory without a model.
 

@@ -199,6 +199,15 @@ def copy_file(source: str, target: str) -> None:
         gfile(remote_path).copy(source, temporaries[0], overwrite=True)
 
 
+@contextlib.contextmanager
+def reporting_errors(path: str, errors: tuple[type[Exception], ...] = (OSError,)) -> Iterator[None]:
+    """Convert errors from writing a file or directory to InputError within the block."""
+    try:
+        yield
+    except errors as error:
+        raise InputError(f"{path}: cannot be written: {explain_write_error(error, path)}") from None
+
+
 def write_json(path: str, values: dict) -> None:
     """Write a JSON object atomically, indented for people."""
     with atomic_write(path) as file:

@@ -12,14 +12,17 @@ from bert_cli.base.formats import quote
 from bert_cli.base.head_types import is_of_tokens
 from bert_cli.base.log import LOG, mute_log
 from bert_cli.exports.converted import Converted
-from bert_cli.exports.loaded import Loaded, load, open_source, random_inputs
+from bert_cli.exports.loaded import build_network, random_inputs
 from bert_cli.exports.target import FORMATS
+from bert_cli.heads.all_heads import BertWithHeads
+from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import AnyModel, ModelBundle
 from bert_cli.opening.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.sample_texts import SPECIAL_TEXTS, make_sample_texts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP
+from bert_cli.weights.checkpoint import open_source, read_with_heads
 from bert_cli.weights.path import find_checkpoint
 
 # Tolerance for another order of sums, for example with a resized embedding table.
@@ -51,8 +54,14 @@ def compare_with_source(staged: str, converted: Converted, random_seed: int) -> 
     # The source's messages about the tokenizer have been logged.
     with mute_log():
         written = load_model(ModelFiles(), path, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    loaded = load(open_source(path), written.config, converted.heads, of_tokens=is_of_tokens(converted.head_type))
-    batches = [(inputs, inputs) for inputs in [_random_batch(converted.loaded, loaded, random_seed)]]
+    weights = read_with_heads(open_source(path), written.config, converted.heads)
+    models = tuple(
+        build_network(config, converted.heads, side.tensors, is_of_tokens(converted.head_type))
+        for config, side in ((converted.source.config, converted.weights), (written.config, weights))
+    )
+    # Skip the pooler's output without weights in a file: the pooler is random then.
+    compares_pooler = converted.weights.has_pooler and weights.has_pooler
+    batches = [(inputs, inputs) for inputs in [_random_batch(converted.source.config, written.config, random_seed)]]
     differences: dict[str, float] = {}
     if converted.source.optional_vocabulary:
         texts = _compare_tokenizers(converted, written, random_seed)
@@ -62,7 +71,7 @@ def compare_with_source(staged: str, converted: Converted, random_seed: int) -> 
     else:
         LOG.info("check: there is no vocabulary, so no texts are compared")
     for inputs in batches:
-        for name, difference in _output_differences((converted.loaded, loaded), inputs).items():
+        for name, difference in _output_differences(models, inputs, compares_pooler).items():
             # NumPy's maximum keeps NaN, unlike max().
             differences[name] = float(np.maximum(differences.get(name, 0.0), difference))
     largest = np.max(list(differences.values()))
@@ -128,12 +137,11 @@ def _id_difference(source: FullTokenizer, converted: FullTokenizer, text: str) -
     return max(abs(before - after) for before, after in pairs)
 
 
-def _random_batch(source: Loaded, converted: Loaded, seed: int) -> dict[str, np.ndarray]:
+def _random_batch(source: BertConfig, written: BertConfig, seed: int) -> dict[str, np.ndarray]:
     """Return random inputs for both models."""
-    configs = (source.model.encoder.config, converted.model.encoder.config)
     # Use the smaller size, because a table may be resized.
     words, positions, types = (
-        min(getattr(config, name) for config in configs)
+        min(getattr(config, name) for config in (source, written))
         for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
     )
     return random_inputs(words, positions, types, seed)
@@ -160,17 +168,16 @@ def _encode(tokenizer: FullTokenizer, texts: Sequence[str], width: int) -> dict[
 
 
 def _output_differences(
-    models: tuple[Loaded, Loaded], inputs: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]
+    models: Sequence[BertWithHeads],
+    inputs: tuple[dict[str, np.ndarray], dict[str, np.ndarray]],
+    compares_pooler: bool,
 ) -> dict[str, float]:
     """Return the largest absolute difference of each output of two models, each on its own inputs.
 
-    Words and poolers that only one model has are not compared.
+    Words that only one model has are not compared.
     """
-    first, second = (model.model(batch) for model, batch in zip(models, inputs, strict=True))
-    names = [name for name in first if name in second]
-    if not all(model.has_pooler for model in models):
-        # Skip the pooler's output: without weights in the file, the pooler is random.
-        names.remove("pooled_output")
+    first, second = (model(batch) for model, batch in zip(models, inputs, strict=True))
+    names = [name for name in first if name in second and (compares_pooler or name != "pooled_output")]
     differences = {}
     for name in names:
         # The shapes of masked_lm_logits differ if the vocabulary was resized.

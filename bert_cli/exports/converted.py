@@ -1,4 +1,7 @@
-"""Conversion of a model: choosing heads and resizing embeddings."""
+"""Conversion of a model: choosing heads and resizing embeddings.
+
+This module does not import TensorFlow.
+"""
 
 import dataclasses
 
@@ -23,7 +26,6 @@ from bert_cli.exports.conversion_plan import (
     choose_labels,
     find_heads,
 )
-from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import generic_labels
@@ -31,6 +33,7 @@ from bert_cli.model.resizing import resize_embeddings
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.tools import Changes
+from bert_cli.weights.checkpoint import CheckpointWeights, open_source, read_with_heads
 from bert_cli.weights.head_rows import HEAD_WEIGHTS, HeadRowsReader
 from bert_cli.weights.variables import Reader
 
@@ -43,7 +46,7 @@ class Converted:
         source: the source model.
         target: format and path.
         dtype: dtype for a Hugging Face directory.
-        loaded: the source's weights.
+        weights: the source's weights.
         head_type: head type from `choose_head_type`; None if there are several heads.
         heads: all converted heads.
         labels: label names for the classifier; None if unknown, or without a classifier.
@@ -57,7 +60,7 @@ class Converted:
     source: ModelBundle[BertConfig]
     target: Target
     dtype: str
-    loaded: Loaded
+    weights: CheckpointWeights
     head_type: str | None
     heads: tuple[str, ...]
     labels: tuple[str, ...] | None
@@ -94,14 +97,14 @@ def convert_checkpoint(
     heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
     chosen = _choose_rows(changes.labels, reader, model, head_type, heads)
     reader = HeadRowsReader(reader, chosen.rows) if chosen else reader
-    loaded = load(reader, config, heads, is_of_tokens(head_type), model.required_checkpoint.is_strict)
-    shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
+    weights = read_with_heads(reader, config, heads, model.required_checkpoint.is_strict)
+    shape = weights.tensors["output_weights"].shape if CLASSIFIER in heads else None
     if is_of_choices(head_type) and shape and shape[0] != 1:
         raise InputError(
             f"--head={head_type}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
     labels = _choose_labels(shape, model, target, chosen) if shape and not is_of_choices(head_type) else None
-    tensors = dict(loaded.tensors)
+    tensors = dict(weights.tensors)
     left_out = []
     network = config.network
     if target.format == "hf" and head_type and not network.needs_pooler(head_type):
@@ -118,13 +121,13 @@ def convert_checkpoint(
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
         ", ".join(checkpoint_heads) or "none",
     )  # fmt: skip
-    LOG.info(parameters_line(count_parameters({name: values.shape for name, values in loaded.tensors.items()})))
+    LOG.info(parameters_line(count_parameters({name: values.shape for name, values in weights.tensors.items()})))
     # Log after all checks, so that no error follows the line "converted".
     architecture = network.architecture(head_type) if target.format == "hf" and head_type else ""
     class_suffix = f", {architecture}" if architecture else ""
     title = FORMATS[target.format].title
     LOG.info("converted to a %s%s: %d weights, %s", title, class_suffix, len(tensors), changes.dtype)
-    used_names = {*loaded.tensors, *loaded.report.unused}
+    used_names = {*weights.tensors, *weights.report.unused}
     leftovers = sum(name not in used_names for name in reader.shapes)
     if leftovers:
         LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", leftovers)
@@ -135,10 +138,10 @@ def convert_checkpoint(
         LOG.info("%s: %s", note, modules.describe())
     if left_out:
         LOG.info("dropped: %s, which %s does not have", list_some(left_out), architecture)
-    if loaded.report.unused:
-        LOG.info("unused: %s", list_some(loaded.report.unused))
+    if weights.report.unused:
+        LOG.info("unused: %s", list_some(weights.report.unused))
     return Converted(
-        model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out, modules, chosen
+        model, target, changes.dtype, weights, head_type, heads, labels, tensors, new_config, left_out, modules, chosen
     )
 
 

@@ -1,4 +1,7 @@
-"""Writer for the files of a converted model."""
+"""Writer for the files of a converted model.
+
+Only formats that use a Keras model import TensorFlow, see exports.target.FORMATS.
+"""
 
 import dataclasses
 import functools
@@ -10,14 +13,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_TYPES, MASKED_LM, POOLER
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY, join_names, read_name, write_name
-from bert_cli.base.writing import atomic_write, write_json, write_lines
+from bert_cli.base.writing import atomic_write, reporting_errors, write_json, write_lines
 from bert_cli.exports.conversion_plan import ChosenLabels
 from bert_cli.exports.converted import Converted
-from bert_cli.exports.hub_writing import reporting_errors, save_encoder
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
-from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config_files import write_config
-from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.calibration import write_calibration
@@ -27,7 +27,6 @@ from bert_cli.settings.groups import Inference
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.electra import electra_to_google_name
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
-from bert_cli.weights.h5_files import write_keras
 from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 
@@ -160,20 +159,20 @@ def _write_weights(staged: str, converted: Converted) -> None:
         raise InputError(
             "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
         )
-    with reporting_errors(target.path(target.name)):
-        if target.format == "tf1":
-            if config.model_type == ELECTRA:
-                # Write one of the two networks in Google's checkpoints.
-                network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
-                tensors = {electra_to_google_name(name, network): values for name, values in tensors.items()}
+    if target.format == "tf1":
+        if config.model_type == ELECTRA:
+            # Write one of the two networks in Google's checkpoints.
+            network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
+            tensors = {electra_to_google_name(name, network): values for name, values in tensors.items()}
+        with reporting_errors(target.path(target.name)):
             write_tf1(path, tensors)
-            return
-        # Make a new model: the loaded one has the old sizes.
-        shapes = {name: values.shape for name, values in tensors.items()}
-        model = BertWithHeads(config, converted.heads, shapes)
-        variables = named_weights(model)
-        for name, values in tensors.items():
-            variables[name].assign(values)
+        return
+    from bert_cli.exports.hub_writing import WRITE_ERRORS, save_encoder
+    from bert_cli.exports.loaded import build_network
+    from bert_cli.weights.h5_files import write_keras
+
+    with reporting_errors(target.path(target.name), WRITE_ERRORS):
+        model = build_network(config, converted.heads, tensors)
         if target.format == "hub":
             source = converted.source
             save_encoder(staged, model.encoder, config, source.vocab_bytes, source.tokenizer_values)

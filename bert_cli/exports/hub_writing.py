@@ -1,16 +1,14 @@
 """Writer for encoders as tensorflow-hub modules, for bert-export and bert-convert."""
 
-import contextlib
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from bert_cli.base import files, spec
-from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
 from bert_cli.heads.model import tensor_specs
@@ -24,14 +22,8 @@ from bert_cli.text.tokenizer_settings import LOWER_CASE
 _EXTRAS = "assets.extra"
 
 
-@contextlib.contextmanager
-def reporting_errors(path: str) -> Iterator[None]:
-    """Convert errors from writing files to InputError within the block."""
-    try:
-        yield
-    # Catch both: Python and TensorFlow write some of the files each.
-    except (OSError, tf.errors.OpError) as error:
-        raise InputError(f"{path}: cannot be written: {explain_write_error(error, path)}") from None
+# Python and TensorFlow write some of the files each.
+WRITE_ERRORS = (OSError, tf.errors.OpError)
 
 
 def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callable | dict[str, Callable]) -> None:

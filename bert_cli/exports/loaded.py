@@ -1,4 +1,4 @@
-"""Loading checkpoints into Keras models, with all heads or with one."""
+"""Keras models with weights from checkpoints, with all heads or with one."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,8 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, POOLER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, FINE_TUNED, HeadSpec
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.squad import BertSpanModel
@@ -21,8 +20,7 @@ from bert_cli.onnx.exported import ENCODER_OUTPUTS
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
-from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.checkpoint import NO_BERT, CheckpointWeights, load_weights
 from bert_cli.weights.variables import Reader
 
 # Shape of the batch for comparing two models.
@@ -30,23 +28,10 @@ _ROWS, _TOKENS = 4, 32
 
 
 @dataclasses.dataclass(frozen=True)
-class Loaded:
-    """A model with the weights of a checkpoint.
-
-    Attributes:
-        model: the model.
-        tensors: loaded float32 weights by Google's name.
-        report: report of loading.
-    """
+class Loaded(CheckpointWeights):
+    """A model with the weights of a checkpoint."""
 
     model: keras.Model
-    tensors: dict[str, np.ndarray]
-    report: LoadReport
-
-    @property
-    def has_pooler(self) -> bool:
-        """Return whether the checkpoint has a pooler."""
-        return any(name.startswith(POOLER) for name in self.tensors)
 
 
 def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], strict: bool) -> Loaded:
@@ -57,40 +42,25 @@ def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], s
     variables = named_weights(model)
     report = load_weights(variables, reader)
     report.check_whole(NO_BERT, optional, strict)
-    return Loaded(model, {name: variables[name].numpy() for name in report.loaded}, report)
+    return Loaded({name: variables[name].numpy() for name in report.loaded}, report, model)
 
 
-def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
-    """Open a checkpoint, or the mean of `average_last` checkpoints that end with it.
-
-    Raise InputError if a checkpoint is damaged or missing (see AverageReader).
-    """
-    return AverageReader(path, average_last) if average_last > 1 else open_checkpoint(path)
-
-
-def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool, strict: bool = False) -> Loaded:
-    """Load an encoder with several heads.
+def build_network(
+    config: BertConfig, heads: tuple[str, ...], tensors: Mapping[str, np.ndarray], of_tokens: bool = False
+) -> BertWithHeads:
+    """Return an encoder and several heads that use these weights.
 
     Args:
-        reader: an open checkpoint.
-        config: its config.
-        heads: heads to load.
+        config: config of the encoder.
+        heads: its heads.
+        tensors: weights by Google's name; others stay random.
         of_tokens: whether the classifier is a tagger.
-        strict: whether a weight of unknown meaning is an error.
-
-    Raises:
-        InputError: if a weight other than the pooler is missing.
     """
-    shape = reader.shapes.get("output_weights", (0, 0))
-    # Accept a multiple of the width: a tagger may read several concatenated layers.
-    if CLASSIFIER in heads and (len(shape) != 2 or shape[1] == 0 or shape[1] % config.hidden_size):
-        raise InputError(
-            f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs "
-            f"[labels, {config.hidden_size}]; --head=encoder converts the rest"
-        )
-    model = BertWithHeads(config, heads, reader.shapes, of_tokens)
-    # The pooler is optional: Hugging Face's classes that do not use it drop it.
-    return _load(model, reader, POOLER, strict)
+    model = BertWithHeads(config, heads, {name: values.shape for name, values in tensors.items()}, of_tokens)
+    variables = named_weights(model)
+    for name, values in tensors.items():
+        variables[name].assign(values)
+    return model
 
 
 def random_inputs(vocab_size: int, max_positions: int, num_types: int, seed: int) -> dict[str, np.ndarray]:

@@ -34,18 +34,20 @@ class Format(NamedTuple):
     Attributes:
         title: name for messages.
         file: file by which a model in a directory is found.
+        needs_tensorflow: whether a Keras model writes it.
     """
 
     title: str
     file: str
+    needs_tensorflow: bool = False
 
 
 # The keys are settings.tools.MODEL_FORMATS.
 FORMATS = {
     "tf1": Format("TF1 checkpoint", "bert_model.ckpt"),
     "hf": Format("Hugging Face folder", SAFETENSORS),
-    "h5": Format("Keras .weights.h5", f"model{_KERAS_ENDING}"),
-    "hub": Format("module for tensorflow-hub", "saved_model.pb"),
+    "h5": Format("Keras .weights.h5", f"model{_KERAS_ENDING}", needs_tensorflow=True),
+    "hub": Format("module for tensorflow-hub", "saved_model.pb", needs_tensorflow=True),
 }
 
 

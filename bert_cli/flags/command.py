@@ -29,6 +29,7 @@ from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.flags.refusals import check_needs, check_rules
 from bert_cli.flags.sources import name_variable, prefix_of, variables_as_flags
 from bert_cli.flags.translation import command_to_translate, translate
+from bert_cli.runtime.installing import explain_left_out
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raising_on_signals
 from bert_cli.runtime.streams import (
@@ -125,7 +126,7 @@ class Command:
                 return self._print_end(
                     f"error: out of memory{self._memory_advice()} ({first_line(error)}){notes_of(error)}", 1
                 )
-            line = explain_failure(error, paths)
+            line = explain_left_out(error) or explain_failure(error, paths)
             if line is None and uses_json():
                 print_line(logging.ERROR, f"{type(error).__name__}: {first_line(error)}", error, exit_code=1)
                 return 1

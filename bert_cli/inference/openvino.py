@@ -14,6 +14,7 @@ from bert_cli.inference.onnx import OnnxEngine, Shares, share_processors
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import ALL_THREADS, Runner, RunnerMaker
+from bert_cli.runtime.installing import how_to_install
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.tensorflow_setup import hidden_packages
 from bert_cli.settings.devices import BFLOAT16, FLOAT32, EngineChoice
@@ -67,7 +68,7 @@ def _openvino() -> Any:
         with hidden_packages(hidden_names):
             import openvino
     except ImportError:
-        raise InputError("--engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'") from None
+        raise InputError(f"--engine=openvino needs the package openvino: {how_to_install('openvino')}") from None
     return openvino
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-from scipy.stats import truncnorm
 
 from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig
 
@@ -26,6 +25,11 @@ def resize_embeddings(
         positions: new number of positions; None for no change.
         seed: seed of the new rows.
     """
+    if vocab_size is None and positions is None:
+        return tensors, config
+    # Import late: scipy.stats takes a second, and few conversions resize.
+    from scipy.stats import truncnorm
+
     rng = np.random.default_rng(seed)
     resized = dict(tensors)
     for name, rows in ((WORD_EMBEDDINGS, vocab_size), (_POSITIONS, positions)):

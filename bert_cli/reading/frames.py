@@ -22,6 +22,7 @@ from bert_cli.reading.formats import FORMATS, PARQUET, WORKBOOK
 from bert_cli.reading.merged_cells import MergedRange, fill_merged_cells
 from bert_cli.reading.rows import Row
 from bert_cli.reading.source import Source
+from bert_cli.runtime.installing import how_to_install
 
 _DIGITS = 15  # a sheet's significant digits
 
@@ -212,7 +213,5 @@ def _import_pandas(package: str, path: str, extra: str) -> Any:
         __import__(package)
         import pandas
     except ImportError as error:
-        raise InputError(
-            f'{path}: needs the package {error.name or package}; pip install "bert_cli[{extra}]"'
-        ) from None
+        raise InputError(f"{path}: needs the package {error.name or package}: {how_to_install(extra)}") from None
     return pandas

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
+from bert_cli.runtime.installing import how_to_install
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
@@ -118,7 +119,7 @@ def open_spans() -> Spans | None:
         return None
     variable = _EXPORTER if os.environ.get(_EXPORTER) else endpoint
     if not (importlib.util.find_spec("opentelemetry") and importlib.util.find_spec("opentelemetry.sdk")):
-        LOG.warning("warning: %s is set, but no spans are sent without: pip install 'bert_cli[otel]'", variable)
+        LOG.warning("warning: %s is set, but no spans are sent without: %s", variable, how_to_install("otel"))
         return None
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 

@@ -96,7 +96,7 @@ class Beam(FlagGroup, heading="Apache Beam"):
 
     runner: str | None = option(
         None,
-        "Apache Beam runner that makes the instances (pip install 'bert_cli[beam]'); direct: in "
+        "Apache Beam runner that makes the instances (extra beam); direct: in "
         "this process; dataflow, flink or spark: on many machines; for the same --random_seed and "
         "--num_shards the records equal the records of --num_workers",
         choices=("direct", "dataflow", "flink", "spark"),

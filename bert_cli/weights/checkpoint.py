@@ -3,16 +3,26 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.formats import list_some
-from bert_cli.base.head_types import MASKED_LM, head_of
+from bert_cli.base.head_types import (
+    CLASSIFIER,
+    HEADS,
+    MASKED_LM,
+    POOLER,
+    REPLACED_TOKENS,
+    SPANS,
+    HeadSpec,
+    head_of,
+    pretraining_shapes,
+)
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.model.config import WORD_EMBEDDINGS
+from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig, encoder_shapes
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
@@ -282,3 +292,78 @@ def _shape_advice(name: str, stored: tuple[int, ...], needed: tuple[int, ...]) -
         "it was fine-tuned for another number of labels; start from the pre-trained checkpoint "
         "(or, for bert-classify, give its --labels)"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointWeights:
+    """The weights of a checkpoint.
+
+    Attributes:
+        tensors: float32 weights by Google's name.
+        report: report of reading.
+    """
+
+    tensors: dict[str, np.ndarray]
+    report: LoadReport
+
+    @property
+    def has_pooler(self) -> bool:
+        """Return whether the checkpoint has a pooler."""
+        return any(name.startswith(POOLER) for name in self.tensors)
+
+
+def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
+    """Open a checkpoint, or the mean of `average_last` checkpoints that end with it.
+
+    Raise InputError if a checkpoint is damaged or missing (see AverageReader).
+    """
+    return AverageReader(path, average_last) if average_last > 1 else open_checkpoint(path)
+
+
+def read_with_heads(
+    reader: Reader, config: BertConfig, heads: Collection[str], strict: bool = False
+) -> CheckpointWeights:
+    """Read an encoder with several heads.
+
+    Args:
+        reader: an open checkpoint.
+        config: its config.
+        heads: heads to read.
+        strict: whether a weight of unknown meaning is an error.
+
+    Raises:
+        InputError: if a weight other than the pooler is missing.
+    """
+    shape = reader.shapes.get("output_weights", (0, 0))
+    # Accept a multiple of the width: a tagger may read several concatenated layers.
+    if CLASSIFIER in heads and (len(shape) != 2 or shape[1] == 0 or shape[1] % config.hidden_size):
+        raise InputError(
+            f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs "
+            f"[labels, {config.hidden_size}]; --head=encoder converts the rest"
+        )
+    values, report = read_weights(_shapes(config, heads, reader.shapes), reader)
+    # The pooler is optional: Hugging Face's classes that do not use it drop it.
+    report.check_whole(NO_BERT, POOLER, strict)
+    return CheckpointWeights({name: np.asarray(value, np.float32) for name, value in values.items()}, report)
+
+
+def _shapes(
+    config: BertConfig, heads: Collection[str], stored: Mapping[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of an encoder and its heads by Google's name.
+
+    Args:
+        config: the encoder's config.
+        heads: keys of HEADS.
+        stored: the checkpoint's shapes, which decide a classifier's.
+    """
+    hidden, tokens = config.hidden_size, HEADS[REPLACED_TOKENS]
+    shapes = pretraining_shapes(hidden, config.embedding_width, config.vocab_size)
+    shapes |= {f"{tokens}dense/kernel": (hidden, hidden), f"{tokens}dense/bias": (hidden,)}
+    shapes |= {f"{tokens}dense_1/kernel": (hidden, 1), f"{tokens}dense_1/bias": (1,)}
+    shapes |= HeadSpec(SPANS, 2).shapes(hidden)
+    if CLASSIFIER in heads:
+        label_count, width = stored["output_weights"]
+        shapes |= {"output_weights": (label_count, width), "output_bias": (label_count,)}
+    prefixes = tuple(HEADS[head] for head in heads)
+    return encoder_shapes(config) | {name: shape for name, shape in shapes.items() if name.startswith(prefixes)}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli import Ensemble
+from bert_cli import Classifier, Ensemble
 from bert_cli.base.errors import InputError
 from bert_cli.opening.paths import find_members
 from tests.commands.conftest import SENTENCES
@@ -178,8 +178,16 @@ def test_ensembles_in_python(predict, trained_once, tmp_path):
     assert len(ensemble.predict(pd.DataFrame({"text": texts[:3]}))) == 3
     assert len(ensemble.predict([])) == 0
     assert ensemble.members[1].predict(texts[0]).label in ensemble.labels == ("0", "1")
+    for record, prediction in zip(ensemble.records(texts), result, strict=True):
+        assert record["label"] == prediction.label
+        assert record["probabilities"] == pytest.approx(prediction.probabilities, abs=1e-6)
+    assert ensemble.records([]) == []
     with raises(InputError, "is one run; give several directories"):
         Ensemble.load(members[0])
+    with raises(InputError, "path: several runs make an Ensemble"):
+        Classifier.load(members)
+    with raises(InputError, "save: an ensemble is several models"):
+        ensemble.save(tmp_path / "saved")
     other = variant(trained_once[0], tmp_path / "c", labels=("0", "2"))
     with raises(InputError, "has the labels 0, 2, and "):
         Ensemble.load([members[0], other])

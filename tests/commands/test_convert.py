@@ -120,8 +120,9 @@ def test_from_tf1_to_hugging_face_and_back(source, tmp_path, class_name, heads, 
 def test_transformers_agree(source, tmp_path, class_name, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.exports.loaded import load, open_source
+    from bert_cli.exports.loaded import build_network
     from bert_cli.model.config_files import read_config
+    from bert_cli.weights.checkpoint import open_source, read_with_heads
     from bert_cli.weights.path import find_checkpoint
 
     folder, _ = source(heads, labels)
@@ -129,7 +130,8 @@ def test_transformers_agree(source, tmp_path, class_name, heads, labels, archite
     theirs, info = getattr(transformers, architecture).from_pretrained(tmp_path / "hf", output_loading_info=True)
     assert not any(info.values())
     config = read_config(str(folder / "bert_config.json"))
-    ours = load(open_source(find_checkpoint(str(folder))), config, heads, class_name == "tagger").model
+    weights = read_with_heads(open_source(find_checkpoint(str(folder))), config, heads)
+    ours = build_network(config, heads, weights.tensors, class_name == "tagger")
     rng = np.random.default_rng(0)
     words, types = rng.integers(0, len(TOKENS), (3, 12), np.int32), rng.integers(0, 2, (3, 12), np.int32)
     outputs = ours({"input_word_ids": words, "input_mask": np.ones_like(words), "input_type_ids": types})

@@ -11,7 +11,7 @@ from tests.commands import helpers
 from tests.rows import write_rows
 
 HAS_BEAM = importlib.util.find_spec("apache_beam") is not None
-with_beam = pytest.mark.skipif(not HAS_BEAM, reason="apache-beam is not installed: pip install 'bert_cli[beam]'")
+with_beam = pytest.mark.skipif(not HAS_BEAM, reason="needs the extra beam")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAME = ("documents", "sentences", "tokens", "instances", "random next", "masked", "truncated")
 
@@ -127,7 +127,7 @@ def test_contradictory_flags(create, flags, fragment):
 
 @pytest.mark.skipif(HAS_BEAM, reason="apache-beam is installed")
 def test_without_the_package(create):
-    create(runner="flink").assert_refused("--runner=flink", "'bert_cli[beam]'")
+    create(runner="flink").assert_refused("--runner=flink", "[beam]")
 
 
 @with_beam

@@ -44,7 +44,8 @@ def batch(texts=4, width=10, seed=0):
 
 
 def test_logits_of_every_engine(folder):
-    from bert_cli.exports.loaded import load_head_model, open_source
+    from bert_cli.exports.loaded import load_head_model
+    from bert_cli.weights.checkpoint import open_source
 
     path, tensors = folder
     spec, config = HeadSpec(CLASSIFIER, 3), read_config(str(path / "config.json"))
@@ -99,7 +100,8 @@ def test_no_class_with_next_sentences(tmp_path, capfd):
 def test_transformers_agree_on_distilbert(tmp_path, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.exports.loaded import load, open_source
+    from bert_cli.exports.loaded import build_network
+    from bert_cli.weights.checkpoint import open_source, read_with_heads
 
     network = {"model_type": "distilbert", "type_vocab_size": 0, "gelu": "erf"}
     source, _ = make_source(tmp_path, heads, labels, **network)
@@ -108,7 +110,8 @@ def test_transformers_agree_on_distilbert(tmp_path, heads, labels, architecture)
     assert not any(info.values())
     reader = open_source(find_checkpoint(str(source)))
     config = read_config(str(source / "bert_config.json"))
-    ours = load(reader, config, heads, "Token" in architecture).model
+    weights = read_with_heads(reader, config, heads)
+    ours = build_network(config, heads, weights.tensors, "Token" in architecture)
     inputs = batch(texts=8)
     names = {"masked_lm": "masked_lm_logits", "classifier": "classifier_logits", "spans": "span_logits"}
     outputs = ours(inputs)[names[heads[0]] if heads else "sequence_output"].numpy()

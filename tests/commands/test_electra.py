@@ -93,7 +93,8 @@ def encoded(tensors, inputs):
 
 
 def test_class_logits_of_every_engine(classifier):
-    from bert_cli.exports.loaded import load_head_model, open_source
+    from bert_cli.exports.loaded import load_head_model
+    from bert_cli.weights.checkpoint import open_source
 
     path, tensors = classifier
     spec, config = HeadSpec(CLASSIFIER, 3), read_config(str(path / "config.json"))
@@ -129,18 +130,19 @@ def save_for_pretraining(folder, architecture, head, random_head):
 
 @PRETRAINING
 def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits):
-    from bert_cli.exports.loaded import load, open_source
+    from bert_cli.exports.loaded import build_network
+    from bert_cli.weights.checkpoint import open_source, read_with_heads
 
     path, tensors = save_for_pretraining(tmp_path, architecture, head, random_head)
     config = read_config(str(path / "config.json"))
-    loaded = load(open_source(find_checkpoint(str(path))), config, (head,), of_tokens=False)
+    weights = read_with_heads(open_source(find_checkpoint(str(path))), config, (head,))
     inputs = batch()
     real = inputs["input_mask"] > 0
     expected = logits(tensors, encoded(tensors, inputs))
-    actual = loaded.model(inputs)[f"{head}_logits"].numpy()
+    actual = build_network(config, (head,), weights.tensors)(inputs)[f"{head}_logits"].numpy()
     np.testing.assert_allclose(actual[real], expected[real], atol=3e-5)
     if head == MASKED_LM:
-        network = masked_words_runner(loaded.tensors, config, len(TOKENS))
+        network = masked_words_runner(weights.tensors, config, len(TOKENS))
         actual = network(
             {name: values[:1] for name, values in inputs.items()} | {"masked": np.array([[0, 3]], np.int64)}
         )
@@ -270,7 +272,8 @@ def test_doctor_reports_the_network(google, capfd, suffix, network):
 def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architecture, width):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.exports.loaded import load, open_source
+    from bert_cli.exports.loaded import build_network
+    from bert_cli.weights.checkpoint import open_source, read_with_heads
 
     network = {"model_type": "electra", "embedding_size": width, "gelu": "erf"}
     source, _ = make_source(tmp_path, heads, labels, **network)
@@ -278,7 +281,8 @@ def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architectu
     theirs, info = getattr(transformers, architecture).from_pretrained(tmp_path / "hf", output_loading_info=True)
     assert not any(info.values())
     config = read_config(str(source / "bert_config.json"))
-    ours = load(open_source(find_checkpoint(str(source))), config, heads, "Token" in architecture).model
+    weights = read_with_heads(open_source(find_checkpoint(str(source))), config, heads)
+    ours = build_network(config, heads, weights.tensors, "Token" in architecture)
     inputs = batch(texts=8)
     outputs = ours(inputs)[name].numpy()
     words, mask, types = (torch.tensor(values).long() for values in inputs.values())

@@ -134,8 +134,9 @@ def test_a_tagger(tmp_path):
 def tagger_logits(source, inputs) -> np.ndarray:
     from bert_cli.base.head_types import TAGGER, HeadSpec
     from bert_cli.base.spec import INPUTS as GOOGLE
-    from bert_cli.exports.loaded import load_head_model, open_source
+    from bert_cli.exports.loaded import load_head_model
     from bert_cli.model.config_files import read_config
+    from bert_cli.weights.checkpoint import open_source
     from bert_cli.weights.path import find_checkpoint
 
     reader = open_source(find_checkpoint(str(source)))

@@ -98,4 +98,4 @@ def test_python_and_the_server(hub, folder):
 
 def test_without_the_extra(hub, classify, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # as if it were not installed
-    classify("--init_checkpoint=hf:someone/new", f"--text={TEXT}").assert_refused("pip install 'bert_cli[hub]'")
+    classify("--init_checkpoint=hf:someone/new", f"--text={TEXT}").assert_refused("pip install -e '.[hub]'")

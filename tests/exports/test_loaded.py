@@ -7,10 +7,11 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, HeadSpec
-from bert_cli.exports.loaded import head_outputs, load, load_head_model, random_inputs
+from bert_cli.exports.loaded import build_network, head_outputs, load_head_model, random_inputs
 from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.registry import problem_type
+from bert_cli.weights.checkpoint import read_with_heads
 from tests.configs import small_config
 from tests.snapshots import raises
 
@@ -65,8 +66,10 @@ def test_missing_weights_are_an_error_unless_they_are_optional(stored):
 def test_classifiers_must_fit_the_encoder(stored):
     wide = StoredWeights(stored.tensors | {"output_weights": np.zeros((3, 9), np.float32)})
     with raises(InputError, "memory: "):
-        load(wide, CONFIG, (CLASSIFIER,), of_tokens=False)
-    assert load(stored, CONFIG, (CLASSIFIER,), of_tokens=False).model.head.output_weights.shape == (3, 8)
+        read_with_heads(wide, CONFIG, (CLASSIFIER,))
+    weights = read_with_heads(stored, CONFIG, (CLASSIFIER,))
+    network = build_network(CONFIG, (CLASSIFIER,), weights.tensors)
+    assert network.head.output_weights.shape == (3, 8)
 
 
 def test_random_inputs_have_padding():

@@ -197,6 +197,6 @@ def test_missing_package_is_reported_in_one_line(tmp_path):
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert process.returncode == 1
     assert process.stderr.splitlines()[-1] == (
-        "bert-extract-features: error: --engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'"
+        "bert-extract-features: error: --engine=openvino needs the package openvino: pip install -e '.[openvino]' in the clone"
     )
     assert [path.name for path in pathlib.Path(tmp_path).iterdir()] == ["lines.txt"]

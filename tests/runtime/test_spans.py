@@ -89,7 +89,7 @@ def test_an_endpoint_without_the_extra_is_reported(monkeypatch, caplog):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert open_spans() is None
-    assert "pip install 'bert_cli[otel]'" in caplog.text
+    assert "pip install -e '.[otel]' in the clone" in caplog.text
 
 
 @pytest.mark.parametrize(

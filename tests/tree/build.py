@@ -85,4 +85,13 @@ def shipped_files(checkout: Checkout) -> Iterator[str]:
             yield f"{path}:1: not in the wheel: add a pattern to package_data in setup.py"
 
 
-CHECKS = (targets_of_ci, targets_of_make, entry_points, shipped_files)
+def install_advice(checkout: Checkout) -> Iterator[str]:
+    """Yield commands that install the package and are not worded by runtime/installing.py, which knows the way."""
+    for path in checkout.paths("bert_cli/**/*.py"):
+        text = checkout.text(path)
+        if path != "bert_cli/runtime/installing.py" and (match := re.search(r"pip install[^\n]*(bert_cli|\.\[)", text)):
+            line = text[: match.start()].count("\n") + 1
+            yield f"{path}:{line}: a way to install the package: call how_to_install in bert_cli/runtime/installing.py"
+
+
+CHECKS = (targets_of_ci, targets_of_make, entry_points, shipped_files, install_advice)

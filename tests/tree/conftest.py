@@ -8,8 +8,8 @@ from tests.house_figures import HOUSE, Checkout
 
 # Files that checks of pages, build, deploy and requirements read.
 COPIED = (
-    "README.md", "CONTRIBUTING.md", "Makefile", "setup.py", ".dockerignore", ".ci", ".github", "deploy", "docs",
-    "requirements", "tests/clone.py",
+    "README.md", "CONTRIBUTING.md", "Makefile", "setup.py", "pyproject.toml", "light", ".dockerignore", ".ci", ".github",
+    "deploy", "docs", "requirements", "tests/clone.py", "bert_cli/__init__.py",
 )  # fmt: skip
 
 
@@ -32,9 +32,11 @@ def changed_tree(write_tree, tmp_path):
 
     def change(path: str, before: str, after: str) -> Checkout:
         for name in COPIED:
-            copy = shutil.copytree if (HOUSE.root / name).is_dir() else shutil.copy
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            copy(HOUSE.root / name, tmp_path / name)
+            if (HOUSE.root / name).is_dir():
+                shutil.copytree(HOUSE.root / name, tmp_path / name, symlinks=True)
+            else:
+                shutil.copy(HOUSE.root / name, tmp_path / name)
         text = HOUSE.text(path)
         assert before in text
         return write_tree({path: text.replace(before, after, 1)})

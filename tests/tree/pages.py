@@ -16,6 +16,7 @@ from tests.docs_prose import (
     sentences,
 )
 from tests.house_figures import Checkout
+from tests.tree.requirements import setup_arguments
 
 README = "README.md"
 HEADINGS = [
@@ -114,8 +115,7 @@ def handwritten(checkout: Checkout) -> dict[str, str]:
 
 def names_in_pages(checkout: Checkout) -> Iterator[str]:
     """Yield extras and modules in pages that do not exist, and placeholders."""
-    extras = re.search(r"extras_require=\{(.*?)\n    \},", checkout.text("setup.py"), re.DOTALL)
-    extra_names = set(re.findall(r'^ {8}"(\w+)":', extras[1] if extras else "", re.MULTILINE))
+    extra_names = set(setup_arguments(checkout)["extras_require"])
     for path, text in handwritten(checkout).items():
         for match in re.finditer(r'(?:bert_cli|"\.)\[([\w,]+)\]', text):
             for extra in sorted(set(match[1].split(",")) - extra_names):

@@ -1,14 +1,16 @@
 """Locked requirements: they fit setup.py, have hashes, and name no package index. `make lock` writes them."""
 
-import ast
 import json
 import re
+import runpy
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
+import setuptools
 from packaging.requirements import Requirement
 
-from tests.house_figures import Checkout, parse_source
+from tests.house_figures import Checkout
 
 # Lock file -> extras of setup.py that it holds besides the dependencies of the package.
 EXTRAS = {"all": ["serve", "openvino", "excel", "parquet"], "gpu": ["serve", "openvino", "excel", "parquet", "gpu"]}
@@ -21,28 +23,17 @@ NOT_IN_THE_SERVER = {"tensorflow", "keras", "pandas", "scikit-learn", "matplotli
 _ADVICE = "run make lock"
 
 
-def setup_arguments(checkout: Checkout) -> dict[str, Any]:
-    """Return the arguments of setup() that are literals, with the constants of setup.py in place of their names."""
-    tree = parse_source(checkout.text("setup.py"))
-    constants = {
-        statement.targets[0].id: ast.literal_eval(statement.value)
-        for statement in tree.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant | ast.List)
-    }
+def setup_arguments(checkout: Checkout, folder: str = "") -> dict[str, Any]:
+    """Return the arguments that setup.py passes to setup().
 
-    class Inline(ast.NodeTransformer):
-        """Put the values of constants in place of their names."""
-
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.parse(repr(constants[node.id]), mode="eval").body if node.id in constants else node
-
-        def visit_List(self, node: ast.List) -> ast.expr:
-            items = [self.visit(item.value if isinstance(item, ast.Starred) else item) for item in node.elts]
-            return ast.List([leaf for item in items for leaf in (item.elts if isinstance(item, ast.List) else [item])])
-
-    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "setup")
-    names = ("install_requires", "extras_require")
-    return {word.arg: ast.literal_eval(Inline().visit(word.value)) for word in call.keywords if word.arg in names}
+    Args:
+        checkout: the checkout.
+        folder: directory of the distribution, "" for bert_cli or "light".
+    """
+    arguments: dict[str, Any] = {}
+    with mock.patch.object(setuptools, "setup", arguments.update):
+        runpy.run_path(str(checkout.root / folder / "setup.py"))
+    return arguments
 
 
 def locked(checkout: Checkout, name: str, python: str) -> dict[str, str]:
@@ -88,8 +79,8 @@ def upper_bounds(checkout: Checkout) -> Iterator[str]:
 
 
 def server_versions(checkout: Checkout) -> Iterator[str]:
-    """Yield packages of the server with another version than in all.lock, missing ones, and those without use."""
-    named = {_normalize(name) for name in re.findall(r"^[a-z].*", checkout.text("requirements/serve.in"), re.MULTILINE)}
+    """Yield packages of bert_cli_light with another version than in all.lock, missing ones, and those without use."""
+    named = {_normalize(Requirement(line).name) for line in setup_arguments(checkout, "light")["install_requires"]}
     for python in PYTHONS:
         server, everything = locked(checkout, "serve", python), locked(checkout, "all", python)
         for name, version in server.items():
@@ -97,10 +88,10 @@ def server_versions(checkout: Checkout) -> Iterator[str]:
                 place = checkout.place("requirements/serve.lock", f"{name}==")
                 yield f"{place}: {name} {version}, but all.lock has {everything.get(name)}: {_ADVICE}"
         for name in sorted(named - server.keys()):
-            yield f"{checkout.place('requirements/serve.in', name)}: {name} is not locked: {_ADVICE}"
+            yield f"{checkout.place('setup.py', name)}: {name} is not in serve.lock: {_ADVICE}"
         for name in sorted(NOT_IN_THE_SERVER & server.keys()):
             place = checkout.place("requirements/serve.lock", f"{name}==")
-            yield f"{place}: the server does not need {name}: remove what asks for it from serve.in"
+            yield f"{place}: the server does not need {name}: remove what asks for it from COMMON in setup.py"
 
 
 def hashes(checkout: Checkout) -> Iterator[str]:

@@ -132,14 +132,14 @@ TABLE = "tests/tree/structure.py"
 # with a new feature.
 MAX_REACH = {
     "import bert_cli": 2,
-    "keras.Encoder": 57,
+    "keras.Encoder": 58,
     "text.tokenization": 15,
     "vocab.txt": 18,
-    "api.Tokenizer": 46,
-    "bert-tokenize": 65,
-    "bert-serve": 210,
-    "bert-classify": 310,
-    "api.Classifier": 340,
+    "api.Tokenizer": 47,
+    "bert-tokenize": 66,
+    "bert-serve": 211,
+    "bert-classify": 311,
+    "api.Classifier": 341,
 }
 
 # (line, message) per problem

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.tree.build import CI, WORKFLOW, entry_points, is_shipped, shipped_files, targets_of_ci, targets_of_make
+from tests.tree.build import (
+    CI,
+    WORKFLOW,
+    entry_points,
+    install_advice,
+    is_shipped,
+    shipped_files,
+    targets_of_ci,
+    targets_of_make,
+)
 
 DATA = {"": ["py.typed"], "bert_cli.builtin": ["vocab.txt", "pretrained/*"]}
 
@@ -29,6 +38,13 @@ def test_modules_at_the_top_are_commands(changed_tree, write_tree):
     checkout = write_tree({"bert_cli/serve.py": "", "bert_cli/__main__.py": "", "bert_cli/more.py": ""})
     (problem,) = entry_points(checkout)
     assert problem.startswith("bert_cli/more.py:1: no command")
+
+
+def test_one_module_words_how_to_install(write_tree):
+    advice = "raise InputError(\"pip install 'bert_cli[serve]'\")\n"
+    checkout = write_tree({"bert_cli/a.py": f"\n{advice}", "bert_cli/b.py": 'raise InputError("pip install spacy")\n'})
+    (problem,) = install_advice(checkout)
+    assert problem.startswith("bert_cli/a.py:2: a way to install the package")
 
 
 def test_files_need_a_pattern(write_tree):

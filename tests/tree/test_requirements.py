@@ -19,7 +19,7 @@ HASH = re.search(r"--hash=sha256:\w+", HOUSE.text(SERVER))[0]
         (versions, "setup.py", '"tensorflow-text', '"tensorflow-texts', "but all.lock has None"),
         (server_versions, SERVER, PIN, "numpy==1.0 ", f"{SERVER}:"),
         (server_versions, SERVER, PIN, "pandas==1.0 ", "the server does not need pandas"),
-        (server_versions, SERVER, PIN, "numbers==1.0 ", "numpy is not locked"),
+        (server_versions, SERVER, PIN, "numbers==1.0 ", "numpy is not in serve.lock"),
         (hashes, SERVER, HASH, f"--index-url=x {HASH}", "--index-url names an index"),
         (bills, "requirements/serve.cdx.json", "CycloneDX", "Cyclone", "the format is not CycloneDX"),
         (bills, "requirements/serve.cdx.json", '"numpy"', '"numbers"', "numpy "),

@@ -4,12 +4,12 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import MASKED_LM
 from bert_cli.exports.exported import Exported
-from bert_cli.exports.loaded import load
+from bert_cli.exports.loaded import build_network
 from bert_cli.exports.signatures.signature import Outputs, Signature, join_text_names, pad_rows, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_ids
 from bert_cli.text.vocabulary import MASK
-from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint, read_with_heads
 
 
 def make_mask_filler(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
@@ -31,7 +31,8 @@ def make_mask_filler(exported: Exported, tokenizer: GraphTokenizer) -> Signature
     vocabulary, strict = model.vocabulary, model.required_checkpoint.is_strict
     ids, length = vocabulary.ids, exported.max_seq_length
     reader = open_checkpoint(model.required_checkpoint)
-    network = load(reader, model.config, (MASKED_LM,), False, strict).model
+    weights = read_with_heads(reader, model.config, (MASKED_LM,), strict)
+    network = build_network(model.config, (MASKED_LM,), weights.tensors)
     tokens = tf.constant(vocabulary.tokens, tf.string)
     count = min(exported.top_k, vocabulary.size)
 

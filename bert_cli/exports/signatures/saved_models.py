@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.base.writing import atomic_write
+from bert_cli.base.writing import atomic_write, reporting_errors
 from bert_cli.exports.exported import Exported, exporting
-from bert_cli.exports.hub_writing import reporting_errors, save_encoder, write_extras
+from bert_cli.exports.hub_writing import WRITE_ERRORS, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
 from bert_cli.exports.signatures.classifier import make_classifier
@@ -55,7 +55,7 @@ def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_tr
     config = model.config
     do_lower_case, settings = model.do_lower_case, model.tokenizer_settings
     check_settings(settings)
-    with reporting_errors(folder), exporting(folder) as staged:
+    with reporting_errors(folder, WRITE_ERRORS), exporting(folder) as staged:
         # Write this next to the export, because saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(staged), "vocab.txt")
         with atomic_write(vocab_path) as file:

@@ -1,7 +1,6 @@
 """Output files of bert-extract-features, and the partial file that --resume continues."""
 
 import contextlib
-import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from typing import IO
@@ -19,6 +18,7 @@ from bert_cli.outputs.vectors.json_lines import JsonLinesWriter
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
+from bert_cli.runtime.installing import require_packages
 from bert_cli.runtime.streams import StandardOutput
 
 _RECORD_BYTES = 1 << 22  # bytes of records to encode together
@@ -86,10 +86,8 @@ _WRITERS: dict[str, Callable[[IO, VectorFormat], Writer]] = {
 
 def check_format(output_format: str) -> None:
     """Raise InputError if the format needs a package that is not installed."""
-    if output_format == "parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise InputError(
-            "--output_format=parquet needs the package pyarrow, which is not installed: pip install pyarrow"
-        )
+    if output_format == "parquet":
+        require_packages(["pyarrow"], "--output_format=parquet", "parquet")
 
 
 def finished_lines(path: str) -> int:

@@ -5,7 +5,6 @@ again later. At the end it names the missing steps.
 """
 
 import collections
-import importlib.util
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from bert_cli.runs.callbacks.tracked_results import (
     tags_of,
     training_numbers,
 )
+from bert_cli.runtime.installing import require_packages
 
 _FIRST_DELAY, _MAX_DELAY = 30.0, 600.0  # seconds between attempts to reach a service
 _UNREACHABLE = {"ConnectionError", "Timeout", "ConnectTimeout", "ReadTimeout", "CommError", "TimeoutError"}
@@ -43,8 +43,7 @@ _ADVICE = {
 def check_trackers(names: Sequence[str]) -> None:
     """Raise InputError if the package of a tracker in --report_to is not installed."""
     for name in names:
-        if importlib.util.find_spec(name) is None:
-            raise InputError(f'--report_to={name}: needs the package {name}; pip install -e ".[{name}]" in a clone')
+        require_packages([name], f"--report_to={name}", name)
 
 
 class Tracker(Callback):

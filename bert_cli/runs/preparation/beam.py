@@ -1,7 +1,6 @@
 """Pre-training instances with Apache Beam: bert-create-pretraining-data --runner."""
 
 import codecs
-import importlib.util
 import os
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from bert_cli.base.writing import move_file, staging_folder
 from bert_cli.corpus import beam
 from bert_cli.corpus.shards import ShardJob
 from bert_cli.corpus.store import check_has_sentences
+from bert_cli.runtime.installing import require_packages
 from bert_cli.settings.pretraining import Beam
 from bert_cli.settings.texts import CorpusForm
 
@@ -43,10 +43,7 @@ def check_beam(runner: str, encoding: str, input_file: str) -> None:
         not is_utf8, f"--encoding={encoding}: --runner reads UTF-8; leave --runner out, or save the files as UTF-8"
     )
     refuse_if(STANDARD in input_file.split(","), f"--input_file={input_file}: --runner reads files, not standard input")
-    refuse_if(
-        importlib.util.find_spec("apache_beam") is None,
-        f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'",
-    )
+    require_packages(["apache_beam"], f"--runner={runner}", "beam")
 
 
 def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:

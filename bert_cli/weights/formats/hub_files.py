@@ -4,14 +4,13 @@ import contextlib
 import dataclasses
 import fnmatch
 import functools
-import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, first_line, refuse_if
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.formats import byte_size
 from bert_cli.base.json_files import FETCH, expect, read_json_object
 from bert_cli.base.log import LOG
@@ -35,6 +34,7 @@ from bert_cli.base.names import (
     TOKENIZER_FILES,
     VOCABULARY,
 )
+from bert_cli.runtime.installing import require_packages
 
 _NAME = re.compile(r"(?P<repository>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?", re.ASCII)
 _FORM = f"{HUB_PREFIX}OWNER/NAME, or {HUB_PREFIX}OWNER/NAME@REVISION"
@@ -82,8 +82,7 @@ def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], 
     match = _NAME.fullmatch(name.removeprefix(HUB_PREFIX))
     if not match:
         raise InputError(f"--{flag}={name}: {_FORM} is needed")
-    is_missing = importlib.util.find_spec("huggingface_hub") is None
-    refuse_if(is_missing, f"--{flag}={name}: needs the package huggingface_hub: pip install 'bert_cli[hub]'")
+    require_packages(["huggingface_hub"], f"--{flag}={name}", "hub")
     repository, revision = match["repository"], match["revision"]
     with _reporting_errors(name, repository, revision):
         folder = _download(repository, revision, _SMALL_FILES)
