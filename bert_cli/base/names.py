@@ -93,6 +93,9 @@ EVENTS = "events.out.tfevents.history"
 TRACKING = "trackers.json"  # ids of the run in the trackers of --report_to
 # Tables about several runs.
 RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"
+CURVE_TABLE = "learning_curve.tsv"
+ROWS_PER_LABEL = "rows_per_label"  # the flag that makes a learning curve
+LINEAR_BASELINE = "tfidf"  # in "baselines" of run_report.json
 OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # directory with the best checkpoint
 # Names the subdirectory with the model to use: best, or one of several runs.

@@ -246,6 +246,22 @@ def assign_folds(strata: Sequence[str | float], count: int, seed: int) -> np.nda
     return folds
 
 
+def sample_per_stratum(strata: Sequence[str | float], count: int, seed: int) -> list[int]:
+    """Return random rows, at most `count` per stratum; a larger count adds rows to the same ones.
+
+    Args:
+        strata: stratum per row.
+        count: number of rows per stratum.
+        seed: seed used to shuffle the rows.
+    """
+    drawn: Counter[str | float] = Counter()
+    rows = []
+    for row in _sorted_rows(strata, seed):
+        drawn[strata[row]] += 1
+        rows += [int(row)] if drawn[strata[row]] <= count else []
+    return rows
+
+
 def assign_group_folds(examples: Sequence[Example], problem_type: ProblemType, count: int, seed: int) -> np.ndarray:
     """Return a fold number per row, int64 [n], with the rows of a group in one fold.
 

@@ -4,9 +4,10 @@ import os
 import statistics
 from collections.abc import Mapping, Sequence
 
-from bert_cli.base.names import FOLDS, GRID, RUNS, SUSPECTS
+from bert_cli.base.names import FOLDS, GRID, ROWS_PER_LABEL, RUNS, SUSPECTS
 from bert_cli.metrics.classification import BINARY_F1
 from bert_cli.metrics.selection import select
+from bert_cli.outputs.learning_curve import CurvePoint, curve_point
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.cells import (
     DATA_ROWS,
@@ -179,10 +180,41 @@ class RunComparison:
     def _results(self) -> list[Card]:
         note = f"Mean ± standard deviation of {text}." if (text := repeats(self.cells)) else ""
         cards = [Card("card-compared", "Held-out data", "table", self._table(self.cells), note, is_wide=True)]
+        cards += self._learning_curve()
         if len(self.runs) > len(self.cells):
             single = [Cell(name, run.folder, "", [run]) for name, run in zip(self.names, self.runs, strict=True)]
             cards.append(Card("card-runs", "All runs", "table", self._table(single), is_wide=True))
         return cards
+
+    def _learning_curve(self) -> list[Card]:
+        """Return the plot over numbers of training rows, with the best values of other flags."""
+        members = {member["folder"]: dict(member) for member in self.sweep.members} if self.sweep else {}
+        points: dict[float, CurvePoint] = {}
+        for cell in self.cells:
+            size = members.get(cell.name, {}).get(ROWS_PER_LABEL)
+            if not isinstance(size, int | float):
+                continue
+            reports = [{"eval": run.results, "baselines": run.report.get("baselines")} for run in cell.runs]
+            point = curve_point({}, reports, self.metric)
+            if point and (size not in points or self._is_better(point, points[size])):
+                points[size] = point
+        if len(points) < 2:
+            return []
+        series = [("the model", {size: point.score for size, point in points.items()})]
+        series.append(("TF-IDF", {size: point.baseline for size, point in points.items() if point.baseline}))
+        lines = [
+            Line(name, list(spreads), [spread.mean for spread in spreads.values()], points=True,
+                 spread=[spread.deviation for spread in spreads.values()])
+            for name, spreads in series if spreads
+        ]  # fmt: skip
+        runs = max(point.runs for point in points.values())
+        note = f"Mean and standard deviation of {runs} samples of the training rows." if runs > 1 else ""
+        axes = ("rows per label", self.metric_name)
+        return [line_card("learning-curve", "Learning curve", "Score by training rows", lines, axes, note)]
+
+    def _is_better(self, point: CurvePoint, other: CurvePoint) -> bool:
+        best = select(self.metric, [(0, other.score.mean), (1, point.score.mean)])
+        return best is not None and best.step == 1
 
     def _table(self, cells: Sequence[Cell]) -> ReportTable:
         metrics = metric_columns(cells, self.metric)

@@ -77,6 +77,7 @@ class Line:
         points: whether each value is marked.
         steps: whether it is a histogram; x are the bar centers.
         scatter: whether to draw points without a line.
+        spread: standard deviation of each y, drawn as a band; () for none.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Line:
     points: bool = False
     steps: bool = False
     scatter: bool = False
+    spread: Sequence[float] = ()
 
 
 def thin(values: Sequence[float]) -> np.ndarray:
@@ -165,6 +167,9 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
     if line.steps:
         axes.fill_between(x, y, step="mid", color=color, alpha=0.18, linewidth=0)
         style["drawstyle"] = "steps-mid"
+    if line.spread:
+        band = thin(line.spread)
+        axes.fill_between(x, y - band, y + band, color=color, alpha=0.18, linewidth=0)
     axes.plot(x, y, **style, **marker)
 
 

@@ -28,7 +28,7 @@ from bert_cli.runs.resuming import Rerun, check_inputs
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.sweep.sweep import Average
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset, file_facts, token_sequences
+from bert_cli.runs.tasks.dataset import Dataset, file_facts, sample_rows, token_sequences
 from bert_cli.runs.tasks.interface import Data, Details, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, load_task_model, open_trained_task
 from bert_cli.runs.training import TrainedModel, open_and_train
@@ -101,8 +101,7 @@ def run_once(
         if phases.do_train:
             recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
             controls.check_controls(settings, model.config)
-        if data is None:
-            data = shared.read(task, model, stack) if shared else task.read(model, stack)
+        data = _read_data(task, model, data, stack, shared)
         _check_texts(model, data, settings.model)
         plan = plan_training(task, model, data, recipe, rerun) if recipe else None
         results = _result_files(data, settings)
@@ -153,6 +152,19 @@ def run_mean(task: Task[Model, Data, Details], data: Data, members: Sequence[str
     averaged: JsonObject = {AVERAGED_RUNS: list(members)}
     RunDirectory(task.settings.phases.output_dir).write_report(averaged)
     return report | averaged
+
+
+def _read_data(
+    task: Task[Model, Data, Details],
+    model: Model,
+    data: Data | None,
+    stack: contextlib.ExitStack,
+    shared: SharedNetwork | None,
+) -> Data:
+    """Return the run's data, which may be read already, or a sample of it."""
+    if data is None:
+        data = shared.read(task, model, stack) if shared else task.read(model, stack)
+    return sample_rows(data, task.settings)
 
 
 def _open_trackers(

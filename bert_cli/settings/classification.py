@@ -45,6 +45,7 @@ from bert_cli.settings.training import (
     Seed,
     Sweep,
     Training,
+    TrainingSample,
     TrainingSettings,
 )
 
@@ -294,6 +295,7 @@ class ClassifySettings(TrainingSettings):
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    sample: TrainingSample = group(TrainingSample)
     method: Method = group(Method)
     distillation: Distillation = group(Distillation)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)

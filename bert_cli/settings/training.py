@@ -57,6 +57,21 @@ class Training(FlagGroup, heading="Training"):
     )
 
 
+class TrainingSample(FlagGroup, heading="Training"):
+    """Flag for a training on few rows."""
+
+    rows_per_label: int = _grid_option(
+        0,
+        "train on a random sample with at most this many rows of each label, drawn by random_seed; a larger sample contains "
+        "the smaller ones; a list, such as 8,16,32,64, makes a learning curve; 0: all rows",
+        lower=0,
+        keeps_data=True,
+        keeps_network=True,
+        needs={"": "do_train", f"={LIST}": _HELD_OUT},
+        because={"do_train": "it draws training rows", _HELD_OUT: _COMPARED, "dry_run": "a dry run looks at one run"},
+    )
+
+
 class FineTuning(FlagGroup, heading="Training"):
     """Number of epochs, and warm-up."""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.splitting import assign_folds, split_dev
+from bert_cli.examples.splitting import assign_folds, sample_per_stratum, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import HeldOut
 from tests.snapshots import check_message, raises
@@ -146,3 +146,15 @@ def test_split_of_another_size_has_a_warning(caplog):
     check_message(warnings_of(caplog, rows, HeldOut(count=60, is_first=True), SINGLE_LABEL, "abcd"))
     several = make_examples(*([(1, 0)] * 20 + [(0, 1)]))
     check_message(warnings_of(caplog, several, HeldOut(0.2), MULTI_LABEL, ("x", "y")), "--dev_split=0.2: ")
+
+
+def test_larger_samples_contain_the_smaller_ones():
+    strata = ["a"] * 9 + ["b"] * 5 + ["c"] * 2
+    samples = [set(sample_per_stratum(strata, count, seed=3)) for count in (1, 3, 6)]
+    assert samples[0] < samples[1] < samples[2]
+    assert [Counter(strata[row] for row in sample) for sample in samples] == [
+        {"a": 1, "b": 1, "c": 1},
+        {"a": 3, "b": 3, "c": 2},
+        {"a": 6, "b": 5, "c": 2},
+    ]
+    assert samples[1] != set(sample_per_stratum(strata, 3, seed=4))

@@ -118,6 +118,7 @@ class FitOptions(Options, total=False):
     to_label_rows: int | None
     explain: Any
     shard: Any
+    rows_per_label: int | Sequence[int] | None
     method: Literal["fine_tuning", "linear_probe", "contrastive"] | None
     distill_from: Path
     unlabeled_file: Path

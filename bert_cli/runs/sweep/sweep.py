@@ -21,7 +21,9 @@ from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECT
 from bert_cli.flags.option import flag_values, grid_values, replace_values
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import flags_to_save, read_remembered
+from bert_cli.opening.paths import find_members
 from bert_cli.outputs import sweep as tables
+from bert_cli.outputs.learning_curve import curve_point, format_curve, write_curve
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import FILES
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
@@ -130,7 +132,8 @@ def _run_trials(
         settings = replace_values(settings, {"overwrite_output_dir": False})
         overwrite = False
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", parent)
-    results = (_TABLES[sweep_type], *_RESULTS[sweep_type])
+    has_curve = sweep_type == GRID and names.ROWS_PER_LABEL in grid_values(settings)
+    results = (_TABLES[sweep_type], *_RESULTS[sweep_type], *((names.CURVE_TABLE,) if has_curve else ()))
     files.check_can_write(parent.path, "output_dir")
     command = make_task(settings).command
     parent.check_sweep(command, sweep_type, results, overwrite)
@@ -162,6 +165,8 @@ def _run_trials(
     if not any(reports):
         raise DivergedError(f"{parent}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
     report = _summarize(settings, sweep_type, trials, reports, is_inner=rows is not None)
+    if has_curve:
+        _write_curve(parent, trials, reports, str(report["metric"]))
     if folds:
         folds.write(parent, evaluations)
     if settings.sweep.inner_cross_validation:
@@ -209,6 +214,26 @@ def _summarize(
     # All trials read the same files.
     files_report: JsonObject = {names.DATA_FACTS: next(report[names.DATA_FACTS] for report in reports if report)}
     return evaluation_report | files_report | {"metric": metric, "train_seconds": seconds, SEVERAL: summary.report()}
+
+
+def _write_curve(parent: RunDirectory, trials: Sequence[Trial], reports: Sequence[JsonObject], metric: str) -> None:
+    """Write and log the learning curve.
+
+    Args:
+        parent: the grid's directory.
+        trials: a trial per number of rows.
+        reports: report per trial, {} if it diverged.
+        metric: main metric.
+    """
+    points = []
+    for trial, report in zip(trials, reports, strict=True):
+        members = find_members([parent.file(trial.folder)]) if report else []
+        member_reports = [member_report for member in members if (member_report := RunDirectory(member).report)]
+        points += [curve_point(_table_row(trial, report).settings, member_reports, metric)]
+    known_points = [point for point in points if point]
+    write_curve(parent.file(names.CURVE_TABLE), known_points, metric)
+    for line in format_curve(known_points, metric):
+        LOG.log(RESULT, line)
 
 
 def _table_row(trial: Trial, report: JsonObject) -> tables.RunRow:

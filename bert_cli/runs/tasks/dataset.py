@@ -64,6 +64,10 @@ class Dataset:
         """Return the splits that are in memory, by name."""
         return {}
 
+    def _sample(self, settings: Any) -> Self:
+        """Return the data for a training run with these `settings`, which may use fewer rows."""
+        return self
+
     def digest(self, names: Sequence[str]) -> str:
         """Return a digest of texts and labels in these splits, "" if they are not in memory."""
         splits = self.memory_splits
@@ -165,6 +169,16 @@ class DivisibleDataset(InMemoryDataset):
             details: Evaluation.details per repeat and fold.
         """
         raise NotImplementedError
+
+
+def sample_rows(data: "AnyData", settings: Any) -> "AnyData":
+    """Return the data for a run: a training may use a sample of the rows.
+
+    Args:
+        data: the dataset.
+        settings: the run's flags.
+    """
+    return data._sample(settings) if settings.phases.do_train else data
 
 
 def divide(splits: Mapping[str, Any], held_out: np.ndarray, unit: str, held_out_name: str = "dev") -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, POSITIVE_LABEL, TEACHER, THRESHOLDS
 from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, BatchColumn
 from bert_cli.examples.classification import ClassificationExample
@@ -17,6 +19,7 @@ from bert_cli.examples.glue import GlueTask
 from bert_cli.examples.splitting import (
     assign_group_folds,
     iterate_labels,
+    sample_per_stratum,
     select_dev_rows,
     warn_about_absent_labels,
 )
@@ -151,6 +154,23 @@ class ClassificationDataset(DivisibleDataset):
         decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [], positive)
         decoder = dataclasses.replace(decoder, custom_metrics=self.decoder.custom_metrics)
         return dataclasses.replace(self, splits=divide(self.splits, held_out, "rows"), decoder=decoder)
+
+    def _sample(self, settings: ClassifySettings) -> Self:
+        count = settings.sample.rows_per_label
+        if not count:
+            return self
+        reader, train = self.decoder.problem_type.reader, self.splits["train"]
+        refuse_if(
+            not reader.has_names or train.features.label_ids.ndim > 1,
+            f"--rows_per_label={count}: needs one label per text, as the problem type single_label has",
+        )
+        labels = [self.decoder.labels.names[index] for index in train.features.label_ids.tolist()]
+        few = [label for label, rows in Counter(labels).items() if rows < count]
+        if few:
+            LOG.warning("warning: --rows_per_label=%d: fewer rows have the label %s", count, list_names(few))
+        is_sampled = np.isin(np.arange(len(labels)), sample_per_stratum(labels, count, settings.seed.random_seed))
+        LOG.info("train: a sample of %d of %d rows, %d per label", is_sampled.sum(), len(labels), count)
+        return dataclasses.replace(self, splits={**self.splits, "train": train.take(np.flatnonzero(is_sampled))})
 
     def write_folds(
         self, paths: tuple[str, str], assignments: Sequence[np.ndarray], details: Sequence[Sequence[FittedPredictions]]
