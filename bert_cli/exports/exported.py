@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,7 +23,6 @@ from bert_cli.base.head_types import (
     is_of_choices,
     is_of_tokens,
 )
-from bert_cli.base.log import LOG
 from bert_cli.base.names import (
     CONFIG,
     FLAGS,
@@ -40,10 +40,10 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
-from bert_cli.examples.task_files import TaskOptions, read_examples
 from bert_cli.exports.triton import TRITON_CONFIG, VERSION
-from bert_cli.features.classification import ClassificationFeatures, classification_features
-from bert_cli.features.packing import check_max_seq_length
+from bert_cli.features.encoded_text import split_pair
+from bert_cli.features.packing import check_max_seq_length, pack
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.flags.run_flags import read_flags
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
@@ -56,12 +56,12 @@ from bert_cli.predicting.ensemble import mean_thresholds
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, VectorRecipe, choose_recipe
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.reading.columns.facts import log_facts
+from bert_cli.reading.source import Source
 from bert_cli.sentence.modules import SentenceModules, modules_file
 from bert_cli.sentence.vectors import SentenceVectors
-from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import TOP_K, Encoding, Inference
 from bert_cli.settings.tools import ExportSettings
+from bert_cli.text.vocabulary import CLS, SEP
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
 
@@ -317,36 +317,31 @@ def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...
     return label_names
 
 
-def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None:
-    """Return the dev data of a single-label classifier's task, for comparing accuracies.
+def read_text_sequences(exported: Exported, path: str | None) -> list[RaggedFeatures]:
+    """Return a file's lines as sequences for an encoder.
 
     Args:
-        exported: the model.
-        data_dir: value of --data_dir; "" for the training run's directory.
+        exported: the model. Without an encoder, the result is [].
+        path: the file, or None, which gives [].
 
-    Returns:
-        None for another model, or if the training run's data does not exist.
+    Raises:
+        InputError: if the file cannot be read, or has no text.
     """
-    model = exported.model
-    saved_flags = exported.model.saved_flags
-    labels = exported.labels
-    if is_of_tokens(model.head.classifier_type) or not labels or not exported.problem_type.decoder.is_exclusive:
-        return None
-    # A third-party model has no known data.
-    if "task_name" not in saved_flags and not data_dir:
-        return None
-    folder = data_dir or saved_flags.get("data_dir", "")
-    if not data_dir and not files.is_directory(folder):
-        LOG.warning(
-            "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
-        )
-        return None
-    task = saved_flags.get("task_name", "cola")
-    form = TextForm(saved_flags.get("encoding", UTF_8), saved_flags.get("quoting", LITERAL))
-    options = TaskOptions(saved_flags.get("header", "auto"), saved_flags.get("language", "zh"), form=form)
-    examples, facts = read_examples(task, "dev", folder, labels, options)
-    log_facts(facts)
-    return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
+    if path is None or exported.head_type != ENCODER:
+        return []
+    tokenizer = exported.model.tokenizer
+    token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
+    for line in Source(path, UTF_8, "dev_file").lines(allows_nul=True):
+        if not line.strip():
+            continue
+        text, second_text = split_pair(line)
+        ids = None if second_text is None else tokenizer.encode(second_text)
+        packed = pack(tokenizer.encode(text), ids, exported.max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
+        token_ids.extend(packed.token_ids)
+        segment_ids.extend(packed.segment_ids)
+        ends.append(len(token_ids))
+    refuse_if(len(ends) == 1, f"{path}: has no text; check --dev_file")
+    return [RaggedFeatures.of(token_ids, segment_ids, ends)]
 
 
 def check_target(folder: str, overwrite: bool) -> None:

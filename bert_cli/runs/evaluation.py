@@ -82,9 +82,9 @@ def evaluate(
     evaluation = dataclasses.replace(evaluation, report=evaluation.report | entries | baselines)
     if full_precision:
         full_results, precision = full_precision
-        _log_cost(
+        log_int8_cost(
             task.command,
-            _main_metric(data, results.keys() & full_results),
+            find_main_metric(data, results.keys() & full_results),
             full_results,
             precision,
             plain_results,
@@ -138,12 +138,17 @@ def _compare(
         return {"baselines": {}}
     if comparison is None:
         return {}
-    log_comparison(task.command, _main_metric(data, results), results, comparison, positive_label)
+    log_comparison(task.command, find_main_metric(data, results), results, comparison, positive_label)
     return {"baselines": comparison.baselines}
 
 
-def _main_metric(data: Data, results: Collection[str]) -> str:
-    """Return the first metric of the task that is defined on the evaluated data."""
+def find_main_metric(data: Data, results: Collection[str]) -> str:
+    """Return the first metric of the task that is defined on the evaluated data.
+
+    Args:
+        data: the data.
+        results: names that the evaluation has.
+    """
     return next(name for name in data.metrics if name in results)
 
 
@@ -155,7 +160,7 @@ def _in_full_precision(task: Task[Model, Data, Details], model: Model, data: Dat
         return task.evaluate(predictor, data).results, predictor.precision
 
 
-def _log_cost(
+def log_int8_cost(
     command: str,
     metric: str,
     results: Mapping[str, Metric],
@@ -163,7 +168,16 @@ def _log_cost(
     int8_results: Mapping[str, Metric],
     positive_label: str,
 ) -> None:
-    """Log both values of a metric, as a warning if int8 is worse by more than a point."""
+    """Log both values of a metric, as a warning if int8 is worse by more than a point.
+
+    Args:
+        command: the command that trained the model.
+        metric: the metric's name in the results.
+        results: metrics without quantization.
+        precision: their precision.
+        int8_results: metrics of int8.
+        positive_label: see display_name.
+    """
     name = display_name(metric, positive_label)
     before, after = float(results[metric]), float(int8_results[metric])
     values = (

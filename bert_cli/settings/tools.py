@@ -191,7 +191,7 @@ class ExportVectors(FlagGroup, heading="Vectors"):
     )
     prompt_name: str | None = option(
         None,
-        "prompt in the files of sentence-transformers to put before each text, by its name; default: the model's own",
+        "name of a prompt in the files of sentence-transformers, to put before each text; default: the model's own",
         needs="format=saved_model|onnx|tflite",
         excludes="labels",
         because=_NOT_IN_MODULES,
@@ -203,19 +203,27 @@ class ExportData(FlagGroup, heading="Data"):
 
     data_dir: str = remembered_option(
         "",
-        "directory with the dev file on which --quantize compares accuracies; default: the training run's",
+        "directory with the dev file for --quantize; default: the training run's, on which int8 is compared with float32",
         path=True,
         needs="quantize",
         because="nothing else reads data here",
     )
+    dev_file: str | None = option(
+        None,
+        "other dev file for --quantize; for an encoder, a text per line",
+        path=True,
+        needs="quantize",
+        excludes="data_dir",
+        because={"quantize": "nothing else reads data here", "data_dir": "both name the data"},
+    )
     labels: tuple[str, ...] | None = option(
         None,
-        "names of the outputs, such as 0,1,2; default: labels.txt next to the checkpoint",
+        "names of the outputs, such as 0,1,2; default: as in labels.txt",
         **name_list_properties("labels", 1),
     )
     max_seq_length: int | None = deciding_option(
         None,
-        "maximum sequence length in tokens; default: as in the training, or the model's own",
+        "maximum number of tokens; default: as in training, or the model's",
         lower=1,
         remembered=True,
     )

@@ -23,6 +23,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/question_answerer.py": "commands/test_api.py",
     "api/results/comparison.py": "api/test_comparison.py",
     "api/results/vectors.py": "api/results/test_sequence.py",
+    "runs/int8_comparison.py": "commands/test_export_int8.py",
     "runs/tasks/classification/ensemble.py": "commands/test_classify_ensembles.py",
     "api/classifier_training.py": "commands/test_api_training.py",
     "api/evaluation.py": "commands/test_api.py",

@@ -2,31 +2,29 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import onnx
 
 from bert_cli.base import files
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import HeadSpec
+from bert_cli.base.head_types import ENCODER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
+from bert_cli.exports.signatures.int8_difference import cosines, log_on_texts
 from bert_cli.exports.signatures.network import check_difference, open_network_to_export
 from bert_cli.exports.triton import Tensor
-from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.row_batches import length_groups
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config_files import generic_labels, write_config
 from bert_cli.onnx.bert import PADDED, GraphForm
 from bert_cli.onnx.exported import NetworkSource, build_exported_graph, hugging_face_inputs
 from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.runners import Runner, make_runner
 from bert_cli.sentence.conversion import write_modules
-
-# Tokens per batch for computing accuracy.
-_BATCH_TOKENS = 4096
 
 
 class OnnxExport(NamedTuple):
@@ -38,7 +36,7 @@ class OnnxExport(NamedTuple):
 
 
 def write_onnx_files(
-    folder: str, exported: Exported, quantize: bool, dev: ClassificationFeatures | None, is_hugging_face: bool = False
+    folder: str, exported: Exported, quantize: bool, sequences: Sequence[RaggedFeatures], is_hugging_face: bool = False
 ) -> OnnxExport:
     """Write all files, and return their names with the model's tensors.
 
@@ -46,7 +44,7 @@ def write_onnx_files(
         folder: existing directory.
         exported: the model.
         quantize: whether to write an int8 model, too.
-        dev: rows for comparing accuracies, or None.
+        sequences: texts on which int8 is compared; none for random token ids.
         is_hugging_face: whether names and files are Hugging Face's (see onnx.exported.build_exported_graph).
 
     Raises:
@@ -72,17 +70,19 @@ def write_onnx_files(
     check_difference(difference)
     LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.head_type, _size(path), difference)
     if quantize:
-        # Only log this difference: the acceptable size depends on the model's use.
         _, int8_difference = write_model(quantized_path, PADDED_INT8)
-        LOG.info(
-            "%s: int8, %s; largest difference to the original %.2g",
-            QUANTIZED,
-            _size(quantized_path),
-            int8_difference,
-        )
-        if dev is not None and spec.is_text_classifier:
-            before, after = (accuracy(model_path, dev) for model_path in (path, quantized_path))
-            LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
+        LOG.info("%s: int8, %s", QUANTIZED, _size(quantized_path))
+        # Only log the difference: the acceptable size depends on the model's use.
+        if sequences:
+            log_on_texts(_run(path), _run(quantized_path), spec, sequences, is_hugging_face)
+        elif spec.head_type == ENCODER:
+            # Differences of single numbers mislead: vectors are compared by their direction.
+            batch = network.random_batch
+            similarities = cosines(_run(path)(batch), _run(quantized_path)(batch), batch["input_mask"])
+            line = "int8: cosine to the float32 vectors %.4f at least, on random token ids; --dev_file compares on your texts"
+            LOG.info(line, float(similarities.min()))
+        else:
+            LOG.info("int8: largest difference to float32 %.2g, on random token ids", int8_difference)
     write_companions(folder, exported, spec, labels, is_hugging_face)
     tensors = [list(map(_describe, values)) for values in (model.graph.input, model.graph.output)]
     return OnnxExport(files.list_directory(folder), *tensors)
@@ -138,18 +138,6 @@ def _run(path: str) -> Runner:
     """Return a runner that takes batches with the columns spec.INPUTS, for both kinds of names."""
     run = make_runner(path)
     return lambda batch: run(batch | hugging_face_inputs(batch))
-
-
-def accuracy(path: str, dev: ClassificationFeatures) -> float:
-    """Return an ONNX classifier's accuracy."""
-    run = _run(path)
-    num_correct = 0
-    lengths = dev.sequences.lengths
-    for rows in length_groups(lengths, _BATCH_TOKENS):
-        # Accept logits, too: they have the same order as probabilities.
-        (scores,) = run(dev.sequences.pad(rows, int(lengths[rows].max()))).values()
-        num_correct += int((scores.argmax(axis=1) == dev.label_ids[rows]).sum())
-    return num_correct / len(dev)
 
 
 def _size(path: str) -> str:
