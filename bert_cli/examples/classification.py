@@ -53,7 +53,8 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     task_labels = find_task(task_name).labels
     labels = {str(example.label) for example in examples if example.label is not None}
     # A small train file may lack a label of the task; the output columns must stay the same.
-    if labels <= set(task_labels) or find_task(task_name).problem_type.reader.is_numeric:
+    # A task without labels has numbers.
+    if not task_labels or labels <= set(task_labels):
         return task_labels
     if len(labels) < 2:
         raise InputError(

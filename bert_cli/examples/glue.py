@@ -147,7 +147,7 @@ class GlueTask:
             return False
         if layout.label is None:
             are_valid = all(is_number(row.cell(layout.identifier)) for row in body)
-        elif self.problem_type.reader.is_numeric:
+        elif not self.labels:
             are_valid = all(is_number(row.cell(layout.label)) for row in body)
         else:
             are_valid = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}

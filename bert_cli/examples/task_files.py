@@ -133,7 +133,7 @@ def read_examples(
         labels_by_line = [(row.line, row.cells[layout.label].strip()) for row in selected.data]
         index_names = find_index_names(path, labels_by_line, known_labels, split == "train")
         layout = replace(layout, aliases={**layout.aliases, **index_names})
-    if layout.label is not None and task.problem_type.reader.is_numeric:
+    if layout.label is not None and not task.labels:
         check_decimals(path, selected.data, layout.label)
     elif layout.label is not None:
         check_labels(path, selected.data, layout, layout.label, known_labels, options.skip_unlabeled)

@@ -31,6 +31,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import generic_labels
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.opening.bundle import ModelBundle
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.tools import Changes
 from bert_cli.weights.checkpoint import CheckpointWeights, open_source, read_with_heads
@@ -166,8 +167,8 @@ def _choose_rows(
     check_label_names(model.head.labels, count)
     chosen = choose_labels(entries, model.head.labels or (), count, head_type)
     LOG.info(chosen.describe())
-    is_exclusive = problem_type is None or problem_type.decoder.is_exclusive
-    refuse_if(is_exclusive and len(entries) < 2, "--labels: one label would always have the probability 1; give two")
+    is_single = len(entries) < (problem_type or SINGLE_LABEL).reader.min_labels
+    refuse_if(is_single, "--labels: one label would always have the probability 1; give two")
     return chosen
 
 

@@ -148,7 +148,7 @@ class HeadFiles:
                 f"{folder}: the outputs {twin[0]} and {twin[1]} have the same label, {labels[twin[0]]}; give each "
                 f"output another name in {self._labels_file}"
             )
-        if len(labels) == 1 and problem_type and problem_type.decoder.is_exclusive and has_names:
+        if len(labels) == 1 and problem_type and has_names and problem_type.reader.min_labels > 1:
             raise InputError(
                 f"{folder}: one label ({labels[0]}) would always have the probability 1; give two as --labels, or "
                 "--problem_type=regression or multi_label"

@@ -62,6 +62,7 @@ class MultiLabelReader(LabelReader):
 
     dtype = "float32"
     shape = ("B", "L")
+    min_labels = 1  # some texts may have no label
 
     def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
         """Return the column names if each label has a separate column of 0 and 1, None otherwise."""

@@ -107,6 +107,7 @@ class LabelReader(abc.ABC):
         dtype, shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
         is_numeric: whether labels are numbers, so that strata are intervals.
         has_names: whether each output is a label with a name.
+        min_labels: the fewest labels that a model can learn.
         loss_refusal: reason why loss flags make no sense, "" if they do.
         class_weights_refusal: reason why --class_weights makes no sense, "" if it does.
     """
@@ -116,6 +117,7 @@ class LabelReader(abc.ABC):
     shape: tuple[str, ...] = ("B",)
     is_numeric = False
     has_names = True
+    min_labels = 2
     loss_refusal = ""
     class_weights_refusal = ""
 

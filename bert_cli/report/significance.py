@@ -88,7 +88,7 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
         sample = {name: column[numbers] for name, column in predictions.items()}
         return problem.metrics.measure(label_ids[numbers], sample, labels, len(numbers))
 
-    is_right = None if problem.reader.is_numeric else ~problem.metrics.is_wrong(label_ids, predictions, labels)
+    is_right = None if "values" in predictions else ~problem.metrics.is_wrong(label_ids, predictions, labels)
     # Sorting more probabilities in each sample would take minutes.
     is_slow = problem.decoder.has_thresholds and label_ids.size > _MOST_DECISIONS
     compared = [name for name in problem.metrics.names(labels) if name not in LOSSES and not is_slow]

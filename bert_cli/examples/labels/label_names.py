@@ -67,7 +67,7 @@ def find_label_names(
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
     # A single label can be learned if some texts are without labels.
-    min_labels = 1 if problem_type.decoder.has_thresholds and len(names_and_lines) < len(cells.rows) else 2
+    min_labels = problem_type.reader.min_labels if len(names_and_lines) < len(cells.rows) else 2
     if len(row_counts) < min_labels:
         problem = f"has the label {quote(next(iter(row_counts)))}" if row_counts else ""
         raise InputError(

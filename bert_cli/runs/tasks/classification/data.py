@@ -138,7 +138,7 @@ def _labels_before_reading(
     """Return the labels that are known before a file is read; raise InputError for invalid ones."""
     settings, task = inputs.settings, inputs.task
     # With one label, there is something to learn only if a text may also have no label.
-    if names and len(names) == 1 and not (problem_type and problem_type.decoder.has_thresholds):
+    if names and len(names) < (problem_type or SINGLE_LABEL).reader.min_labels:
         raise InputError(f"--labels={names[0]}: two labels are needed, or --problem_type=multi_label")
     for label in settings.encoding.labels or ():
         if problem := find_label_problem(label):
