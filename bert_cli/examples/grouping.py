@@ -160,30 +160,27 @@ class _Assignment:
                 present.update(self.columns[group])
 
 
-def require_groups(flag: str, num_groups: int, num_subsets: int) -> None:
-    """Raise InputError if there are fewer groups than subsets.
+def split_groups(
+    flag: str, counts: GroupCounts, shares: Mapping[str, float], seed: int, keeps_labels: bool = False
+) -> dict[str, int]:
+    """Return the subset of each group, a number from 0, and log the groups and rows of each subset.
 
     Args:
         flag: flag with its value, for example "--dev_split=0.2".
-        num_groups: number of groups.
-        num_subsets: number of subsets.
-    """
-    if num_groups < num_subsets:
-        groups = "one group" if num_groups == 1 else f"{num_groups} groups"
-        raise InputError(f"{flag}: --group_column has {groups}, and {num_subsets} are needed; check --group_column")
-
-
-def log_subsets(flag: str, names: Sequence[str], counts: GroupCounts, subsets: Mapping[str, int]) -> None:
-    """Log the number of groups and rows of each subset.
-
-    Args:
-        flag: flag with its value, for example "--dev_split=0.2".
-        names: names of the subsets.
         counts: rows of each group.
-        subsets: subset of each group.
+        shares: share of the rows by subset name; their sum is 1.
+        seed, keeps_labels: see `assign_groups`.
+
+    Raises:
+        InputError: there are fewer groups than subsets.
     """
-    members: list[list[int]] = [[] for _ in names]
+    if len(counts) < len(shares):
+        groups = "one group" if len(counts) == 1 else f"{len(counts)} groups"
+        raise InputError(f"{flag}: --group_column has {groups}, and {len(shares)} are needed; check --group_column")
+    subsets = assign_groups(counts, list(shares.values()), seed, keeps_labels)
+    members: list[list[int]] = [[] for _ in shares]
     for group, subset in subsets.items():
         members[subset].append(counts[group].num_rows)
-    shown = [f"{name} {len(rows)} ({sum(rows):,} rows)" for name, rows in zip(names, members, strict=True)]
+    shown = [f"{name} {len(rows)} ({sum(rows):,} rows)" for name, rows in zip(shares, members, strict=True)]
     LOG.info("%s: %d groups, each in one part: %s", flag, len(counts), ", ".join(shown))
+    return subsets

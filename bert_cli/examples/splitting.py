@@ -18,10 +18,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.grouping import (
     DEV,
     STAY_TOGETHER,
-    assign_groups,
     count_groups,
-    log_subsets,
-    require_groups,
+    split_groups,
 )
 from bert_cli.examples.stratification import hold_out
 from bert_cli.problem_types.problem_type import ProblemType
@@ -149,9 +147,8 @@ def _select_dev_groups(
         raise InputError(f"{flag}: the first rows may be a part of a group of --group_column; give {held_out.count}")
     groups = [str(example.group) for example in examples]
     counts = count_groups(groups, label_strata(examples, problem_type))
-    require_groups(flag, len(counts), 2)
-    subsets = assign_groups(counts, (1 - share, share), seed, keeps_labels=not problem_type.reader.is_numeric)
-    log_subsets(flag, ("training", "dev"), counts, subsets)
+    shares = {"training": 1 - share, "dev": share}
+    subsets = split_groups(flag, counts, shares, seed, keeps_labels=not problem_type.reader.is_numeric)
     return {row for row, group in enumerate(groups) if subsets[group] == DEV}
 
 
@@ -276,8 +273,6 @@ def assign_group_folds(examples: Sequence[Example], problem_type: ProblemType, c
     """
     groups = [str(example.group) for example in examples]
     counts = count_groups(groups, label_strata(examples, problem_type))
-    flag = f"--cross_validation={count}"
-    require_groups(flag, len(counts), count)
-    subsets = assign_groups(counts, [1 / count] * count, seed)
-    log_subsets(flag, [f"fold {fold}" for fold in range(1, count + 1)], counts, subsets)
+    shares = {f"fold {fold}": 1 / count for fold in range(1, count + 1)}
+    subsets = split_groups(f"--cross_validation={count}", counts, shares, seed)
     return np.array([subsets[group] for group in groups], np.int64)

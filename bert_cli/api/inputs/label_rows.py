@@ -69,17 +69,8 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
     """
     if table := as_table(name, values):
         return _table_labels(name, table, names)
-    if hasattr(values, "toarray"):
-        values = values.toarray()
-    # TensorFlow's tensors have no tolist().
-    elif hasattr(values, "__array__") and not hasattr(values, "tolist"):
-        values = np.asarray(values)
-    shape = tuple(getattr(values, "shape", ()))
-    refuse_if(
-        len(shape) > 2, f"{name}: has the shape {shape}; a label per text is needed, or a row with {_NEEDED} per text"
-    )
-    items = [_plain(item) for item in list_items(name, values, "a list")]
-    if shape[1:] == (1,) and any(isinstance(item[0], float) for item in items):
+    items = _list_plain(name, values, f"a label per text is needed, or a row with {_NEEDED} per text")
+    if tuple(getattr(values, "shape", ()))[1:] == (1,) and any(isinstance(item[0], float) for item in items):
         # These are regression targets as a column.
         return LabelRows([item[0] for item in items])
     return _label_rows(name, items)
@@ -90,28 +81,22 @@ def read_distribution_rows(name: str, values: Any, names: Sequence[str] | None =
 
     Args:
         name: the argument's name, for errors.
-        values: rows with a probability per label: an array, lists, or a table with label names as columns.
+        values: rows with a probability per label: an array, a tensor, a sparse matrix, lists, or a table
+            with label names as columns.
         names: label names of the training; a table's columns are sorted into this order.
 
     Raises:
-        InputError: if an item is not a list of numbers, or a table has other columns than `names`.
+        InputError: if an item is not a list of numbers, or a table has other columns than `names`,
+            or two of the same name.
         InputTypeError: if the argument is not a list.
     """
     columns: tuple[str, ...] | None = None
     if table := as_table(name, values):
-        columns = tuple(map(str, table.names))
-        refuse_if(
-            names is not None and set(names) != set(columns),
-            f"{name}: has the columns {list_some(columns)}, and the labels are {list_some(names or ())}",
-        )
-        order = columns if names is None else tuple(names)
-        rows = [[row[columns.index(column)] for column in order] for row in table.rows()]
-        columns = order
+        columns, rows = _sort_columns(name, table, [list(row) for row in table.rows()], names)
     else:
-        rows = list_items(name, values, "a list with a row of probabilities per text")
+        rows = _list_plain(name, values, "a row of probabilities per text is needed")
     items: list[DecimalList | None] = []
-    for number, row in enumerate(rows):
-        plain = _plain(row)
+    for number, plain in enumerate(rows):
         if is_missing(plain):
             items.append(None)
             continue
@@ -151,18 +136,54 @@ def _table_labels(name: str, table: Table, names: Sequence[str] | None) -> Label
                 f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a {table.kind} of labels "
                 f"has a column of 0 and 1 per label; to take one column, pass df[{table.names[0]!r}]"
             )
+    columns, rows = _sort_columns(name, table, rows, names)
+    return _label_rows(name, rows, columns)
+
+
+def _sort_columns(
+    name: str, table: Table, rows: list[list[Any]], names: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """Return a table's columns and rows in the order of the labels.
+
+    Args:
+        name: the argument's name, for errors.
+        table: the table.
+        rows: its rows.
+        names: label names of the training, None for the table's order.
+
+    Raises:
+        InputError: two columns have one name, or the columns are not the labels.
+    """
+    columns = tuple(map(str, table.names))
     refuse_if(
         len(set(columns)) < len(columns),
         f"{name}: two of the columns have the same name: {list_some(columns)}; rename one",
     )
-    if names is not None and tuple(names) != columns:
-        refuse_if(
-            set(names) != set(columns),
-            f"{name}: has the columns {list_some(columns)}, and the labels are {list_some(names)}",
-        )
-        rows = [[row[columns.index(label)] for label in names] for row in rows]
-        columns = tuple(names)
-    return _label_rows(name, rows, columns)
+    if names is None or tuple(names) == columns:
+        return columns, rows
+    refuse_if(
+        set(names) != set(columns),
+        f"{name}: has the columns {list_some(columns)}, and the labels are {list_some(names)}",
+    )
+    return tuple(names), [[row[columns.index(label)] for label in names] for row in rows]
+
+
+def _list_plain(name: str, values: Any, needed: str) -> list[Any]:
+    """Return the items of a list, an array, a tensor or a sparse matrix as Python objects.
+
+    Args:
+        name: the argument's name, for errors.
+        values: the argument.
+        needed: what an item has to be, for an array with more than two axes.
+    """
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    # TensorFlow's tensors have no tolist().
+    elif hasattr(values, "__array__") and not hasattr(values, "tolist"):
+        values = np.asarray(values)
+    shape = tuple(getattr(values, "shape", ()))
+    refuse_if(len(shape) > 2, f"{name}: has the shape {shape}; {needed}")
+    return [_plain(item) for item in list_items(name, values, "a list")]
 
 
 def _check_numbers(place: str, item: Any) -> None:

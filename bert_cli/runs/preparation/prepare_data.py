@@ -21,9 +21,7 @@ from bert_cli.examples.grouping import (
     STAY_TOGETHER,
     GroupCount,
     GroupCounts,
-    assign_groups,
-    log_subsets,
-    require_groups,
+    split_groups,
 )
 from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
@@ -102,9 +100,9 @@ def assign_file_groups(source: LabeledFile, counts: dict[str, int], selection: R
     refuse_if(sum(shares.values()) >= 1, _leaves_none(selection, total))
     flag = " ".join(f"--{split}_split={part}" for split, part in held_out.items() if part)
     names = ["train", *shares]
-    require_groups(flag, len(groups), len(names))
-    subsets = assign_groups(groups, [1 - sum(shares.values()), *shares.values()], seed, keeps_labels=True)
-    log_subsets(flag, [f"{name}.tsv" for name in names], groups, subsets)
+    shares = {"train": 1 - sum(shares.values()), **shares}
+    file_shares = {f"{name}.tsv": share for name, share in shares.items()}
+    subsets = split_groups(flag, groups, file_shares, seed, keeps_labels=True)
     split_counts: dict[str, Counter[str]] = {split: Counter() for split in SPLITS}
     for group, subset in subsets.items():
         split_counts[names[subset]].update(groups[group].strata)

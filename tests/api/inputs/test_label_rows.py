@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from bert_cli.api.inputs.label_rows import is_flags, read_label_rows
+from bert_cli.api.inputs.label_rows import is_flags, read_distribution_rows, read_label_rows
 from bert_cli.base.errors import InputError
 from tests.snapshots import raises
 
@@ -138,3 +138,45 @@ def test_columns_that_are_not_labels_of_the_training():
 @pytest.mark.parametrize("value", [[1], [], "01", [0, 2], [0, "1"], {0, 1}, [[0], [1]], [0, None], 1])
 def test_values_that_are_not_flags(value):
     assert not is_flags(value)
+
+
+class Tensor:
+    """Rows that only NumPy can convert, as TensorFlow's tensors."""
+
+    def __init__(self, rows):
+        self.rows = np.array(rows)
+        self.shape = self.rows.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.rows if dtype is None else self.rows.astype(dtype)
+
+
+SHARES = [[0.25, 0.75], [1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(SHARES), np.array(SHARES, np.float32), SHARES, list(np.array(SHARES)), Tensor(SHARES),
+        scipy.sparse.csr_matrix(SHARES), pd.Series(SHARES),
+    ],
+    ids=lambda values: f"{type(values).__name__} {getattr(values, 'dtype', '')}",
+)  # fmt: skip
+def test_distributions(values):
+    labels = read_distribution_rows("labels", values)
+    assert [list(map(float, item)) for item in labels.items] == SHARES
+    assert (labels.names, labels.have_one_label) == (None, True)
+
+
+def test_columns_of_distributions_are_sorted_and_differ():
+    frame = pd.DataFrame(SHARES, columns=["neg", "pos"])
+    sorted_labels = read_distribution_rows("labels", frame, ("pos", "neg"))
+    assert (sorted_labels.names, list(map(float, sorted_labels.items[0]))) == (("pos", "neg"), [0.75, 0.25])
+    with raises(InputError, "labels: two of the columns have the same name"):
+        read_distribution_rows("labels", frame.set_axis(["neg", "neg"], axis=1))
+    with raises(InputError, "labels: has the columns neg, pos"):
+        read_distribution_rows("labels", frame, ("a", "b"))
+    with raises(InputError, "labels: has the shape (1, 1, 2)"):
+        read_distribution_rows("labels", np.zeros((1, 1, 2)))
+    with raises(InputError, "labels[0]: a row with a probability per label"):
+        read_distribution_rows("labels", frame[["neg"]])
