@@ -53,6 +53,7 @@ squad: OUTPUT ?= bert_output/squad
 QUICKSTART = --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 --warmup_proportion=0.2
 RELEASE_TOOLS = .venv-release/.installed
 RELEASE_BIN = .venv-release/bin
+SITE_TOOLS = .venv-site/.installed
 
 # A name with blanks as one target or prerequisite.
 blank := $(subst ,, )
@@ -60,7 +61,7 @@ one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint check-tree format docs test test-all messages test-pythons quickstart classify pretrain tag squad features convert export \
-  builtin-model benchmark check-gpu lock distributions release clean
+  builtin-model benchmark check-gpu lock distributions release site clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -84,6 +85,7 @@ help:
 	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
 	@echo "make release      build sdists and wheels of the commit in dist/, and try all of them on each installed Python"
 	@echo "make release TAG=yes  and tags the commit as its version; make distributions: only build, twice, and compare"
+	@echo "make site         build the pages of docs/ and the Python API as a site with a search, in build/site"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
 # The versions of Python that setup.py requires: >=3.11,<3.14, which are 3.13 3.12 3.11.
@@ -240,6 +242,19 @@ release: distributions
 	@echo "sdists and wheels ran the quickstart, and the commands of bert_cli_light, on Python $(or $(strip $(INSTALLED)),3)"
 	@$(RELEASE_BIN)/python -m tests.release $(if $(TAG),tag,advise)
 
+# An environment of its own, and no extra: nobody who installs the package needs it. mkdocs-material gets fixes until May 2027; its
+# successor Zensical reads the same mkdocs.yml.
+$(SITE_TOOLS): Makefile | $(BIN)/python
+	$(BIN)/python -m venv $(dir $@)
+	$(dir $@)bin/python -m pip install --quiet "mkdocs==1.6.1" "mkdocs-material==9.8.2" "mkdocstrings==1.0.8" \
+	  "mkdocstrings-python==2.0.11" "mkdocs-jupyter==0.26.3"
+	@touch $@
+
+site: $(SITE_TOOLS) $(VENV)/.installed
+	$(BIN)/python -m tests.site_pages build/site_source
+	NO_MKDOCS_2_WARNING=1 $(dir $(SITE_TOOLS))bin/mkdocs build --strict --config-file build/site_source/mkdocs.yml
+	@echo "wrote build/site/index.html"
+
 quickstart: install
 	$(BIN)/bert-classify --task_name=cola $(QUICKSTART)
 
@@ -301,6 +316,6 @@ builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
 	$(BIN)/bert-fill-mask "the dog [MASK] in the garden ."
 
 clean:
-	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist light/build .cache *.egg-info light/*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find bert_output -mindepth 1 ! -name .gitkeep -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

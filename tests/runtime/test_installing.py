@@ -27,7 +27,7 @@ def light(tmp_path_factory):
 
 
 def run_commands(light, folder, *lines):
-    """Return the exit code and the last line of the log per command."""
+    """Return the exit code and the finished process."""
     done = run_light(light, COMMANDS.format(lines=lines), folder)
     assert done.returncode == 0, done.stderr
     return [int(code) for code in re.findall(r"^== (\d+)$", done.stdout, re.MULTILINE)], done
@@ -72,7 +72,7 @@ def test_other_work_names_the_distribution_that_it_needs(light, tmp_path):
 
 
 def test_both_distributions_are_an_error(light, tmp_path):
-    """Each would overwrite the files of the other one, and remove them with itself."""
+    """Each would overwrite the other one's files, and remove them with itself."""
     about = tmp_path / "bert_cli-0.1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: bert_cli\nVersion: 0.1.0\n", encoding="utf-8")
