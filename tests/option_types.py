@@ -10,6 +10,7 @@ from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.vectors import VectorTrainingSettings
 
 PATH = pathlib.Path(__file__).resolve().parents[1] / "bert_cli" / "api" / "inputs" / "options.py"
 HEAD = '''"""Options of trainings in Python, which are the flags of the commands without dashes.
@@ -31,6 +32,7 @@ CLASSES = {
     "ClassifyOptions": ("Options of `Classifier.train`.", "FitOptions", ClassifySettings, FILES | {"cross_validation"}),
     "TagOptions": ("Options of `Tagger.train`.", "Options", TagSettings, FILES | {"cross_validation"}),
     "SquadOptions": ("Options of `QuestionAnswerer.train`.", "Options", SquadSettings, FILES),
+    "VectorOptions": ("Options of `FeatureExtractor.train`.", "CommonOptions", VectorTrainingSettings, FILES),
     "PretrainOptions": ("Options of `MaskFiller.train`.", "CommonOptions", PretrainSettings, PRETRAINING),
 }
 # Class for options that several classes share -> its first line and its base class.

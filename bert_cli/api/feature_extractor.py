@@ -3,7 +3,7 @@
    from bert_cli import FeatureExtractor
    FeatureExtractor.load("pretrained").extract(["the dog sees a cat .", "a cat sleeps ."])
 
-returns a float32 array with one row per text.
+returns a float32 array with one row per text. `train` trains vectors on pairs of texts.
 """
 
 import dataclasses
@@ -11,15 +11,19 @@ import functools
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, Literal, TypeVar, cast, overload
+from typing import Any, Generic, Literal, TypeVar, Unpack, cast, overload
 
 from bert_cli.api.arguments import check_arguments
 from bert_cli.api.inputs.model_path import find_model
+from bert_cli.api.inputs.options import VectorOptions
+from bert_cli.api.inputs.tables import Data, is_path, read_rows_of_texts
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts_argument
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
-from bert_cli.api.saving import SavableModel, with_source
+from bert_cli.api.saving import with_source
+from bert_cli.api.training import PythonTraining, TrainableModel
+from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.base.log import LOG
 from bert_cli.base.pooling import NONE
@@ -33,11 +37,13 @@ from bert_cli.predicting.opening import VectorSettings, select_groups
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, VectorFlags, choose_recipe
 from bert_cli.predicting.vectors import TextVectors, VectorModel, open_vector_model, open_vectors
 from bert_cli.runs.extraction.shown_attention import encode_shown_text
+from bert_cli.runs.tasks.vectors.task import VectorTask
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.answering import Extraction
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
 from bert_cli.settings.texts import ExtractSettings
+from bert_cli.settings.vectors import VectorTrainingSettings
 
 # Argument of `load` that chooses the vectors -> its default.
 _CHOICES = {"pooling": None, "layers": None, "normalize": None, "prompt_name": None, "long_text": False}
@@ -45,8 +51,8 @@ _CHOICES = {"pooling": None, "layers": None, "normalize": None, "prompt_name": N
 Result = TypeVar("Result", bound=Vectors | TokenVectors)
 
 
-class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
-    """Encoder that turns texts into vectors, made by `load` from any checkpoint.
+class FeatureExtractor(TrainableModel, CuttingModel, Generic[Result]):
+    """Encoder that turns texts into vectors, made by `load` from any checkpoint, or by `train`.
 
     Attributes:
         width: W, the length of a vector.
@@ -56,7 +62,55 @@ class FeatureExtractor(SavableModel, CuttingModel, Generic[Result]):
         self._vectors = vectors
         self._devices = devices
         self._columns = trained_columns(vectors.model)
+        self._engine = vectors.vector_model.engine
         self.width = vectors.width
+
+    @classmethod
+    @name_arguments_in_errors(train_file="train", dev_file="dev")
+    def train(
+        cls,
+        train: Data,
+        dev: Data = None,
+        output_dir: str | os.PathLike | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: int | None = None,
+        **options: Unpack[VectorOptions],
+    ) -> "FeatureExtractor[Vectors]":
+        """Train sentence vectors as bert-train-vectors does, and load the trained model.
+
+        Args:
+            train: training data: a path as for --train_file, a pandas.DataFrame, or a list. List
+                items are dicts such as {"anchor": …, "positive": …}, or tuples: (text, text) for
+                texts that belong together, (text, text, score), or (text, text, negative, …).
+            dev: data to evaluate, in the same forms; None for no evaluation.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the extractor.
+            callbacks, verbose: observers, and how much to show, see api.watching.Watching.
+            options: flags of bert-train-vectors without dashes. The most common ones:
+                init_checkpoint (the built-in model), loss="auto", num_train_epochs (3.0; 4.0 for
+                small models), learning_rate (2e-5; up to 1.2e-4 for small models),
+                train_batch_size=32, max_seq_length=128, pooling, random_seed=12345.
+
+        Returns:
+            The extractor, with one vector per text.
+
+        Raises:
+            InputError: if bert-train-vectors would refuse the data or options. The message names
+                arguments, and train[n] for a row in a list.
+        """
+        arguments = (("train", train), ("dev", dev))
+        in_memory = [(name, data) for name, data in arguments if data is not None and not is_path(data)]
+        tables = {name: read_rows_of_texts(name, data) for name, data in in_memory}
+        phases = {f"{name}_file": data if is_path(data) else None for name, data in arguments}
+        training = PythonTraining(
+            VectorTrainingSettings,
+            lambda settings: VectorTask(settings, tables),
+            phases | {"do_eval": dev is not None},
+            output_dir,
+            options,
+            Watching(callbacks, verbose),
+        )
+        return cast("FeatureExtractor[Vectors]", cls._load_trained(training))
 
     @overload
     @classmethod

@@ -5,19 +5,24 @@ import json
 import pathlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bert_cli import FeatureExtractor, convert_checkpoint
+from bert_cli.base.errors import InputError
 from bert_cli.metrics.vectors import cosines_of_pairs, search_results, similarity_results
 from bert_cli.run_vectors import main
 from bert_cli.serving.http.openai import embedding_items
 from bert_cli.serving.loading import load_served
 from bert_cli.settings.answering import ModelFlags
 from bert_cli.settings.serving import Limits
+from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers
 from tests.commands.conftest import ANIMALS, PEOPLE
+from tests.commands.helpers import assert_same_tensors
 from tests.rows import write_rows
+from tests.snapshots import raises
 
 MODULES = {"modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"}
 PAIRS = [(text, " ".join(reversed(text.split()))) for text in PEOPLE + ANIMALS]
@@ -54,6 +59,11 @@ def trained(built_once, two_layer_flags) -> pathlib.Path:
 def vectors(capfd):
     """Call bert-train-vectors with flags."""
     return functools.partial(helpers.call, capfd, "bert-train-vectors", main)
+
+
+def weights_of(folder: pathlib.Path) -> dict[str, np.ndarray]:
+    reader = open_checkpoint(find_checkpoint(str(folder)))
+    return {name: reader.read(name) for name in reader.shapes}
 
 
 def texts_and_pairs(pairs) -> tuple[list[str], np.ndarray]:
@@ -191,3 +201,62 @@ def test_equal_texts_cannot_be_searched(vectors, two_layer_flags, tmp_path):
         f"--output_dir={tmp_path / 'out'}",
     ]
     vectors(*two_layer_flags, *files, "--do_train", "--do_eval").assert_refused("t.tsv: ")
+
+
+def options_of(flags: tuple[str, ...]) -> dict[str, object]:
+    """Return the options of Python for flags such as --a=b and --nob."""
+    pairs = [flag.removeprefix("--").partition("=") for flag in flags if not flag.startswith("--noreport")]
+    numbers = {"max_seq_length": int, "train_batch_size": int, "save_checkpoints_steps": int}
+    return {name: numbers.get(name, str)(value) if "rate" not in name and "epochs" not in name else float(value) for
+            name, _, value in pairs} | {"report": False}  # fmt: skip
+
+
+def test_python_trains_the_same_weights(trained, two_layer_flags, tmp_path):
+    """Rows in memory give the weights of the command bit for bit; the file is read in the same order."""
+    rows = list(PAIRS)
+    options = options_of(two_layer_flags) | {"eval_every": 15}
+    extractor = FeatureExtractor.train(rows, dev=rows, output_dir=tmp_path / "out", verbose=0, **options)
+    expected = weights_of(trained)
+    actual = weights_of(tmp_path / "out")
+    assert_same_tensors(actual, expected)
+    assert extractor.report["eval"]["eval_queries"] == 24
+    assert extractor.data_facts["train"]["columns"] == {"text": ["anchor"], "text_b": ["positive"]}
+    np.testing.assert_array_equal(
+        extractor.extract(PEOPLE), FeatureExtractor.load(trained, precision="float32").extract(PEOPLE)
+    )
+    assert list(extractor.history.index)[-1] == 30
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        ([("the dog", "a dog", 0.5), ("the cat", "a bird", 0), ("a", "b", 1)], {"score": ["score"]}),
+        ([("the dog", "a dog", "a cat", "a bird"), ("the cat", "a cat", "a dog", "")],
+         {"negatives": ["negative_1", "negative_2"]}),
+        ([{"query": "the dog", "document": "a dog", "year": 7}] * 3, {}),
+        (pd.DataFrame({"sentence1": ["the dog", "a cat"], "sentence2": ["a dog", "b"], "label": [0.5, 1.0]}),
+         {"score": ["label"]}),
+    ],
+)  # fmt: skip
+def test_rows_in_memory(rows, columns, two_layer_flags):
+    extractor = FeatureExtractor.train(rows, verbose=0, **options_of(two_layer_flags))
+    facts = extractor.data_facts["train"]
+    assert {role: names for role, names in facts["columns"].items() if role not in ("text", "text_b")} == columns
+    assert extractor.extract(["the dog"]).shape == (1, 16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([("a", "b"), ("a", "b", "c")], {}),
+        (["a", "b"], {}),
+        ([], {}),
+        ([{"left": "a", "right": "b"}], {}),
+        ([("a", "b", 1.5)], {"loss": "cosine"}),
+        ([("a", "b")], {"loss": "triplet"}),
+        ([("a", "b", 0.5), ("a", "b", None)], {}),
+    ],
+)
+def test_rows_in_memory_that_cannot_be_trained_on(rows, options, two_layer_flags):
+    with raises(InputError, "train"):
+        FeatureExtractor.train(rows, verbose=0, **options_of(two_layer_flags), **options)

@@ -99,7 +99,7 @@ api.inputs: problem_types flags model settings text reading reading.exports exam
 api.results: metrics problem_types flags text outputs outputs.vectors report api.inputs
 api: metrics problem_types flags model settings text reading examples examples.squad examples.token_files corpus outputs
     report features sentence weights outputs.answers outputs.vectors inference run_directory opening
-    predicting runs.tasks runs.tasks.classification runs.extraction runs.callbacks runs exports
+    predicting runs.tasks runs.tasks.classification runs.tasks.vectors runs.extraction runs.callbacks runs exports
     api.inputs api.results
 serving: problem_types flags settings text examples.squad features sentence weights outputs.answers opening
     predicting

@@ -29,21 +29,15 @@ class CommonOptions(TypedDict, total=False):
     metric_for_best: Any
     early_stopping_patience: int | None
     report: bool | None
-    freeze_encoder: bool | None
     freeze_layers: int | None
     layerwise_lr_decay: float | None
     optimizer: Literal["adamw", "adam", "lamb", "nadam"] | None
     bias_correction: bool | None
     weight_decay: float | None
     lr_schedule: Literal["linear", "cosine", "constant"] | None
-    gradient_accumulation_steps: int | None
-    auto_batch: bool | None
     recompute: Literal["none", "layers"] | None
     hidden_dropout_prob: float | None
     attention_dropout_prob: float | None
-    loss: Literal["cross_entropy", "focal"] | None
-    focal_gamma: float | None
-    label_smoothing: float | None
     num_runs: int | None
     random_seed: int | None
     save_checkpoints_steps: int | None
@@ -76,9 +70,15 @@ class Options(CommonOptions, total=False):
     line_buffered: bool | None
     num_train_epochs: float | Sequence[float] | None
     warmup_proportion: float | None
+    freeze_encoder: bool | None
     lora_rank: int | None
     lora_alpha: float | None
     lora_targets: Any
+    gradient_accumulation_steps: int | None
+    auto_batch: bool | None
+    loss: Literal["cross_entropy", "focal"] | None
+    focal_gamma: float | None
+    label_smoothing: float | None
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
     engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
 
@@ -182,6 +182,28 @@ class SquadOptions(Options, total=False):
     skip_padding: bool | None
 
 
+class VectorOptions(CommonOptions, total=False):
+    """Options of `FeatureExtractor.train`."""
+
+    header: Literal["auto", "yes", "no"] | None
+    text_column: Any
+    text_b_column: Any
+    negative_columns: Any
+    score_column: Any
+    pooling: Any
+    normalize: bool | None
+    bert_config_file: Path
+    allow_unknown: bool | None
+    eval_batch_size: int | None
+    num_train_epochs: float | Sequence[float] | None
+    warmup_proportion: float | None
+    loss: Literal["auto", "multiple_negatives", "cosent", "cosine", "triplet"] | None
+    similarity_scale: float | None
+    margin: float | None
+    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None
+    engine: Literal["auto", "tensorflow", "onnxruntime", "openvino"] | None
+
+
 class PretrainOptions(CommonOptions, total=False):
     """Options of `MaskFiller.train`."""
 
@@ -201,5 +223,11 @@ class PretrainOptions(CommonOptions, total=False):
     num_train_epochs: float | None
     num_warmup_steps: int | None
     max_eval_steps: int | None
+    freeze_encoder: bool | None
+    gradient_accumulation_steps: int | None
+    auto_batch: bool | None
+    loss: Literal["cross_entropy", "focal"] | None
+    focal_gamma: float | None
+    label_smoothing: float | None
     precision: Literal["auto", "float32", "bfloat16", "float16"] | None
     engine: Literal["auto", "tensorflow"] | None

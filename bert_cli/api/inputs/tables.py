@@ -60,6 +60,36 @@ def read_table(name: str, data: Data) -> TableFile:
     return _table(name, _NAMES.get(width, ()), rows)
 
 
+def read_rows_of_texts(name: str, data: Data) -> TableFile:
+    """Return a table of pairs from a library's table, or from a list of dicts or tuples.
+
+    Tuples have two texts that belong together, and then texts that do not, or their score.
+
+    Args:
+        name: the argument's name, for errors.
+        data: the data.
+
+    Raises:
+        InputError: if the data has another form; the message names name[row].
+    """
+    if as_table(name, data):
+        return read_table(name, data)
+    rows = list_items(name, data, "a list of rows")
+    refuse_if(not rows, f"{name}: is empty; pairs of texts are needed")
+    if isinstance(rows[0], dict):
+        return read_table(name, rows)
+    width = len(rows[0]) if isinstance(rows[0], tuple | list) else 0
+    for number, row in enumerate(rows):
+        if not isinstance(row, tuple | list) or len(row) != width or width < 2:
+            raise InputError(
+                f"{name}:{number}: two texts, two texts and a number, or two texts and negatives, the "
+                f"same in every row, or a dict is needed, found {row!r:.80}"
+            )
+    has_scores = width == 3 and not any(isinstance(row[2], str | tuple | list) for row in rows)
+    negatives = ("score",) if has_scores else tuple(f"negative_{number}" for number in range(1, width - 1))
+    return _table(name, ("anchor", "positive", *negatives), rows)
+
+
 class ColumnNames(NamedTuple):
     """Column names for a table that is made from texts and labels.
 

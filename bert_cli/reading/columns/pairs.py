@@ -104,7 +104,7 @@ def find_pair_columns(path: str, sample: Sequence[Row], has_names: bool, rules: 
     if negatives and score is not None:
         shown, shown_score = _list_columns(finder, negatives), _list_columns(finder, [score])
         raise InputError(
-            f"{path}:1: has negatives ({shown}) and a score ({shown_score}), and takes one of them; "
+            f"{_place(finder)}: has negatives ({shown}) and a score ({shown_score}), and takes one of them; "
             f"give --score_column={NO_COLUMN} or --negative_columns={NO_COLUMN}"
         )
     return ColumnsOfPairs(len(cells), names, text_a, text_b, negatives, score)
@@ -130,7 +130,7 @@ def _find_texts(finder: ColumnFinder, columns: Columns) -> tuple[int, int]:
     if finder.names is None:
         problem = "no header with the names of a pair, such as anchor and positive"
     raise InputError(
-        f"{finder.path}:1: {problem}; give --text_column and --text_b_column, by name or number: "
+        f"{_place(finder)}: {problem}; give --text_column and --text_b_column, by name or number: "
         f"{_list_columns(finder, range(len(finder.sample[0].cells)))}"
     )
 
@@ -152,10 +152,15 @@ def _find_score(finder: ColumnFinder, flag: str | None, used: Sequence[int]) -> 
     if len(columns) > 1:
         shown = _list_columns(finder, columns)
         raise InputError(
-            f"{finder.path}:1: several columns may be the score: {shown}; give --score_column, or "
+            f"{_place(finder)}: several columns may be the score: {shown}; give --score_column, or "
             f"--score_column={NO_COLUMN} for no scores"
         )
     return columns[0] if columns else None
+
+
+def _place(finder: ColumnFinder) -> str:
+    """Return the file with its header line; names of JSON and of tables in memory are on no line."""
+    return f"{finder.path}:1" if finder.sample[0].line else finder.path
 
 
 def _list_columns(finder: ColumnFinder, columns: Sequence[int]) -> str:
