@@ -102,7 +102,6 @@ def _make_locally(
         job: seed, tokenizer and limits for making instances.
         inputs: text files.
         outputs: TFRecord files.
-        settings: all flags.
         form: column and encoding of the text files.
         num_examples: number of instances to log.
 

@@ -104,8 +104,6 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     """Load the models, then answer requests, in one process.
 
     Args:
-        settings: all flags.
-        keys: API keys.
         shared: sockets, weights and metrics.
         supervisor: the process that started this one.
     """

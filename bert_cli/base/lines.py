@@ -29,7 +29,6 @@ def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file", foll
     A byte-order mark of UTF-16 or a gzip header gets its own message.
 
     Args:
-        data: the bytes.
         name: file name for messages.
         first_line: line number at which `data` begins.
         noun: noun for the file in messages. TEXT is a file that --encoding applies to.

@@ -243,7 +243,6 @@ def print_line(level: int, line: str, error: BaseException | None = None, **fiel
 
     Args:
         level: the line's level, for JSON.
-        line: the line.
         error: exception with a traceback that JSON includes, or None.
         **fields: further fields, for JSON.
     """

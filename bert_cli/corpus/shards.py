@@ -97,7 +97,6 @@ def write_single_stream(
 
     Args:
         job: settings.
-        size: the corpus.
         folder: directory for a temporary file of rows.
         paths: files to write.
         on_document: function that is called now and then with the number of finished documents,
@@ -148,7 +147,6 @@ def write_sharded(
 
     Args:
         workers: processes that share a job.
-        size: the corpus.
         folder: directory for temporary files.
         paths: empty files to write.
         num_shards: number of shards.

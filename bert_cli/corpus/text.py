@@ -236,7 +236,6 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
 
     Args:
         block: the lines.
-        tokenizer: the tokenizer.
         typecode: type used for stored token ids.
         files_end_documents: whether a document ends with its file. In the original it continues in
             the next file.

@@ -70,7 +70,6 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
     For example "4 examples; labels: 0 3 (75.0%), 1 1 (25.0%)".
 
     Args:
-        examples: the examples.
         labels: label names, used if an example may have several labels.
     """
     values = [example.label for example in examples if example.label is not None]

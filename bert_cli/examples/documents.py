@@ -67,7 +67,6 @@ def check_plain_text(name: str, head: str, form: CorpusForm) -> None:
     Args:
         name: the file, for messages.
         head: the beginning of its text.
-        form: values of the flags.
 
     Raises:
         InputError: a flag is about tables.

@@ -76,7 +76,6 @@ def select_dev_rows(examples: Sequence[Example], held_out: HeldOut, seed: int, p
         examples: all labeled examples.
         held_out: share or number of rows to hold out, or number of first rows.
         seed: seed used to shuffle the rows.
-        problem_type: the problem type.
 
     Raises:
         InputError: no example is left to train or evaluate on.
@@ -166,7 +165,6 @@ def iterate_labels(
 
     Args:
         examples: labeled examples.
-        problem_type: the problem type.
         names: label names in output column order.
     """
     for example in examples:
@@ -264,7 +262,6 @@ def assign_group_folds(examples: Sequence[Example], problem_type: ProblemType, c
 
     Args:
         examples: rows with groups.
-        problem_type: the problem type.
         count: number of folds.
         seed: seed used to shuffle the groups.
 

@@ -20,7 +20,6 @@ def iterative_stratification(rows: LabelNumbers, shares: Sequence[float], seed: 
     a subset needs, then at random. Rows without labels are assigned last.
 
     Args:
-        rows: label numbers per row.
         shares: share per subset; their sum is 1.
         seed: seed used for the order of rows and for ties.
     """
@@ -67,7 +66,6 @@ def hold_out(rows: LabelNumbers, num_held_out: int, seed: int) -> list[int]:
     moved, so that at least one row per label stays in training and the size is exact if possible.
 
     Args:
-        rows: label numbers per row.
         num_held_out: number of rows to hold out.
         seed: seed for the stratification.
     """

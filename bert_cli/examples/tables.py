@@ -23,7 +23,6 @@ def read_rows(source: Source, quoting: str = LITERAL, left_out: list[LeftOut] | 
 
     Args:
         source: the file.
-        quoting: value of --quoting.
         left_out: list that gets the blank lines.
 
     Raises:

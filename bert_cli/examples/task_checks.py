@@ -26,9 +26,7 @@ def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tu
     """Decide whether a file's first row is a header.
 
     Args:
-        rows: all rows.
         layout: the file's columns, and the original's rule for its first row.
-        header: value of --header.
         labels: the labels, None if they are unknown.
     """
     return decide_header(header, _signs(rows[0], rows[1:], layout, labels), layout.has_header)
@@ -49,7 +47,6 @@ def report_first_row(path: str, first: Row, found: Header, header: str) -> None:
 
     Args:
         path: file, for messages.
-        first: the first row.
         found: whether it is a header.
         header: value of --header. In `auto`, a contradiction is an error, otherwise a warning.
 
@@ -82,7 +79,6 @@ def check_text_column(
 
     Args:
         path: file, for messages.
-        rows: all rows.
         layout: the file's layout, which has a single text and no labels.
         labels: known labels.
     """
@@ -110,7 +106,6 @@ def check_labels(
     Args:
         path: file, for messages.
         rows: all rows without the header.
-        layout: the file's layout.
         column: 0-based label column.
         allowed: valid labels. None allows all names without leading or trailing spaces.
         skips_unlabeled: whether --skip_unlabeled is given.

@@ -92,7 +92,6 @@ def read_examples(
         source: directory with the task's files, or an open file to use instead.
         labels: allowed labels; None means the task's labels, but any label in CoLA's train file
             (see `find_labels`).
-        options: flag values.
 
     Raises:
         InputError: the task has no such split, the file is missing or empty, a row has too few

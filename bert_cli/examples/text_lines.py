@@ -37,7 +37,6 @@ def split_text(text: str, tokenizer: FullTokenizer | None = None) -> tuple[tuple
     to a word. An added token of the tokenizer is one word, unless it contains white space.
 
     Args:
-        text: the text.
         tokenizer: the model's tokenizer, None if there is no model.
     """
     words: list[str] = []
@@ -72,7 +71,6 @@ def make_text_example(text: str, tokenizer: FullTokenizer | None = None) -> Tagg
     """Return a text as an example without tags.
 
     Args:
-        text: the text.
         tokenizer: see split_text.
 
     Raises:
@@ -169,7 +167,6 @@ def split_line(line: str, number: int = 0, takes_pairs: bool = True) -> TextLine
     ends with the mark is a single text, which includes the mark. A blank line is an empty text.
 
     Args:
-        line: the line.
         number: its 0-based number.
         takes_pairs: False if the model was trained on single texts, so that the mark is text.
     """
@@ -221,9 +218,7 @@ def split_line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[Li
     differ, for example due to a deleted control character or a final sigma.
 
     Args:
-        text: the text.
         start: the text's offset in its line.
-        tokenizer: the model's tokenizer.
     """
     words: list[LineWord] = []
     texts, starts = split_text(text, tokenizer)

@@ -27,7 +27,6 @@ def find_source(path: str, strict: bool = False) -> CheckpointPath:
     """Return the checkpoint for --from; an archive or a URL is a tensorflow-hub module.
 
     Args:
-        path: the flag's value.
         strict: see `find_checkpoint`.
     """
     # An unpacked module needs no special case: find_checkpoint finds its saved_model.pb.
@@ -48,7 +47,6 @@ def find_heads(weight_names: Iterable[str], model: ModelBundle, head: str) -> tu
     Args:
         weight_names: the checkpoint's weights.
         model: the model to convert.
-        head: value of --head.
 
     Raises:
         InputError: if --head needs a next-sentence head that was not trained.

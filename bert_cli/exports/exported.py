@@ -157,7 +157,6 @@ class Exported:
         """Return the head's labels, or None; raise InputError if the number of outputs differs.
 
         Args:
-            spec: the head.
             source: the checkpoint, for the message.
         """
         labels = self.labels if spec.has_labels else None

@@ -61,8 +61,6 @@ def save_encoder(
 
     Args:
         path: directory to write.
-        model: the encoder.
-        config: its config.
         vocab: content of vocab.txt; None omits the asset.
         tokenizer: values for tokenizer_config.json, including the casing.
     """

@@ -52,7 +52,6 @@ def build_network(
 
     Args:
         config: config of the encoder.
-        heads: its heads.
         tensors: weights by Google's name; others stay random.
         of_tokens: whether the classifier is a tagger.
     """
@@ -96,8 +95,6 @@ def load_head_model(
 
     Args:
         reader: an open checkpoint.
-        config: its config.
-        spec: the head.
         problem_type: problem type of a text classifier.
         optional: prefixes of weights that may be missing.
         strict: whether a weight of unknown meaning is an error.
@@ -129,7 +126,6 @@ def head_outputs(
 
     Args:
         model: a model from `load_head_model`.
-        head_type: its head type.
         problem_type: problem type of a text classifier.
         inputs: batch with the columns spec.INPUTS.
         is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build_exported_graph).

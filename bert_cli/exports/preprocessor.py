@@ -21,7 +21,6 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     Args:
         path: directory to write.
         tokenizer: tokenizer to include.
-        vocabulary: its vocabulary.
         seq_length: default length for the encoder's inputs.
     """
     module = tf.train.Checkpoint()

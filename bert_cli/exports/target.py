@@ -85,7 +85,6 @@ def find_target(path: str, to_format: str) -> Target:
     path is a directory, by default in Hugging Face's format.
 
     Args:
-        path: value of --to.
         to_format: a format, or "auto".
 
     Raises:

@@ -18,7 +18,6 @@ def pack_texts(
     """Return the encoder's inputs, int32 [B, S], for texts or pairs of texts.
 
     Args:
-        tokenizer: the tokenizer.
         text: string [B].
         text_b: second texts, string [B], or None.
         max_seq_length: maximum row length.

@@ -58,8 +58,6 @@ def write_triton_config(folder: str, export_format: str, inputs: Sequence[Tensor
     Args:
         folder: the directory that is named like the model.
         export_format: a key of _BACKENDS.
-        inputs: the model's inputs.
-        outputs: the model's outputs.
     """
     lines = [_BACKENDS[export_format][0], f"max_batch_size: {_MAX_BATCH_SIZE}"]
     for title, tensors in (("input", inputs), ("output", outputs)):

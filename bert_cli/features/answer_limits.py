@@ -20,7 +20,6 @@ def measure_gold_answers(
 
     Args:
         answers_of_questions: correct answers per question.
-        tokenizer: the model's tokenizer.
         max_length: word pieces that any answer may have.
     """
     lengths = [

@@ -68,7 +68,6 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
 
     Args:
         examples: examples that all have the same number of choices.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per sequence, including special tokens.
 
     Raises:

@@ -168,7 +168,6 @@ def classification_features(
     Args:
         examples: examples with labels for LabelReader.label_array.
         labels: label names, in the order of label ids.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per sequence, including special tokens.
         problem_type: problem type that turns labels into ids.
         long_text: treatment of long texts, see packing.long_sequences.
@@ -250,9 +249,7 @@ def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokeni
     """Return a sequence's tokens as log lines without padding, formatted as in the original.
 
     Args:
-        sequences: the sequences.
         number: number of the sequence.
-        tokenizer: the model's tokenizer.
         has_ids: whether lines with the ids, the mask and the segments follow.
     """
     ids, mask, segments = (values[0] for values in sequences.pad([number], sequences.longest([number])).values())
@@ -281,7 +278,6 @@ def format_features(
     Args:
         features: features with at least as many examples as `has_label`.
         labels: label names, in the order of label ids.
-        tokenizer: the model's tokenizer.
         has_label: for each example to show, whether it has a label.
         has_ids: see sequence_lines.
     """

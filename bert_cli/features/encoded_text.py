@@ -47,7 +47,6 @@ def encode_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) 
     """Return "tokens", "input_ids" and "segment_ids" of an uncut text or pair, all [t].
 
     Args:
-        tokenizer: the model's tokenizer.
         text: the text, or a pair's first text.
         text_b: a pair's second text.
     """
@@ -88,7 +87,6 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
 
     Args:
         text: the line to tokenize.
-        tokenizer: the model's tokenizer.
         max_seq_length: the model's number of positions.
         place: file and line, for messages.
 

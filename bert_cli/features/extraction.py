@@ -274,7 +274,6 @@ def extraction_chunks(
 
     Args:
         lines: lines to tokenize.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per window, including special tokens.
         long_text: whether long lines become windows; if not, they are cut as in the original.
         words: whether to return word spans.

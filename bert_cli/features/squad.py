@@ -154,7 +154,6 @@ def squad_features(
 
     Args:
         examples: examples, with answer positions if `is_training`.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per window, including special tokens.
         doc_stride: distance between window starts in a context, in tokens.
         max_query_length: maximum tokens per question; longer questions are cut.
@@ -225,7 +224,6 @@ def window(
     Args:
         features: the windows.
         examples: examples that the windows were made from.
-        tokenizer: the model's tokenizer.
         max_seq_length: length of the padded ids.
         row: number of the window.
     """
@@ -264,7 +262,6 @@ def format_features(
     Args:
         features: the windows.
         examples: examples that the windows were made from.
-        tokenizer: the model's tokenizer.
         count: number of examples.
         has_ids: whether lines include ids; if not, only the tokens and, in training, the answer.
     """

@@ -192,7 +192,6 @@ def tagging_features(
     Args:
         examples: sentences; their tags must be BIO and in `labels` (see check_labels).
         labels: label names, in the order of label ids.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per window, including special tokens.
         doc_stride: distance between window starts in pieces, at most a window's length.
         label_all_pieces: for training, whether later pieces get the I- form of the word's tag. If
@@ -247,7 +246,6 @@ def format_features(
     Args:
         features: the windows.
         labels: label names, in the order of label ids.
-        tokenizer: the model's tokenizer.
         count: number of windows.
     """
     lines = []

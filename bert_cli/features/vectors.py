@@ -61,7 +61,6 @@ def pair_features(pairs: Sequence[PairRow], encode: Callable[[Sequence[str]], Te
     """Return the features of pairs.
 
     Args:
-        pairs: the pairs.
         encode: function from texts to their token sequences; it gets each text once.
     """
     num_negatives = max(len(pair.negatives) for pair in pairs)

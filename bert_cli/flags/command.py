@@ -186,7 +186,6 @@ class Command:
 
         Args:
             settings: flag values on the command line.
-            given_names: names of the given flags.
 
         Raises:
             InputError: if a rule of a flag is broken, or `check` refuses the flags.
@@ -240,8 +239,6 @@ def _early_value(arguments: Sequence[str], name: str, accepted: Collection[str])
 
     Args:
         arguments: the command line.
-        name: the flag's name.
-        accepted: accepted values.
     """
     for index, argument in enumerate(arguments):
         flag, sign, value = argument.lstrip("-").partition("=")

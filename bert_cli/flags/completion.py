@@ -81,7 +81,6 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     Args:
         settings_class: dataclass of the command's flag groups.
         command: the command's name.
-        shell: one of SHELLS.
     """
     sections_by_title = sections(every_flag(settings_class))
     completed_flags = [

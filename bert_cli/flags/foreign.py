@@ -76,7 +76,6 @@ def unknown_flags_message(
 
     Args:
         names: unknown flag names, as the user wrote them.
-        flag_names: the command's flag names.
         ending: text to append if any name has no advice.
         argument_names: names of the command's arguments that are not flags.
         off_names: the unknown names that were given the value false.

@@ -146,7 +146,6 @@ def group(
     """Return a field for a command's Settings that holds a group with the command's defaults.
 
     Args:
-        group_class: the group.
         overrides: by field, the command's help text or other properties from Option, such as
             {"lower": 1}.
         only: fields that the command has as flags; None for all fields.
@@ -278,7 +277,6 @@ def replace_values(settings: Any, values: dict[str, Any]) -> Any:
     """Copy a command's Settings with new values for some flags.
 
     Args:
-        settings: the command's Settings.
         values: new values by flag name.
     """
     changes: dict[str, dict[str, Any]] = {}
@@ -321,7 +319,6 @@ def prediction_values(settings: Any, has_tables: bool) -> dict[str, Any]:
     """Return the values, by flag name, that decide the outputs for given texts.
 
     Args:
-        settings: the command's Settings.
         has_tables: whether the texts are in tables.
     """
     return select_values(settings, lambda option: option.decides_predictions and (has_tables or not option.of_tables))

@@ -53,7 +53,6 @@ def check_rules(settings: Any, is_complete: bool = True) -> None:
     """Raise InputError for the first rule that flag values break.
 
     Args:
-        settings: a command's Settings.
         is_complete: whether the training run's values are already in `settings`. Before that, a
             flag may need another one that will come from there.
     """

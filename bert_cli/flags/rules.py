@@ -99,9 +99,7 @@ def make_rules(
     """Yield a flag's rules, without conditions on flags that the command does not have.
 
     Args:
-        name: the flag's name.
         needs, excludes, because: see Option.
-        names: names of the command's flags.
     """
     for is_need, declared in ((True, needs), (False, excludes)):
         for own_values, texts in declared.items() if isinstance(declared, Mapping) else (("", declared),):
@@ -129,7 +127,6 @@ def describe_rules(
     """Return clauses for help texts, such as "needs --do_train" or "npy: needs --pooling".
 
     Args:
-        rules: a flag's rules.
         required, implicit_value: see Option.
     """
     clauses: dict[tuple[str, bool], list[str]] = {}

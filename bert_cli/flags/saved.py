@@ -25,7 +25,6 @@ def flags_to_save(settings: Any, derived_values: dict[str, Any]) -> dict[str, st
     None is omitted, and so is "" if the flag has no default.
 
     Args:
-        settings: the command's Settings.
         derived_values: values that the run derived, by flag name. They replace those in `settings`.
     """
     values = flag_values(settings) | derived_values

@@ -54,7 +54,6 @@ def read_flagfiles(arguments: Sequence[str], flags: Mapping[str, Flag]) -> list[
     """Return the arguments, with each --flagfile replaced by the file's content.
 
     Args:
-        arguments: a command's arguments.
         flags: the command's flags by name.
 
     Raises:

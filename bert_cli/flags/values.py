@@ -132,7 +132,6 @@ def convert_value(flag: Flag, value: object) -> Any:
     """Return a flag's value for a program's value, after the checks that a command line has.
 
     Args:
-        flag: the flag.
         value: a bool, a number, a text or a path; a list of names or numbers; a dict of numbers by
             name. A text is read as on a command line.
 
@@ -216,7 +215,6 @@ def read_value(flag: Flag, value: Any) -> Any:
     """Return a flag's value after checks and Option.read.
 
     Args:
-        flag: the flag.
         value: a bool, a number, a tuple of numbers, or a text.
 
     Raises:

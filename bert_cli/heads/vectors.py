@@ -96,7 +96,6 @@ class BertVectors(TaskModel):
         Args:
             config: config of the encoder.
             vectors: pooling and the steps after it.
-            loss: the loss.
             options: see TaskModel.
         """
         super().__init__("vector_model", config, **options)

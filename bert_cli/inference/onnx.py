@@ -78,8 +78,6 @@ class OnnxEngine:
         """Prepare an engine without weights; `load` reads them.
 
         Args:
-            network: the network.
-            config: the model's config.
             inference: engine and precision.
             open_backend: function that returns the function that makes a graph's runner.
             backend_version: function that returns the version of the backend's package.

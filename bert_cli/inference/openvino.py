@@ -77,7 +77,6 @@ def _read_model(core: Any, graph: Graph, constants: Mapping[str, np.ndarray]) ->
 
     Args:
         core: openvino.Core.
-        graph: the graph.
         constants: contiguous values for external constants; they must live as long as the model.
     """
     locations = {

@@ -56,7 +56,6 @@ def open_trained(
 
     Args:
         network: the network to compute.
-        config: the model's config.
         checkpoint: the model's weights.
         devices: flags that select engine, devices and precision.
         max_seq_length: maximum number of tokens in a sequence.

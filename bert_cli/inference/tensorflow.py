@@ -99,7 +99,6 @@ class TensorFlowEngine:
             network: the outputs of `run`.
             make_model: make_model(compute dtype) returns the model. It is called in the strategy's
                 scope.
-            devices: flag values.
             max_seq_length: maximum number of tokens in a sequence.
             train_batch_size: rows per training batch; None if the model is not trained.
             accumulation_steps: micro-batches per training batch and replica.

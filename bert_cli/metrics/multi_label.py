@@ -72,7 +72,6 @@ def read_thresholds(path: str, label_names: Sequence[str], is_exclusive: bool = 
 
     Args:
         path: the file.
-        label_names: the model's labels.
         is_exclusive: whether exactly one label has a threshold; the others get NaN.
 
     Raises:

@@ -78,7 +78,6 @@ def tagging_scores(
         gold: tags in the data, per sentence.
         predicted: predicted tags.
         gold_entities: entities in the data.
-        predicted_entities: predicted entities.
 
     Raises:
         ValueError: the numbers of sentences or words differ.

@@ -224,7 +224,6 @@ def hugging_face_config(
     """Return the contents of config.json.
 
     Args:
-        config: the model's config.
         head_type: a key of HEAD_TYPES.
         labels: label names in the order of the classifier's outputs; None if the head has no labels.
         pad_token_id: id of [PAD].

@@ -71,7 +71,6 @@ def normal_initializer(name: str, stddev: float, seed: int) -> keras.Initializer
     Args:
         name: the weight's full name.
         stddev: standard deviation.
-        seed: the model's seed.
     """
     # Use a CRC: Python's hash of a str differs between processes.
     weight_seed = (seed * 1_000_003 + zlib.crc32(name.encode())) % (2**31 - 1)

@@ -41,7 +41,6 @@ class Scoped(keras.layers.Layer):
 
         Args:
             name: weight name, which follows the scope in checkpoints.
-            shape, initializer: as in Keras.
         """
         self.checkpoint_names.append(f"{self.scope}/{name}")
         self._initializers.append(lambda _: keras.initializers.get(initializer))
@@ -54,9 +53,7 @@ class Scoped(keras.layers.Layer):
 
         Args:
             name: weight name, which follows the scope in checkpoints.
-            shape: its shape.
             stddev: standard deviation; values beyond two of them are drawn again.
-            seed: the model's seed.
         """
         make_initializer = functools.partial(normal_initializer, f"{self.scope}/{name}", stddev)
         is_deferred = DeferredInitialization.current.get() is not None

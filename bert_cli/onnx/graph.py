@@ -125,7 +125,6 @@ def assemble(graph: Graph, external: Mapping[str, Mapping[str, str]] | None = No
     """Return the graph as a model.
 
     Args:
-        graph: the graph.
         external: constants to store without values, with their entries of external_data; see
             runners.make_runner.
     """
@@ -179,8 +178,6 @@ def encode_constant(name: str, value: np.ndarray, location: Mapping[str, str] | 
     """Return a constant as a TensorProto.
 
     Args:
-        name: its name.
-        value: its values.
         location: entries of external_data; if None, the values are part of the result.
     """
     head = b"".join(integer_field(1, size) for size in value.shape)

@@ -151,7 +151,6 @@ class Int8Encoder:
         """Return constants with a scope's weights, divided per channel.
 
         Args:
-            scope: the scope.
             names: weight names in the scope.
             factors: divisors per channel.
         """

@@ -88,7 +88,6 @@ def compile_graph(graph: Graph, external: Mapping[str, np.ndarray], threads: int
     """Return make_runner's result for a graph.
 
     Args:
-        graph: the graph.
         external: its large constants. If they were copied into the protobuf message, it could exceed
             its limit of 2 GB.
         threads: threads that compute a call.
@@ -227,7 +226,6 @@ def logits_runner(
         form: bert.FLAT for float32, or int8.FLAT_INT8.
         tensors: Google's name -> float32.
         config: the model's configuration.
-        head: the head.
         make: function that makes the graph's runner.
     """
     bert = Bert(Graph(), tensors, config, form)

@@ -21,9 +21,6 @@ def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
 
     It is --hub_module or --init_checkpoint. Without model flags, it is the built-in pre-trained
     model.
-
-    Args:
-        model, hub: flag values.
     """
     if hub.hub_module:
         return find_module(hub.hub_module, "hub_module")
@@ -74,7 +71,6 @@ def to_use(flags: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: s
     built-in pre-trained model.
 
     Args:
-        flags, hub: flag values.
         output_dir: flag value; "" for a command that does not use a training run.
         default: checkpoint to use if there is no built-in model, or "".
     """
@@ -114,11 +110,7 @@ def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
 
 
 def _trained(output_dir: str, strict: bool) -> CheckpointPath:
-    """Return the run's checkpoint in output_dir; raise InputError without one.
-
-    Args:
-        output_dir, strict: flag values.
-    """
+    """Return the run's checkpoint in output_dir; raise InputError without one."""
     latest = newest_undamaged(model_folder(output_dir), strict)
     if latest is None:
         raise InputError(
@@ -149,7 +141,6 @@ def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, s
     """Return (level, line) for the log when training starts from random weights.
 
     Args:
-        init_checkpoint: flag value.
         is_builtin: whether the config is the small built-in one.
     """
     if init_checkpoint == RANDOM:

@@ -28,7 +28,6 @@ def check_sizes(
     """Check that vocabulary, config and max_seq_length fit together.
 
     Args:
-        config: the model's config.
         vocabulary: the vocabulary, or None.
         max_seq_length: maximum number of tokens in a sequence.
         config_name: the config's name in messages.
@@ -73,8 +72,6 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     Args:
         split: the name in messages.
         sequences: token ids.
-        vocabulary: the vocabulary.
-        flags: flag values.
 
     Raises:
         InputError: if more than half are unknown and --allow_unknown is not set.
@@ -104,7 +101,6 @@ def warn_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: Vo
         unknown: number of unknown words or tokens.
         count: number of words or tokens.
         unit: "words" or "tokens".
-        vocabulary: the vocabulary.
         strict: see `warn_or_fail`.
     """
     if unknown > MAX_UNKNOWN * count:
@@ -126,7 +122,6 @@ class PairCheck:
         """Decide whether a pair would be reported.
 
         Args:
-            config: the model's config.
             config_name: the config's name in the message.
             strict: see `warn_or_fail`.
         """
@@ -156,7 +151,5 @@ def check_first_unknown(source: str, sequences: RaggedFeatures, vocabulary: Voca
     Args:
         source: input flag value, for messages.
         sequences: token ids of the first lines.
-        vocabulary: the vocabulary.
-        flags: flag values.
     """
     check_unknown(f"first lines of {input_name(source)}", sequences, vocabulary, flags)

@@ -65,7 +65,6 @@ def _find_own_length(model: UsedModel, command_default: int) -> int:
     """Return the maximum sequence length of a model without the flag, see `own_length`.
 
     Args:
-        model: the model.
         command_default: default of the command's flag.
     """
     checkpoint = open_tensorflow_checkpoint(model.find())

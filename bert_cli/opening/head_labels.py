@@ -134,8 +134,6 @@ def match_head(trained: TrainedHead, labels: RunLabels, num_outputs: int) -> Hea
     them, rows follow positions. Rows of other labels are not used.
 
     Args:
-        trained: the trained head.
-        labels: the run's labels.
         num_outputs: the run's output count.
     """
     random = (None,) * num_outputs

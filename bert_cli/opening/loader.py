@@ -101,7 +101,6 @@ def _read_config(
     """Read the model's config; import TensorFlow only for a module without config file.
 
     Args:
-        gelu, hub_module: flag values.
         vocab_size: see read_config. A module that is not a BERT uses it as well.
         needs_bert: refuse modules that are not a BERT.
 

@@ -28,7 +28,6 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None, gelu: str = "
     """Return the config of a checkpoint's BERT, from the file next to it or from its variables.
 
     Args:
-        path: the checkpoint.
         vocab_size: used if neither the file nor the checkpoint has one.
         gelu: see read_config.
 

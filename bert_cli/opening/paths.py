@@ -210,7 +210,6 @@ def named_or_builtin(
     """Return the pre-trained model that the flags name, or the built-in one.
 
     Args:
-        init_checkpoint: flag value.
         has_other_files: whether other flags name a vocabulary or a config, which do not belong to
             the built-in model.
         default: checkpoint to use if there is no built-in model, or "".

@@ -30,11 +30,7 @@ _CASING_KEY = "do_lower_case/.ATTRIBUTES/VARIABLE_VALUE"
 def load_tokenizer(
     init_checkpoint: str = "", vocab_file: str | None = None, do_lower_case: bool | None = None
 ) -> FullTokenizer:
-    """Return the tokenizer for the model or vocabulary in the flags, or for the built-in model.
-
-    Args:
-        init_checkpoint, vocab_file, do_lower_case: flag values.
-    """
+    """Return the tokenizer for the model or vocabulary in the flags, or for the built-in model."""
     if vocab_file and not init_checkpoint:
         return load_from_vocab_file(vocab_file, do_lower_case)
     return _load_tokenizer_of(named_or_builtin(init_checkpoint), vocab_file, do_lower_case)

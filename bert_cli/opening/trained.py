@@ -65,7 +65,6 @@ def load_with_settings(
 
     Args:
         checkpoint: checkpoint to load.
-        settings_class: the command's settings class.
         flag_values: flag name -> value; None if it is not given.
         remembers: whether to use the training run's flags.
     """
@@ -93,7 +92,6 @@ def default_length(command_default: int, model: AnyModel) -> int:
 
     Args:
         command_default: default of the command's flag.
-        model: the model.
     """
     return own_length(command_default, model.required_checkpoint, model.config.max_position_embeddings)
 
@@ -106,7 +104,6 @@ def own_length(command_default: int, checkpoint: CheckpointPath, num_positions: 
 
     Args:
         command_default: default of the command's flag; 0 for vectors.
-        checkpoint: the checkpoint.
         num_positions: number of positions in its model.
     """
     # Windows of bert-squad cut no text, and other programs also use this length for them.
@@ -132,7 +129,6 @@ def num_trained_texts(model: AnyModel, task_name: str = "") -> int | None:
     """Return the number of texts per row in a model's training data: 1 or 2, None if unknown.
 
     Args:
-        model: the model.
         task_name: flag value, which is used if the model has no flags.txt.
     """
     saved = {"task_name": task_name} | model.guesses | model.saved_flags
@@ -145,7 +141,6 @@ def read_trained_columns(model: AnyModel, columns: Columns, task_name: str = "")
     """Return the columns of a model's training run.
 
     Args:
-        model: the model.
         columns: columns that this run's flags name.
         task_name: see num_trained_texts.
     """

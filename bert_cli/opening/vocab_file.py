@@ -25,9 +25,6 @@ def load_from_vocab_file(vocab_file: str, do_lower_case: bool | None) -> FullTok
 
     The casing comes from --do_lower_case, from tokenizer.json, or from the words in vocab.txt.
 
-    Args:
-        vocab_file, do_lower_case: flag values.
-
     Raises:
         InputError: if the file is missing or damaged.
     """
@@ -61,7 +58,6 @@ def report_tokenizer(stored: StoredTokenizer, do_lower_case: bool | None, strict
     """Log unusual settings of a tokenizer, and report files that contradict each other.
 
     Args:
-        stored: the tokenizer.
         do_lower_case: flag value, which decides the casing; None if it is not given.
         strict: see `warn_once_or_fail`.
     """
@@ -87,7 +83,6 @@ def check_casing(
 
     Args:
         do_lower_case: whether text is lower-cased.
-        vocabulary: the vocabulary.
         model_folder: the loaded checkpoint's directory, or None.
         stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
             It is used instead of the directory name.

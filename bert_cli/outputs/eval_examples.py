@@ -106,7 +106,6 @@ def classification_examples(
     """Return examples for bert-classify.
 
     Args:
-        problem_type: the model's problem type.
         labels: label names and thresholds.
         label_ids: n labels, see LabelReader.label_array.
         predictions: predictions for the n rows.

@@ -95,12 +95,11 @@ def build_classifier(
     """Return the encoder with a classifier of texts, a keras.Model; import TensorFlow.
 
     Args:
-        config: the model's config.
         decoder: problem type and labels.
         text_input: the encoder output that the head reads.
         long_text: value of --long_text.
         options: keyword arguments that all networks share.
-        distillation: loss of a teacher's probabilities, or None.
+        distillation: loss from a teacher's probabilities, or None.
         loss_columns: further columns of training batches, see BertTextClassifier.
     """
     # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
@@ -209,7 +208,7 @@ class TextClassifier:
             text, text_b: the text, or both texts if it is a pair.
             tokens: the result of `tokenize_for_explanation`.
             budget: approximate number of masked copies to compute.
-            label: index of the label to explain; None for the most probable one.
+            label: label index to explain; None for the most probable one.
         """
         plan = self.plan_explanation(tokens, budget)
         record = explanation_record(plan, self.decoder, self.score_copies(plan.copies), label)

@@ -110,7 +110,6 @@ def make_decoder(
     """Return a decoder with the thresholds for --threshold, and without a calibration.
 
     Args:
-        problem_type: the model's problem type.
         label_names: the model's output names.
         flags: the group with --threshold.
         folders: directories to search for thresholds.json; the first one that has it wins.

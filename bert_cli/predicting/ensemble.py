@@ -24,7 +24,7 @@ def mean_array(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def average(decoder: OutputDecoder, members: Sequence[PredictionArrays], label_ids: np.ndarray) -> PredictionArrays:
-    """Return the mean of the members' probabilities or numbers, with losses.
+    """Return the members' mean probabilities or numbers, with losses.
 
     Args:
         decoder: the decoder that all members have.
@@ -85,8 +85,6 @@ def reorder(decoder: OutputDecoder, predictions: PredictionArrays, order: Sequen
     """Return predictions with columns in another order.
 
     Args:
-        decoder: the model's decoder.
-        predictions: its predictions.
         order: columns, see `label_order`; [] to change nothing.
     """
     if not order:
@@ -156,7 +154,6 @@ def open_mean(names: Sequence[str], members: Sequence[TextClassifier]) -> MeanCl
 
     Args:
         names: their names, for messages.
-        members: the classifiers.
 
     Raises:
         InputError: if they differ in problem type, labels, or texts per row.

@@ -57,7 +57,6 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
     Args:
         text_a: the text, or a pair's first text.
         text_b: a pair's second text, or None.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens, including special tokens.
     """
     first = chunks(text_a)
@@ -109,7 +108,6 @@ def plan_explanation(tokens: WordTokens, tokenizer: FullTokenizer, budget: int =
 
     Args:
         tokens: the text's or pair's tokens, see word_tokens.
-        tokenizer: the model's tokenizer.
         budget: approximate number of masked copies.
     """
     # Use a fixed seed: the same text must have the same shares in every call.
@@ -183,7 +181,6 @@ def explain(
     Args:
         predictor: the opened model.
         decoder: decoder for the model's predictions.
-        tokenizer: the model's tokenizer.
         tokens: the text's or pair's tokens, see word_tokens.
         batch_size: rows per batch.
         budget: approximate number of masked copies to predict.
@@ -214,7 +211,6 @@ def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: Ful
     Args:
         tokens: the text.
         orders: orders from uncovering_orders.
-        tokenizer: the model's tokenizer.
     """
     # Keep [CLS] and [SEP]: the model has never seen a text without them.
     covered = np.where(tokens.word_of >= 0, tokenizer.ids[MASK], tokens.token_ids)

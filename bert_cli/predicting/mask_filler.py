@@ -90,7 +90,6 @@ def predict_masks(
 
     Args:
         pretrained: the opened model.
-        tokenizer: the model's tokenizer.
         top_k: number of candidates.
         chunk: texts, see encoded_text.masked_text.
 
@@ -196,7 +195,6 @@ class TextMaskFiller:
         """Return one object per text, as in the JSON lines of bert-fill-mask.
 
         Args:
-            texts: the texts.
             top_k: number of candidates per mask.
             places: see `predict`.
         """
@@ -210,7 +208,6 @@ class TextMaskFiller:
         """Return one object per text.
 
         Args:
-            texts: the texts.
             encode: function that tokenizes a text, see encoded_text.masked_text.
             predict: function that yields the objects for a chunk of texts.
             places: the texts' names in errors; by default texts[0], texts[1], …
@@ -227,7 +224,6 @@ def open_mask_filler(settings: MaskFillerSettings, checkpoint: CheckpointPath) -
 
     Args:
         settings: flags for the model's files and devices.
-        checkpoint: the checkpoint.
 
     Raises:
         InputError: if the checkpoint has no masked-LM head.

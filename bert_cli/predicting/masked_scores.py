@@ -45,7 +45,6 @@ def read_words(words: Sequence[str], tokenizer: FullTokenizer, place: str = "--c
 
     Args:
         words: words as in running text.
-        tokenizer: the model's tokenizer.
         place: flag or argument, for messages.
 
     Raises:
@@ -110,7 +109,6 @@ def score_words(
 
     Args:
         pretrained: the opened model.
-        tokenizer: the model's tokenizer.
         words: the words, see read_words.
         chunk: texts, see encoded_text.candidate_text.
 
@@ -174,7 +172,6 @@ def score_texts(
 
     Args:
         pretrained: the opened model.
-        tokenizer: the model's tokenizer.
         chunk: texts, see encoded_text.unmasked_text.
     """
     for texts in _groups(chunk, lambda text: len(text.token_ids)):

@@ -44,7 +44,6 @@ def pooled_width(pooling: str, num_layers: int, hidden_size: int) -> int:
     """Return the length of a pooled vector, in which layers and poolings are concatenated.
 
     Args:
-        pooling: value of --pooling.
         num_layers: number of chosen layers.
         hidden_size: the model's width.
     """

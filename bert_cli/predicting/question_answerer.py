@@ -39,7 +39,6 @@ def make_question_windows(
         encoding: flags with the windows' length.
         flags: flags with the windows' stride, and the questions' length.
         examples: questions with contexts.
-        tokenizer: the model's tokenizer.
         is_training: whether to add the answers' positions.
     """
     length = encoding.max_seq_length
@@ -61,7 +60,6 @@ def answer_windows(
         predictor: the opened model.
         examples: questions with contexts.
         features: windows over the contexts.
-        tokenizer: the model's tokenizer.
         title: title for the progress, None to show no progress.
     """
     answers, batch_size = settings.answers, settings.inference.predict_batch_size
@@ -145,7 +143,6 @@ def build_answerer(
     """Return the encoder with a head for spans, a keras.Model; import TensorFlow.
 
     Args:
-        config: the model's config.
         options: keyword arguments that all networks share.
         skips_padding: whether the loss excludes padding.
     """

@@ -92,7 +92,6 @@ def make_sentence_windows(
     Args:
         examples: sentences.
         labels: labels in BIO.
-        tokenizer: the model's tokenizer.
         encoding: flags with the windows' length.
         flags: flags with the windows' stride.
         all_pieces: whether all word pieces have labels, see tagging_features.
@@ -131,7 +130,6 @@ def build_tagger(
     """Return the encoder with a tagger's head, a keras.Model; import TensorFlow.
 
     Args:
-        config: the model's config.
         num_labels: number of labels.
         layers: encoder layers that the head uses.
         options: keyword arguments that all networks share.

@@ -91,8 +91,6 @@ class VectorRecipe:
         """Yield all lines as features, with the prompt before each text.
 
         Args:
-            lines: the lines.
-            tokenizer: the model's tokenizer.
             limits: see extraction_chunks.
         """
         lines = map(self._prepare_line, lines) if self.prompt or self.lower_cases else lines
@@ -177,9 +175,7 @@ def choose_recipe(
     """Return the recipe that the flags choose for a model, and log which modules they replace.
 
     Args:
-        flags: the flags.
         folder: the model's directory.
-        config: the model's config.
         default_pooling, default_length: pooling and maximum length for a model without modules.
 
     Raises:

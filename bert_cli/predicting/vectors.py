@@ -149,7 +149,6 @@ def open_vector_model(
     """Return a model for vectors with its weights, using the chosen engine.
 
     Args:
-        model: the model.
         devices: flags that select engine, devices and precision.
         choice: settings for the vectors.
         strict: whether a conflict is an error instead of a warning.
@@ -175,7 +174,6 @@ def chunk_limits(
     """Return arguments for `extraction_chunks` that limit memory use.
 
     Args:
-        config: the model's config.
         num_layers: number of chosen layers.
         is_pooled: whether vectors are for lines, not tokens.
         with_attention: whether attention is extracted, too.

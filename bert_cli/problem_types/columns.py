@@ -292,7 +292,6 @@ class LabelCells:
         """Raise InputError for the first row label that is not among `labels`.
 
         Args:
-            row_labels: labels per row.
             labels: labels that the model knows.
         """
         label_set = frozenset(labels)

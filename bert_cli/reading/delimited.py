@@ -136,7 +136,6 @@ def _has_spaced_quotes(head: Sequence[str], delimiter: str, is_whole: bool, widt
 
     Args:
         head, is_whole: see `find_delimited`.
-        delimiter: the delimiter.
         width: number of cells per row if such quotes are part of cells, 0 if rows differ.
     """
     if list(SPACED_QUOTES.rewrite(head, delimiter)) == list(head):
@@ -185,7 +184,6 @@ def read_tab_rows(
 
     Args:
         path: the file, for messages.
-        lines: its lines.
         quoting: CSV_QUOTES or LITERAL.
         warns: whether to warn about rows with CSV quotes if they are read literally.
         counts_joined: whether the error about carriage returns inside lines counts all such lines.

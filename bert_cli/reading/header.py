@@ -136,7 +136,6 @@ def find_data_reason(
     A row of column numbers (0, 1, 2…) is never data.
 
     Args:
-        first: the first row.
         other_rows: all other rows, or a sample.
         labels: known labels.
         columns: columns to look at.
@@ -165,7 +164,6 @@ def find_header_reason(
     An id or a text that looks like data (see `find_data_reason`) excludes a header.
 
     Args:
-        first: the first row.
         other_rows: all other rows, or a sample.
         labels: known labels, None if they are unknown.
         columns: columns to look at; the file has labels.
@@ -199,8 +197,6 @@ def has_common_label(
     """Return whether the first row is certainly data: ten other rows have its label.
 
     Args:
-        first: the first row.
-        other_rows: all other rows.
         labels: known labels.
         label_column: 0-based column, or None if the file has no labels.
     """
@@ -219,7 +215,6 @@ def find_unlabeled_header_reason(first: Row, other_rows: Sequence[Row], text: in
       - its text is one word, and all other texts have several words.
 
     Args:
-        first: the first row.
         other_rows: all other rows, or a sample.
         text: the text column.
     """

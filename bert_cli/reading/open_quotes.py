@@ -171,7 +171,6 @@ class _Column:
         """Return the verdict about a suspect, and its reason.
 
         Args:
-            suspect: the suspect.
             values: the column's value in each line of the suspect.
             next_value: the value in the row after the suspect, "" for the last row.
         """

@@ -143,7 +143,6 @@ class LiteralRows:
         Args:
             line: its line number.
             text: its cells, joined by tabs.
-            cells: its cells.
         """
         # Return early for quotes inside a cell, which are usual in texts.
         if not (self.needs_next or '\t"' in text or text.startswith('"')):
@@ -270,7 +269,6 @@ def _find_close(end: re.Pattern[str], mark: str, line: str, position: int, can_d
     Args:
         end: pattern of the text between a closing mark and the next cell.
         mark: the closing mark.
-        line: the line.
         position: first position in the cell.
         can_double: whether an even number of marks is text.
     """

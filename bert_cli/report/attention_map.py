@@ -39,7 +39,6 @@ def attention_page(model: str, text: str, tokens: Sequence[str], attention: np.n
 
     Args:
         model: model name.
-        text: the text.
         tokens: the text's tokens.
         attention: float32 [layers, heads, length, length].
     """

@@ -93,7 +93,6 @@ def make_cells(runs: Sequence[Run], names: Sequence[str], sweep: SweepReport | N
     """Return a cell per member of a grid, otherwise per run.
 
     Args:
-        runs: the runs.
         names: name per run.
         sweep: the sweep that made the runs, or None.
     """
@@ -167,7 +166,6 @@ def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
     ends of confidence intervals.
 
     Args:
-        cells: the cells.
         metric: the main metric.
     """
     results = [cell.results for cell in cells]
@@ -184,7 +182,6 @@ def metric_cells(cells: Sequence[Cell], metric: str) -> list[str]:
     """Return each cell's metric as text, with a deviation if the cell has several runs.
 
     Args:
-        cells: the cells.
         metric: metric name.
     """
     write = in_one_format([cell.results[metric] for cell in cells if metric in cell.results])

@@ -76,7 +76,6 @@ class RunComparison:
         """Compare runs.
 
         Args:
-            runs: the runs.
             sweep: the command's report, or None.
             page_folder: directory of the page, for relative links; "" if it is not known.
         """

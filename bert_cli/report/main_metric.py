@@ -102,7 +102,6 @@ def score_with_deviation(command: str, metric: str, mean: float, deviation: floa
     """Return mean ± standard deviation, both with the same number of decimals.
 
     Args:
-        command: the run's command.
         metric: metric name.
         mean: the metric's mean.
         deviation: its standard deviation.
@@ -116,7 +115,6 @@ def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
     """Return each baseline's metric, as the mean over the runs that have it.
 
     Args:
-        runs: the runs.
         metric: metric name, as in eval_results.txt.
     """
     tiles = []

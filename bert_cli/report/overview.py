@@ -99,12 +99,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
 
 
 def sweep_commands(sweep: SweepReport, run: Run) -> list[tuple[str, str]]:
-    """Return (purpose, command) pairs to repeat a sweep, use its best run, and make the page.
-
-    Args:
-        sweep: the sweep.
-        run: one of its runs.
-    """
+    """Return (purpose, command) pairs to repeat a sweep, use its best run, and make the page."""
     folder = _quoted_folder(sweep.folder)
     # --output_dir loads the best run; folds have no model to load.
     best = read_sweep(os.path.join(sweep.folder, sweep.best)) if sweep.best else None

@@ -190,9 +190,6 @@ class RunDirectory:
     def lock(self, distribution_strategy: str) -> DirectoryLock:
         """Return the lock, which keeps other runs out while it is held.
 
-        Args:
-            distribution_strategy: flag value.
-
         Raises:
             BusyError: if another run holds the lock.
         """

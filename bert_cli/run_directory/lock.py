@@ -44,7 +44,6 @@ class DirectoryLock:
 
         Args:
             path: the directory, which may not exist yet.
-            distribution_strategy: flag value.
 
         Raises:
             BusyError: if another run holds the lock.

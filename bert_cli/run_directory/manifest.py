@@ -79,7 +79,6 @@ def model_manifest(
     """Return the manifest's entries that describe the model.
 
     Args:
-        config: the model's config.
         vocabulary: contents of vocab.txt; None for a model without vocabulary.
         tokenizer: tokenizer settings that differ from Google's.
         start: model that a new run starts from; None for random weights.

@@ -33,7 +33,6 @@ def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
     """Return the file names that a run owns, without checkpoints.
 
     Args:
-        manifest: the run's manifest.
         names: files that are specific to the task.
     """
     has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}

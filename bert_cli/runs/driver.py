@@ -49,9 +49,8 @@ def run_phases(
 
     Args:
         make_task: the command's task class, or a function that returns its task.
-        settings: flag values.
         rerun: the call that resumes the run after a signal; None for the same command.
-        observers: observers of each training.
+        observers: each training's observers.
         average: see sweep.run_sweep.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
@@ -85,7 +84,7 @@ def run_once(
         task, rerun, observers: see `run_phases`; `task` is made.
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
-        shared: network of an earlier run in this process, see SharedNetwork.
+        shared: an earlier run's network in this process, see SharedNetwork.
         sweep_trackers: the sweep's trackers if this run belongs to one, else None.
     """
     start = time.monotonic()
@@ -176,7 +175,6 @@ def _open_trackers(
     """Start the run in the trackers of --report_to.
 
     Args:
-        settings: flag values.
         plan: the plan, None without training.
         stack: gets contexts that end the run there if an error ends the training.
         sweep_trackers: see `run_once`.

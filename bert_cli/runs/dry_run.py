@@ -33,13 +33,7 @@ _DIGITS = {"MB": 0, "GB": 1}  # decimals for amounts of memory
 
 
 def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
-    """Log statistics for each split, and rows that occur in several splits.
-
-    Args:
-        model: the model.
-        data: the data.
-        max_seq_length: flag value.
-    """
+    """Log statistics for each split, and rows that occur in several splits."""
     LOG.log(RESULT, "***** Dry run *****")
     sequences = token_sequences(data)
     statistics = {name: split.statistics() for name, split in data.memory_splits.items()}
@@ -104,10 +98,6 @@ def try_out(
     """Train a few steps, log a forecast for the whole run, and return it.
 
     Args:
-        task: the task.
-        model: the model.
-        data: the data.
-        plan: the training plan.
         reading_seconds: seconds used for loading files and data.
         ready_time: time.monotonic() before TensorFlow was imported.
     """

@@ -33,12 +33,6 @@ def evaluate(
 
     With --precision=int8, the log also shows how much the quantization costs.
 
-    Args:
-        task: the task.
-        model: the model.
-        data: the data.
-        trained: the trained model.
-
     Returns:
         The evaluation. Its `report` also contains the metrics.
     """
@@ -125,9 +119,6 @@ def _compare(
     The results have been written, so an error here is only a warning.
 
     Args:
-        task: the task.
-        data: the data.
-        evaluation: the evaluation.
         results: metrics and global_step.
         positive_label: see display_name.
     """
@@ -146,7 +137,6 @@ def find_main_metric(data: Data, results: Collection[str]) -> str:
     """Return the first metric of the task that is defined on the evaluated data.
 
     Args:
-        data: the data.
         results: names that the evaluation has.
     """
     return next(name for name in data.metrics if name in results)

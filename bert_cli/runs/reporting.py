@@ -150,7 +150,6 @@ def finish(directory: RunDirectory, page: ReportPage, has_news: bool = True, nam
 
     Args:
         directory: directory of the run or sweep.
-        page: flag values.
         has_news: whether the run has trained or evaluated.
         names_next: whether the log ends with a command that uses the model.
     """
@@ -214,7 +213,6 @@ def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
     The metric that chose the best checkpoint is added to the main one if they differ.
 
     Args:
-        run: the run.
         written: lines about written files.
         names_next: whether to add a command that uses the model.
     """

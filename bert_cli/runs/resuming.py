@@ -33,7 +33,6 @@ def to_resume(
     """Return the checkpoint prefix that a training resumes from; None for a new run.
 
     Args:
-        settings: flag values.
         manifest: contents of run.json.
         start: checkpoint that a new run starts from.
         names: names of files that are specific to the task and the flags.
@@ -181,7 +180,6 @@ def advising_to_resume(directory: RunDirectory, rerun: str) -> Iterator[None]:
     All checkpoints in the directory must belong to this run.
 
     Args:
-        directory: the run's directory.
         rerun: the command or call that resumes the run.
     """
     try:

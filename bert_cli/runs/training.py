@@ -72,7 +72,6 @@ def open_and_train(
 
     Args:
         task, model, data: see plan_training.
-        plan: the plan.
         stack: gets a context that names the checkpoint to resume from if the run is interrupted.
         observers: observers of the caller, and trackers.
         shared: network of an earlier run in this process, see SharedNetwork.
@@ -228,7 +227,6 @@ def _fit_head(
     Args:
         task, data: see plan_training.
         engine: the model with the weights of the last update.
-        plan: the plan.
         figures: figures of the updates.
     """
     # Import late: it imports TensorFlow.

@@ -62,7 +62,6 @@ def resolve_recipe(settings: TrainingSettings, width: int, command: str) -> Reci
     A resumed run keeps its values, because another version may have chosen other defaults.
 
     Args:
-        settings: flag values.
         width: the model's hidden_size.
         command: command name.
     """

@@ -80,7 +80,6 @@ def require_packages(packages: Sequence[str], subject: str, extra: str) -> None:
     Args:
         packages: names of packages to import.
         subject: begin of the message, such as "bert-serve".
-        extra: the extra.
     """
     missing = next((package for package in packages if importlib.util.find_spec(package) is None), None)
     refuse_if(missing, f"{subject} needs the package {missing}: {how_to_install(extra)}")

@@ -16,7 +16,6 @@ def find_modules(model_folder: str, head: str, strict: bool = False) -> Sentence
 
     Args:
         model_folder: the model's directory.
-        head: value of --head.
         strict: whether an unknown key is an error.
 
     Returns:

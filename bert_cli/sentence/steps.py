@@ -133,7 +133,6 @@ def final_width(steps: tuple[Step, ...], width: int) -> int:
     """Return the number of numbers in a vector after these steps.
 
     Args:
-        steps: the steps.
         width: numbers before the first step.
     """
     for step in steps:

@@ -207,7 +207,6 @@ class RequestLog:
         """Add a request after its response.
 
         Args:
-            request: the request's record.
             scope: the HTTP request's ASGI scope, if possible with its original path.
             status: HTTP status in the response.
             seconds: time from the request to the complete response.

@@ -80,7 +80,6 @@ class Batcher:
 
         Args:
             key: only items with equal keys share a batch.
-            items: the items.
             costs: each item's number of tokens, exact or estimated.
             seconds: time limit; the caller stops waiting then.
             is_explanation: whether the items are masked copies of one text.

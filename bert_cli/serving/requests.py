@@ -21,7 +21,6 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
     """Return a request's body.
 
     Args:
-        request: the request.
         max_bytes: largest accepted size.
         seconds: time limit for receiving the body.
 

@@ -184,7 +184,6 @@ class JobQueue:
         """Measure a computed batch.
 
         Args:
-            batch: the batch.
             seconds: time to compute it.
         """
         job = batch[0].job

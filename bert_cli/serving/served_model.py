@@ -226,7 +226,6 @@ class ServedModel(abc.ABC):
         """Return about how many tokens each item has, for the time that it needs.
 
         Args:
-            items: the items.
             is_vector: whether `vectors` computes them, and not `answer`.
         """
         longest = self.vectors.longest if is_vector else self._longest_answered

@@ -129,8 +129,6 @@ class Service:
         """Return a text with the tokens of each item's first text.
 
         Args:
-            model: the model.
-            items: the items.
             write: makes the text from the tokens per item; another thread calls it.
 
         Raises:

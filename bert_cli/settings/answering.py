@@ -372,8 +372,6 @@ def read_flags_of(use: ModelUse, name: str, is_only: bool) -> ModelFlags:
     """Return the flags for loading a model; raise InputError for a wrong value.
 
     Args:
-        use: flag values.
-        name: the model's name.
         is_only: whether no other model is served.
     """
     texts: dict[str, str] = {}

@@ -199,9 +199,6 @@ class Pretraining(FlagGroup, heading="Data"):
     def form(self, short_seq_prob: float) -> str:
         """Return the form of sequences that are made from text: PAIRS, DOCUMENTS, PACKED or LINES.
 
-        Args:
-            short_seq_prob: value of the flag.
-
         Raises:
             InputError: sequences should be both full and shorter.
         """

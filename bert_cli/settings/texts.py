@@ -186,7 +186,6 @@ def check_shards(settings: Any, given_names: Collection[str], output_flags: Mapp
     """Return whether a flag names several input files.
 
     Args:
-        settings: a command's Settings.
         given_names: flags that were given, by name.
         output_flags: by flag that may name several files, the flag for the outputs.
 

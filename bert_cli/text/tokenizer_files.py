@@ -225,7 +225,6 @@ class _Choices:
         Args:
             key: key in tokenizer_config.json.
             name: key in the normalizer.
-            normalizer_value: value in the normalizer.
         """
         config_value = _read_flag(self._config, key, self._path)
         stored = None if self._stored is None or normalizer_value is None else (self._stored.path, normalizer_value)

@@ -94,7 +94,6 @@ def _kernel(
 
     Args:
         operator: name of the TensorFlow operator.
-        inputs: its tensors.
         shape: static output shape.
         attributes: its attributes, without T.
         label: selects one kernel if several exist for the operator and device.

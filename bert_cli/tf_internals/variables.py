@@ -45,7 +45,6 @@ def apply_adam(
         first, second: handles of the moments m and v.
         gradient: the gradient itself, not a handle.
         rate: learning rate.
-        betas: β₁ and β₂.
         powers: β₁ᵗ and β₂ᵗ, which the kernel uses to correct the bias; 0 for no correction.
         epsilon: added to √v.
     """

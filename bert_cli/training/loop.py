@@ -64,7 +64,6 @@ class CallbackError(Exception):
         """Add a note to the error.
 
         Args:
-            error: the exception.
             work: the work that failed, such as "in Prune.on_log at step 20".
         """
         super().__init__(str(error))

@@ -191,7 +191,6 @@ def _sum_over_replicas(
 
     Args:
         gradients: name -> gradient.
-        context: context of the replica.
         squares: from _accumulate; None without micro-batches.
     """
     if context.num_replicas_in_sync == 1 and squares is None:

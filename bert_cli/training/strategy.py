@@ -27,7 +27,6 @@ def make_strategy(
     Args:
         name: value of --distribution_strategy. With auto: a TPU if use_tpu is set; several machines
             if TF_CONFIG names several that train; otherwise all GPUs, or the CPU.
-        use_tpu, tpu_name, tpu_zone, gcp_project: TPU flags.
         num_virtual_devices: number of logical CPUs for mirrored; 0 to use the existing devices.
         worker_timeout: seconds that several machines wait for each other, see `wait_for_workers`.
         num_threads: value of --num_threads.

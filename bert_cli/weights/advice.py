@@ -71,7 +71,6 @@ def download_advice(path: str, flag: str) -> str | None:
     """Return advice if a path looks like a model name, or None.
 
     Args:
-        path: the flag's value.
         flag: flag that needs a checkpoint.
     """
     release = _releases().get(path)

@@ -327,7 +327,6 @@ def read_with_heads(
 
     Args:
         reader: an open checkpoint.
-        config: its config.
         heads: heads to read.
         strict: whether a weight of unknown meaning is an error.
 

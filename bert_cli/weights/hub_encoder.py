@@ -91,7 +91,6 @@ def module_config(module: CheckpointPath, vocab_size: int) -> ModuleConfig:
     """Return a module's config; raise InputError if it is not an encoder.
 
     Args:
-        module: the module.
         vocab_size: vocabulary size, which the module does not contain.
     """
     loaded = _Module(module.location, module.name)

@@ -1,15 +1,15 @@
 """Limits for the English in every directory, and checks that docstrings refer to existing names.
 
 The upper limits hold for the package, the tests and the benchmarks. Lower limits do not hold for tests, because their
-texts describe scenarios. In the package every summary fits on one line and ends with a period, and public functions
-with three or more parameters describe them. tests/prose.py measures.
+texts describe scenarios. In the package every summary fits on one line and ends with a period. tests/prose.py
+measures.
 """
 
 import ast
 import pathlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tests.house_figures import Checkout, public_methods
 from tests.prose import RATES, Function, Room, Text, figure, places, rooms, words
@@ -67,27 +67,11 @@ def bad_summaries(room: Room) -> list[str]:
     return [f"{summary}: one line of at most 100 columns with a period is needed" for summary in bad]
 
 
-def undescribed(room: Room) -> list[str]:
-    """Return the public functions with three or more parameters that their docstrings leave out."""
-    functions = [(text, text.node) for text in room.docstrings if isinstance(text.node, Function)]
-    return [
-        f"{text.place}: {node.name}: describe its parameters"
-        for text, node in functions
-        if not node.name.startswith("_") and len(parameters(node)) >= 3 and not _describes(text.text, parameters(node))
-    ]
-
-
 def parameters(function: Function) -> list[str]:
     """Return a function's parameter names, without self and cls."""
     arguments = function.args
     names = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
     return [name for name in names if name not in ("self", "cls")]
-
-
-def _describes(docstring: str, names: list[str]) -> bool:
-    """Return whether there is a section Args, a reference to one, or a text that names every parameter."""
-    refers = re.search(r"\b[Ss]ee `?([A-Z]|\w+[._])\w+", docstring)
-    return bool(refers) or "Args:\n" in docstring or all(re.search(rf"\b{name}\b", docstring) for name in names)
 
 
 def stale_arguments(room: Room) -> list[str]:
@@ -191,15 +175,11 @@ def rates(checkout: Checkout) -> Iterator[str]:
         yield from misses(name, room)
 
 
-ROOM_CHECKS: tuple[Callable[[Room], list[str]], ...] = (bad_summaries, undescribed)
-
-
 def docstrings(checkout: Checkout) -> Iterator[str]:
-    """Yield docstrings of the package without summary or parameters, and arguments that do not exist."""
+    """Yield docstrings of the package without summary, and arguments that do not exist."""
     for name, room in rooms(checkout).items():
         if name.split("/")[0] == "bert_cli":
-            for check in ROOM_CHECKS:
-                yield from check(room)
+            yield from bad_summaries(room)
         yield from stale_arguments(room)
 
 

@@ -14,7 +14,6 @@ from tests.tree.prose import (
     references,
     stale_arguments,
     stale_references,
-    undescribed,
 )
 
 FILES = {
@@ -79,7 +78,6 @@ class A:
     }  # fmt: skip
     (summary,) = bad_summaries(room)
     assert summary.startswith("a.py:3: Whether a is what b says, and return it: one line ")
-    assert undescribed(room) == ["a.py:3: f: describe its parameters"]
     assert stale_arguments(room) == ["a.py:18: d: no such parameter"]
     assert figure(room, RATES["vague"]) == 1000 * 2 / 8
 

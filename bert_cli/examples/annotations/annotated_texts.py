@@ -100,8 +100,6 @@ def warn_about_unlabeled(path: str, texts: Sequence[AnnotatedText], unit: Offset
 
     Args:
         path: the file.
-        texts: its texts.
-        unit: offset unit.
     """
     descriptions = [_describe_unlabeled(span, text.text, unit) for text in texts for span in text.unlabeled]
     if descriptions:

@@ -74,7 +74,6 @@ def find_record_format(path: str, records: Sequence[JsonRecord], with_tags: bool
 
     Args:
         path: the file, for messages.
-        records: its records.
         with_tags: whether annotations are read. If not, unknown members are allowed.
 
     Raises:
@@ -118,7 +117,6 @@ def _check_text(location: str, record: Any, name: str, with_tags: bool) -> None:
 
     Args:
         location: file and line, for messages.
-        record: the record.
         name: the file's format, "" for texts without spans.
         with_tags: whether annotations are read.
     """

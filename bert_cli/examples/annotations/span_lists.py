@@ -75,7 +75,6 @@ def find_unused_record_members(records: Sequence[JsonRecord], name: str = "") ->
     """Return the members of records that are not used, such as a second text.
 
     Args:
-        records: the records.
         name: format, a key of FORMATS, or "" for texts without spans.
     """
     used = {FORMATS[name].key} if name else set()
@@ -148,7 +147,6 @@ def read_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[Anno
 
     Args:
         path: the file, for messages.
-        records: its records.
         name: format, a key of FORMATS.
 
     Raises:

@@ -53,7 +53,6 @@ def _list_fits(item: tuple[AnnotatedText, Split], unit: OffsetUnit) -> list[bool
 
     Args:
         item: the text, and its words with their starts.
-        unit: offset unit.
     """
     annotated, (words, starts) = item
     ends = word_ends(words, starts)
@@ -73,7 +72,6 @@ def to_code_points(spans: Sequence[Span], text: str, unit: OffsetUnit) -> list[S
     Args:
         spans: spans with offsets in `unit`.
         text: their text.
-        unit: offset unit.
     """
     if unit == CODE_POINTS:
         return list(spans)

@@ -17,7 +17,6 @@ def _parse_question(line: str, path: str, number: int) -> tuple[SquadExample, It
     The default id is the line number.
 
     Args:
-        line: the line.
         path: file, for messages.
         number: 1-based line number.
     """

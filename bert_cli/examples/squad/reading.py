@@ -130,7 +130,6 @@ def _iterate_entries(source: QuestionSource, members: dict[str, None]) -> Iterat
     """Yield the location, paragraph and JSON object for each question.
 
     Args:
-        source: the questions.
         members: collector for member names.
     """
     paragraph = split_context("")

@@ -93,7 +93,6 @@ def _find_words(paragraph: Paragraph, answer: GoldAnswer, unit: OffsetUnit) -> _
 
     Args:
         paragraph: the context.
-        answer: the answer.
         unit: unit of `answer_start`.
     """
     offset = -1 if answer.start is None else answer.start
@@ -145,7 +144,6 @@ def read_training_examples(
     `is_impossible`.
 
     Args:
-        source: the questions.
         version_2_with_negative: whether questions may be impossible. A question without
             `is_impossible` is impossible if it has no answers.
         multiple_answers: rule for questions with several answers: "first", "all" (one example per

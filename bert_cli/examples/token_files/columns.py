@@ -126,9 +126,7 @@ def make_sentence_examples(
 
     Args:
         path: the file, for messages.
-        sentences: rows of each sentence.
         columns: columns with words and tags.
-        flags: flag values.
         left_out: list that gets sentences without tags, which are not used.
 
     Raises:

@@ -95,8 +95,6 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
 
     Args:
         path: the file.
-        records: its records.
-        flags: flag values.
 
     Raises:
         InputError: there are no records or words, or a record has a different form.

@@ -66,7 +66,6 @@ def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, 
     Args:
         path: the file, for messages.
         rows: its rows, and blank lines for sentence ends.
-        flags: flag values.
         needed: description of a valid file, for the message about a file without words.
         has_names: whether the first row certainly has the column names.
     """
@@ -98,9 +97,6 @@ def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlag
 
     Args:
         path: the file, for messages.
-        first: the first row.
-        other_rows: all other rows.
-        flags: flag values.
     """
     header = YES if flags.rules.word_name or (flags.rules.tag_name and flags.with_tags) else flags.header
     decision = decide_header(header, _header_signs(first, other_rows, flags) if header == AUTO else ())

@@ -46,8 +46,6 @@ def find_table(source: Source, lines: Sequence[str], flags: TokenFlags) -> Table
 
     Args:
         source: the file.
-        lines: its lines.
-        flags: flag values.
     """
     path = source.name
     is_csv = is_table(path) and find_format(path) == CSV

@@ -23,7 +23,6 @@ def make_classifier(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
 
     Args:
         exported: vocabulary, labels and settings.
-        tokenizer: the tokenizer.
 
     Raises:
         InputError: if the checkpoint does not have a classifier with these labels.

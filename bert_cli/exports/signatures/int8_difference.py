@@ -22,7 +22,6 @@ def log_on_texts(
 
     Args:
         full, quantized: compute a batch with float32 and with int8.
-        spec: the head.
         sequences: the texts, perhaps in several splits.
         has_logits: whether outputs are logits instead of probabilities.
     """
@@ -62,7 +61,6 @@ def count_changes(
     Args:
         full, quantized: outputs for a batch, [B, n] or [B, S, n].
         mask: 1 for a token, [B, S].
-        spec: the head.
         has_logits: see `log_on_texts`.
     """
     pairs = [(values, quantized[name]) for name, values in full.items()]

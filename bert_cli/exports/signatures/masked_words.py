@@ -22,7 +22,6 @@ def make_mask_filler(exported: Exported, tokenizer: GraphTokenizer) -> Signature
 
     Args:
         exported: vocabulary and settings.
-        tokenizer: the tokenizer.
 
     Raises:
         InputError: if the checkpoint lacks a weight.

@@ -96,7 +96,6 @@ def write_companions(
     Args:
         folder: existing directory.
         exported: the model.
-        spec: its head.
         labels: label names, or None.
         is_hugging_face: whether names and files are Hugging Face's.
     """

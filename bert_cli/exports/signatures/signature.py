@@ -68,7 +68,6 @@ def pad_rows(values: tf.Tensor, rows: tf.Tensor, num_rows: tf.Tensor, padding: s
     """Return values, [n, …], as rows of equal length, [B, …].
 
     Args:
-        values: the values.
         rows: row per value, ascending.
         num_rows: number of rows, int64.
         padding: value at the end of shorter rows.

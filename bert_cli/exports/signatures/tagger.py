@@ -28,7 +28,6 @@ def make_tagger(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
 
     Args:
         exported: vocabulary, labels and settings.
-        tokenizer: the tokenizer.
 
     Raises:
         InputError: if the checkpoint does not have a tagger with these labels.

@@ -22,7 +22,6 @@ def make_text_encoder(exported: Exported, tokenizer: GraphTokenizer) -> Signatur
 
     Args:
         exported: vocabulary and recipe.
-        tokenizer: the tokenizer.
 
     Raises:
         InputError: if the checkpoint lacks a weight that the vectors need.

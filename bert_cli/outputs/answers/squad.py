@@ -172,7 +172,6 @@ class SpanDecoder:
 
         Args:
             examples: the examples that the features were made from.
-            tokenizer: the model's tokenizer.
 
         Raises:
             ValueError: a window has no logits, or the number of examples differs.

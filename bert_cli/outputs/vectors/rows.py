@@ -156,7 +156,6 @@ def feature_rows(
     Args:
         vectors: [T, L, H], or with a pooling [windows, L, W], see join_windows.
         features: lines and windows in the chunk.
-        pooling: value of --pooling.
         combine: value from COMBINATIONS in settings/answering.
         finish: function from the combined vectors to the final ones, such as `normalize`.
         convert_ids_to_tokens: function from token ids to tokens.

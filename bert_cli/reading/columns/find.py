@@ -22,7 +22,6 @@ def find_columns(table: TableFile, sample: Sequence[Row], rules: ColumnRules) ->
     """Return the columns that contain texts, labels and ids.
 
     Args:
-        table: the table.
         sample: its first rows.
         rules: flag values and the training run's columns.
 

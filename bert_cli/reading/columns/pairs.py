@@ -85,7 +85,6 @@ def find_pair_columns(path: str, sample: Sequence[Row], has_names: bool, rules: 
         path: the file, for messages.
         sample: its first rows.
         has_names: whether the format always has column names.
-        rules: flag values.
 
     Raises:
         InputError: a column is missing or ambiguous, or has two uses.

@@ -121,7 +121,6 @@ class TableColumns:
 
         Args:
             path: the file, for messages.
-            rules: the rules with the flag.
             paths: columns that are members of other ones, which are not columns of the file.
         """
         if list(rules.keep) == [ALL_COLUMNS]:
@@ -169,7 +168,6 @@ def unique_names(names: Iterable[str], taken: Collection[str] = ()) -> list[str]
     """Return names with input_ in front of those that another column has.
 
     Args:
-        names: the names.
         taken: names of other columns.
     """
     unique: dict[str, None] = {}

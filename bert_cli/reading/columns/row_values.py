@@ -16,8 +16,6 @@ def read_group(path: str, row: Row, columns: TableColumns) -> str | None:
 
     Args:
         path: the file, for the message.
-        row: the row.
-        columns: the table's columns.
     """
     if columns.group is None:
         return None
@@ -35,8 +33,6 @@ def read_weight(path: str, row: Row, columns: TableColumns) -> float | None:
 
     Args:
         path: the file, for the message.
-        row: the row.
-        columns: the table's columns.
     """
     if columns.weight is None:
         return None

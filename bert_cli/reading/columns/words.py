@@ -88,7 +88,6 @@ def find_word_columns(path: str, names: Sequence[str] | None, width: int, rules:
         path: the file with its header line, for messages.
         names: header cells, or None without a header.
         width: number of columns.
-        rules: flag values.
     """
     word = _find_flag_column(path, names, "word_column", rules.word_column)
     tag = _find_flag_column(path, names, "tag_column", rules.tag_column) if rules.with_tags else None

@@ -23,7 +23,6 @@ def read_labeled_lines(path: str, lines: Iterable[str]) -> Iterator[tuple[int, t
 
     Args:
         path: the file, for messages.
-        lines: its lines.
 
     Raises:
         InputError: a label has no name.

@@ -46,7 +46,6 @@ def check_task(path: str, line: int, task: LabelStudioTask) -> None:
     Args:
         path: the file, for the message.
         line: the task's line.
-        task: the task.
     """
     annotations = list_annotations(task)
     if not has_form(annotations, [dict]) or not has_form([item.get("result") or [] for item in annotations], [list]):

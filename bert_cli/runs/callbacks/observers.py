@@ -69,7 +69,6 @@ class Observation(loop.LoopCallback):
 
         Args:
             observers: objects to inform, in order.
-            history: the run's history.
             steps: number of steps in the whole training.
         """
         self._observers = observers

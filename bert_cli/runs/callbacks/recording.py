@@ -25,7 +25,6 @@ class HistoryCallback(LoopCallback):
         """Keep the history and the logging interval.
 
         Args:
-            history: the history.
             log_steps: value of --log_steps, 0 if it is not set.
             steps: number of steps in the whole training.
             batch_size: examples per step.
@@ -117,10 +116,7 @@ def make_recorders(
     """Return the callback for history.jsonl, and those that read its lines.
 
     Args:
-        history: the run's history.
         updates: number of steps, and batch size.
-        saving: flag values.
-        directory: the run's directory.
         writes: whether this process writes files.
         observers: observers to inform.
     """

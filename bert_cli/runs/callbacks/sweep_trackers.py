@@ -22,7 +22,6 @@ def make_trackers(
     """Return a run's tracker for each name in --report_to, using the arguments as Tracker does.
 
     Args:
-        saving: flag values.
         directory, flags, is_resumed, history: see Tracker.
         parents: trackers of the run's sweep, or None.
     """
@@ -49,7 +48,6 @@ class SweepTrackers:
         """Make a tracker per name in --report_to.
 
         Args:
-            saving: flag values.
             directory, flags, is_resumed: see Tracker.
             parents: trackers of the grid that contains this sweep, or None.
         """

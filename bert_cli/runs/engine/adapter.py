@@ -18,7 +18,6 @@ def write_run_adapter(
     """Write the trained adapter for peft, unless peft cannot have such a head.
 
     Args:
-        settings: the run's flags.
         directory: output directory.
         model: the model's files.
         head_type: a key of HEAD_TYPES.

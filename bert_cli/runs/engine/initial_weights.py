@@ -19,7 +19,6 @@ def load_initial(
     Args:
         engine: the model on its devices.
         model: the model's files.
-        init_checkpoint: flag value.
         state: checkpoint prefix to resume from; None for a new run.
         labels: the run's labels, which rows of a trained head follow.
     """

@@ -33,7 +33,6 @@ def probe(
     Args:
         engine: the model on its devices.
         source: training input.
-        updates: hyperparameters.
         factors: factors for the learning rate, see rate_factors.
     """
     run = TrainingRun(engine, updates, factors, source.token_ids)

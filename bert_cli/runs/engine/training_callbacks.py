@@ -63,8 +63,6 @@ class SaveCheckpoints(LoopCallback):
             tensors: see TrainingRun.tensors.
             data_tensors: see TrainingInput.checkpoint_tensors.
             last_step: number of steps in the whole training.
-            saving: flag values.
-            directory: the run's directory.
             saves_failures: whether a failure saves, too.
         """
         self._saves_failures = saves_failures
@@ -99,7 +97,6 @@ class SaveCheckpoints(LoopCallback):
 
         Args:
             rerun: the command or call that resumes; "" if nothing is kept.
-            failure: the failure.
         """
         error = failure.error
         newest = self._directory.newest_checkpoint

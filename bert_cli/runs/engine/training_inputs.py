@@ -64,7 +64,6 @@ class RowInput:
         If the encoder is frozen, its outputs are computed here, once for all epochs.
 
         Args:
-            run: the training run.
             state: checkpoint prefix to resume from; None for a new run.
         """
         engine, updates = run.engine, run.updates
@@ -119,7 +118,6 @@ class StreamInput:
         """Return batches and signature, see TrainingInput.
 
         Args:
-            run: the training run.
             state: checkpoint prefix to resume from; None for a new run.
         """
         self._position = read_position(state) if state else None
@@ -163,7 +161,6 @@ def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple
 
     Args:
         lengths: number of tokens per row.
-        updates: hyperparameters.
 
     Returns:
         A tuple (row indices per batch, mean number of tokens per batch, number of different batch

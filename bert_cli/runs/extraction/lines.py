@@ -34,8 +34,6 @@ def write_features(
 
     Args:
         vector_model: model with weights.
-        settings: flags.
-        model: the model.
         recipe: the vectors to compute.
         vector_format: format from `plan.choose_format`.
         source: file to read.

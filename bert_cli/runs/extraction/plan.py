@@ -76,8 +76,6 @@ def check_attention(attention: AttentionOutput, config: BertConfig | ModuleConfi
     """Raise InputError for a layer or a head that the model does not provide.
 
     Args:
-        attention: flags for attention.
-        config: the model's config.
         chosen: layers for vectors.
     """
     needs_attention = attention.attentions or attention.show_attention
@@ -132,8 +130,6 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, recipe: VectorRecip
     A run may only resume another's output if these are equal.
 
     Args:
-        settings: flags.
-        model: the model.
         recipe: the vectors to compute.
         precision: dtype for the computation.
     """
@@ -148,8 +144,6 @@ def plan_vector_shards(settings: ExtractSettings, model: AnyModel, recipe: Vecto
     """Return the plan for several input files.
 
     Args:
-        settings: flags.
-        model: the model.
         recipe: the vectors to compute.
     """
     extraction = settings.extraction
@@ -181,7 +175,6 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     """Return the texts in a file of lines or a table.
 
     Args:
-        settings: flags.
         input_file: file to read.
         output_file: file to write, for messages.
         done: number of lines to skip, which an interrupted run has written.
@@ -220,9 +213,7 @@ def check_first_chunk(
     Call this before opening the output, which an error would leave unfinished.
 
     Args:
-        chunks: chunks of features.
         input_file: file with the texts, for messages.
-        vocabulary: the vocabulary.
         flags: flags with model files, for messages.
     """
     first_chunk = list(itertools.islice(chunks, 1))

@@ -32,7 +32,6 @@ def encode_shown_text(
 
     Args:
         text: the text or pair.
-        tokenizer: the model's tokenizer.
         max_seq_length: maximum number of tokens.
     """
     features = next(extraction_chunks([text], tokenizer, max_seq_length, words=True))
@@ -45,7 +44,6 @@ def show_attention(vector_model: VectorModel, flags: AttentionOutput, tokenizer:
     Args:
         vector_model: model with weights.
         flags: the text in `show_attention`, and the form of the output.
-        tokenizer: the model's tokenizer.
         model: the model's name for the page.
     """
     features, tokens = encode_shown_text(

@@ -34,8 +34,6 @@ def check_beam(runner: str, encoding: str, input_file: str) -> None:
     """Raise InputError if a runner cannot read the input, or if Beam is missing.
 
     Args:
-        runner: value of --runner.
-        encoding: value of --encoding.
         input_file: value of --input_file.
     """
     is_utf8 = codecs.lookup(encoding).name == UTF_8
@@ -50,7 +48,6 @@ def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) 
     """Raise InputError if the runner's machines cannot see local files.
 
     Args:
-        runner: value of --runner.
         inputs: paths to read.
         outputs: paths to write.
     """
@@ -73,7 +70,6 @@ def make_with_beam(
         inputs: text files.
         outputs: TFRecord files to write.
         num_shards: number of shards; 0 chooses it by the corpus size.
-        settings: flags for Beam.
         form: column in text files.
 
     Returns:

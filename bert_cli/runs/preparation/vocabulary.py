@@ -46,7 +46,6 @@ def make_vocabulary(counts: list[tuple[str, int]], tokenizer: BasicTokenizer, si
     Args:
         counts: words with their counts, most frequent first.
         tokenizer: the tokenizer that split the text into words.
-        size: flags.
     """
     first_entries = corpus_vocabulary.first_tokens(size.reserved_tokens)
     max_size = size.vocab_size or VOCAB_SIZE

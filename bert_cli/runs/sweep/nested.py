@@ -20,7 +20,6 @@ def search_settings(settings: Any, directory: RunDirectory, trial: Trial) -> Any
 
     Args:
         settings: the nested cross-validation's flags.
-        directory: its directory.
         trial: the outer fold.
     """
     count = settings.sweep.inner_cross_validation

@@ -71,7 +71,6 @@ def run_sweep(
         make_task: see driver.run_phases.
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
-        trackers: the sweep's trackers.
         average: function that evaluates and predicts by the mean over all runs; None for the best run.
 
     Returns:
@@ -186,7 +185,6 @@ def _summarize(
     Args:
         settings: the sweep's flags.
         sweep_type: GRID, FOLDS or RUNS.
-        trials: the trials.
         reports: report per trial, {} if it diverged.
         is_inner: whether the trials are inner folds of a nested cross-validation.
     """
@@ -257,7 +255,6 @@ def _run_trial(
         settings: the trial's settings.
         run_one: the driver's function for a single run.
         shared: the trials' data and network.
-        trackers: the sweep's trackers.
         data: a fold's data, or None.
         may_diverge: whether the other trials can continue if this one diverges.
 

@@ -78,7 +78,6 @@ def trial_changes(settings: Any, directory: RunDirectory, trial: Trial) -> dict[
     Args:
         settings: the sweep's flags.
         directory: the sweep's directory.
-        trial: the trial.
     """
     values = flag_values(settings)
     changes = {"output_dir": directory.file(trial.folder)} | {"do_predict": False}

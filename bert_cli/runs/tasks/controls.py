@@ -105,8 +105,6 @@ def factors(
     """Return each variable's learning-rate factor, 0 if it is frozen.
 
     Args:
-        variable_names: the model's variable names.
-        config: the model's config.
         rates: flags with --layerwise_lr_decay and --freeze_layers.
         freezes_encoder: whether all encoder factors are 0.
     """
@@ -124,7 +122,6 @@ def training_rule(settings: TrainingSettings, class_weights: tuple | None) -> "T
     """Return loss, dropout and recomputation for these settings; import TensorFlow.
 
     Args:
-        settings: the run's flags.
         class_weights: result of `class_weights`.
     """
     from bert_cli.heads.losses import LossRule

@@ -176,7 +176,6 @@ def sample_rows(data: "AnyData", settings: Any) -> "AnyData":
 
     Args:
         data: the dataset.
-        settings: the run's flags.
     """
     return data._sample(settings) if settings.phases.do_train else data
 

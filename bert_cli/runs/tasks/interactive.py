@@ -99,7 +99,6 @@ def make_unknown_check(
 
     Args:
         source: path or - for a pipe; None turns the check off.
-        vocabulary: the model's vocabulary.
         flags: flags with --strict, see checks.check_first_unknown.
         reader: reader of the source; None for a table.
     """

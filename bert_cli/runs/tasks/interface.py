@@ -143,7 +143,6 @@ def fine_tuning_plan(settings: Any, recipe: Recipe, num_rows: int, num_examples:
     """Return the plan for a number of epochs.
 
     Args:
-        settings: the run's flags.
         recipe: number of epochs.
         num_rows: rows per epoch, from which the number of steps is computed.
         num_examples: Plan.examples.

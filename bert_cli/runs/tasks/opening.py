@@ -74,7 +74,6 @@ class SharedNetwork:
         """Return the previous run's engine with new weights if it fits, otherwise a new one.
 
         Args:
-            settings: the run's flags.
             facts: other values that determine the network.
             make_engine: makes a new engine.
             loads_checkpoint: see TensorFlowEngine.
@@ -168,7 +167,6 @@ def open_network(
         task: builds the network.
         model: config, vocabulary and checkpoint.
         data: dataset with the labels.
-        settings: the run's flags.
         class_weights: weights in the loss, see controls.class_weights.
         batch_size: training batch size, None without training.
         shared: network of an earlier run, which is used if it fits; None for a new one.

@@ -66,7 +66,6 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         """Make the task.
 
         Args:
-            settings: flag values.
             texts: texts in memory, by the flag for their files.
             temporary_files: flags for files that exist only during the run, so flags.txt does not name them.
         """

@@ -72,7 +72,6 @@ class PretrainingText(contextlib.AbstractContextManager):
 
         Args:
             paths: text files, or texts in memory.
-            tokenizer: the model's tokenizer.
             sampling: settings that define how instances are drawn.
             eval_share: share of documents held out for evaluation; with 0, both use all documents.
             form: form of the sequences, see CorpusSource.

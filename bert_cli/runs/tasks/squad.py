@@ -107,7 +107,6 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
         """Prepare the task.
 
         Args:
-            settings: the run's flags.
             sources: questions in memory, by the flag for their file.
         """
         super().__init__(settings)

@@ -134,7 +134,6 @@ def read_tagging_data(
     """Read the splits that the phases need; without training, take labels from the model.
 
     Args:
-        settings: the run's flags.
         model: the model's files.
         tables: sentences in memory by split, to use instead of files.
     """

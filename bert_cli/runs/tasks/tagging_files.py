@@ -58,7 +58,6 @@ def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> Tok
     """Return the settings to read a split's file of words and tags.
 
     Args:
-        settings: the run's flags.
         split: train, dev or test.
         labels: the model's labels, () before training.
     """
@@ -91,7 +90,6 @@ def read_tagging_split(
     Args:
         split: train, dev or test.
         path: path to read.
-        settings: the run's flags.
         notation: notation from flags and earlier files; its unknown fields have the value None.
         span_format: format to use for predictions if the file's texts have no spans.
         labels: the model's labels, () before training.
@@ -140,7 +138,6 @@ def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -
 
     Args:
         file: the split's sentences.
-        labels: the model's labels.
         split: train, dev or test.
     """
     try:

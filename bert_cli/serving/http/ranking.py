@@ -22,7 +22,6 @@ def check_cuts(may_cut: bool, cuts: Mapping[str, Json], model: ServedModel) -> N
     Args:
         may_cut: the request's "truncate".
         cuts: numbers of tokens that were cut, or None, by the text's name in the message.
-        model: the model.
     """
     cut = next((name for name, count in cuts.items() if count), None)
     if cut is not None and not may_cut:

@@ -177,7 +177,6 @@ def serve(state: State, shared: Shared, limits: Limits, settings: Server, superv
         state: the service, keys and settings that all requests use.
         shared: sockets and the certificate.
         limits: limits for requests.
-        settings: flags for the server.
         supervisor: the process that started this one.
     """
     app: Any = Guard(make_app(state), state)

@@ -145,7 +145,6 @@ def describe_tensor(name: str, datatype: str, num_texts: int = -1, width: int | 
     """Return a tensor's name, datatype and shape.
 
     Args:
-        name: the name.
         datatype: the data type.
         num_texts: number of texts; use -1 if it may be any number.
         width: numbers per text, or None for a single value.

@@ -76,7 +76,6 @@ def read_data(
     """Read the splits that the phases need.
 
     Args:
-        settings: the run's flags.
         names: label names from the flag or the trained model, None if the data decides them.
         problem_type: None if the data decides it.
         tables, trained_columns: see Inputs.

@@ -188,7 +188,6 @@ def make_empty_dataset(
     """Return a dataset without rows, for new texts.
 
     Args:
-        settings: the flags.
         model: the trained model.
         labels: its label names.
         folders: directories to search for thresholds.json.
@@ -209,7 +208,6 @@ def deciding_data(data: ClassificationDataset, features: Any, do_lower_case: boo
     """Return the values of the data that decide the training, for run.json.
 
     Args:
-        data: the data.
         features: its `training_features`.
         do_lower_case: whether the tokenizer lowercases.
     """

@@ -42,9 +42,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
     Without training, calibration.json must go to the model's directory.
 
     Args:
-        settings: the run's flags.
         model: the model to calibrate.
-        problem_type: its problem type.
     """
     flags = settings.calibration
     is_tuned = settings.inference.threshold == TUNED
@@ -72,7 +70,6 @@ def fit_calibration(
     """Return temperatures, and with --abstain_error an uncertainty limit, for raw predictions.
 
     Args:
-        problem_type: the model's problem type.
         labels: the model's label names and thresholds.
         flags: flags with --abstain_error.
         label_ids: correct labels, see LabelReader.label_array.
@@ -268,8 +265,6 @@ def add_custom_metrics(
     """Return a decoder that reports the user's metrics, too.
 
     Args:
-        decoder: the decoder.
-        metrics: the user's metrics.
         label_ids: labels to try them on, before any training; [] for no trial.
 
     Raises:

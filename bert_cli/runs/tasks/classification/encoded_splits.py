@@ -79,7 +79,6 @@ class ClassificationSplit(InMemorySplit, abc.ABC):
 
         Args:
             labels: label names in output order.
-            tokenizer: the model's tokenizer.
             count: number of rows.
             has_ids: whether to add token ids.
         """
@@ -171,7 +170,6 @@ def make_split(
         split_name: the split's name, for the log.
         examples: rows, as the problem type needs them.
         labels: label names in output order.
-        tokenizer: the model's tokenizer.
         problem_type: the labels' problem type.
         encoding: flags with the sequence length.
 

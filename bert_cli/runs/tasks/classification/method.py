@@ -24,7 +24,6 @@ def plan_method(plan: Plan, settings: ClassifySettings, problem_type: ProblemTyp
 
     Args:
         plan: plan of a fine-tuning.
-        settings: flag values.
         problem_type: the labels' problem type.
 
     Raises:

@@ -120,7 +120,6 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
     """Return the texts in a table, which has the same columns as a --predict_file.
 
     Args:
-        settings: the run's flags.
         model: the trained model, which knows its training columns.
         data: dataset with the labels.
         path: the table.
@@ -137,7 +136,6 @@ def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int |
     """Return the text or pair from the flags; without --text_b, a text is read as a line is.
 
     Args:
-        settings: the run's flags.
         model: the trained model, for error messages.
         num_texts: texts per row in the training data, None if unknown.
 
@@ -300,7 +298,6 @@ def plan_label_shards(
     """Return the plan for several input files; see shards.ShardPlan.
 
     Args:
-        settings: the run's flags.
         model: the trained model.
         data: dataset with the decoder.
         file_flags: the flags for input files and for outputs.

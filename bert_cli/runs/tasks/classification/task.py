@@ -83,7 +83,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         """Use these settings, and `tables` instead of files, see splits.Inputs.
 
         Args:
-            settings: the run's flags.
             tables: tables by split.
             custom_metrics: further metrics than in --metric.
         """

@@ -108,7 +108,6 @@ def read_pair_dataset(
     """Read the splits that the phases need.
 
     Args:
-        settings: the run's flags.
         model: the model's files.
         tables: tables in memory by split, to use instead of files.
 
@@ -158,7 +157,6 @@ def make_pair_split(split: str, table: PairTable, recipe: VectorRecipe, model: V
 
     Args:
         split: its name.
-        table: the pairs.
         recipe: steps before the encoder.
         model: the tokenizer.
     """
