@@ -65,7 +65,6 @@ class TrainingSample(FlagGroup, heading="Training"):
         "train on a random sample with at most this many rows of each label, drawn by random_seed; a larger sample contains "
         "the smaller ones; a list, such as 8,16,32,64, makes a learning curve; 0: all rows",
         lower=0,
-        decides=False,  # run.json has it only if it is set
         keeps_data=True,
         keeps_network=True,
         needs={"": "do_train", f"={LIST}": _HELD_OUT},

@@ -13,7 +13,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import ROWS_PER_LABEL, show_names
+from bert_cli.base.names import show_names
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
@@ -164,10 +164,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         resolved_flags = {**data.resolved_flags, "problem_type": problem_type.name, "do_lower_case": do_lower_case}
         resolved_flags["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, labels or (), features.label_ids)
-        # The key is new: a run of an earlier version, which has all rows, must stay the same run.
-        sample = {ROWS_PER_LABEL: rows} if (rows := self.settings.sample.rows_per_label) else {}
         values: dict[str, object] = {
-            "deciding_values": deciding_data(data, features, do_lower_case) | sample,
+            "deciding_values": deciding_data(data, features, do_lower_case),
             "resolved_flags": resolved_flags,
             "labels": labels,
             "class_weights": weights,
