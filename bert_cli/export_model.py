@@ -2,8 +2,8 @@
 
 --format=saved_model exports a SavedModel that takes raw text; the vocabulary is one of its
 assets. A classifier returns label names and probabilities, and a tagger returns words with their
-tags and offsets. A pre-trained model returns words for each [MASK]. An encoder, or any model with
---pooling, returns one vector per text.
+tags and offsets. A model of bert-squad returns answers with their offsets, a pre-trained model words
+for each [MASK]. An encoder, or any model with --pooling, returns one vector per text.
 
 --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
 published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow

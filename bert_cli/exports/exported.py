@@ -59,6 +59,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.source import Source
 from bert_cli.sentence.modules import SentenceModules, modules_file
 from bert_cli.sentence.vectors import SentenceVectors
+from bert_cli.settings.answering import WINDOW_LENGTH
 from bert_cli.settings.groups import TOP_K, Encoding, Inference
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.text.vocabulary import CLS, SEP
@@ -211,7 +212,8 @@ def find_exported(settings: ExportSettings) -> Exported:
     if head_type == MASKED_LM:
         # Texts with masks are not cut, so use all positions.
         length = length or model.config.max_position_embeddings
-    length = length or default_length(int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH)), model)
+    command_default = WINDOW_LENGTH if head_type == SPANS else _DEFAULT_LENGTH
+    length = length or default_length(int(saved_flags.get("max_seq_length", command_default)), model)
     # Reserve three special tokens for a module: its preprocessor also packs pairs.
     check_max_seq_length(length, takes_pairs or is_hub)
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
@@ -219,11 +221,8 @@ def find_exported(settings: ExportSettings) -> Exported:
         return Exported(model, None, length, takes_pairs, ENCODER, recipe=recipe)
     if head_type == MASKED_LM:
         return Exported(model, None, length, takes_pairs, MASKED_LM, export.top_k)
-    if head_type == SPANS and export.format == "saved_model":
-        raise InputError(
-            f"{model.folder}: answers questions, which --format=saved_model does not export; "
-            "give --format=onnx or tflite"
-        )
+    if head_type == SPANS:
+        return Exported(model, None, length, takes_pairs, SPANS)
     _check_text_classifier(model)
     return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
 

@@ -70,8 +70,9 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, *to, "--format=hub"], "has no vocab.txt and no tokenizer.json")
 
 
-def test_a_model_of_answers_is_no_saved_model(answering, tmp_path, refused):
-    refused([f"--init_checkpoint={answering}", f"--export_dir={tmp_path / 'out'}"], "answers questions")
+def test_windows_without_a_place_for_the_context(answering, tmp_path, refused):
+    flags = [f"--init_checkpoint={answering}", f"--export_dir={tmp_path / 'out'}"]
+    refused([*flags, "--max_seq_length=10"], "--max_seq_length: 10 has no room for a context")
 
 
 def test_checkpoint_without_classifier(trained, tmp_path, refused):

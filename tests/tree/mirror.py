@@ -48,6 +48,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/hugging_face_files.py": "commands/test_export_hugging_face_names.py",
     "exports/signatures/onnx_files.py": "commands/test_export_onnx.py",
     "exports/preprocessor.py": "commands/test_export.py",
+    "exports/signatures/answers.py": "commands/test_export_answers.py",
     "exports/signatures/classifier.py": "commands/test_export.py",
     "exports/ensembles.py": "commands/test_export_ensembles.py",
     "exports/signatures/network.py": "commands/test_export_ensembles.py",

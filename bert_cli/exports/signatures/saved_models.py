@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable
 
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, TAGGER, HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, SPANS, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write, reporting_errors
 from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import WRITE_ERRORS, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
+from bert_cli.exports.signatures.answers import make_answerer
 from bert_cli.exports.signatures.classifier import make_classifier
 from bert_cli.exports.signatures.masked_words import make_mask_filler
 from bert_cli.exports.signatures.signature import TOKENS_SIGNATURE, Signature, save_signature
@@ -25,6 +26,7 @@ _SIGNATURES: dict[str, Callable[[Exported, GraphTokenizer], Signature]] = {
     ENCODER: make_text_encoder,
     TAGGER: make_tagger,
     MASKED_LM: make_mask_filler,
+    SPANS: make_answerer,
 }
 
 

@@ -52,15 +52,26 @@ class WordSplitter:
 
     def split(self, texts: tf.Tensor) -> Words:
         """Return the words of texts, string [B]."""
-        parts, _, _ = tf_text.regex_split_with_offsets(texts, self._pattern, r"(.|\n)+")
-        lengths = parts.with_flat_values(tf.strings.length(parts.flat_values, unit="UTF8_CHAR"))
-        ends = tf.cumsum(lengths.flat_values)
-        # Subtract the lengths of the texts before.
-        before = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())
-        starts = ends - lengths.flat_values - tf.gather(before, parts.value_rowids())
-        is_word = ~tf.strings.regex_full_match(parts.flat_values, f"{_SPACE}*")
-        words = (parts, parts.with_flat_values(starts))
-        return Words(*(tf.ragged.boolean_mask(values, parts.with_flat_values(is_word)) for values in words))
+        return split_with_offsets(texts, self._pattern, f"{_SPACE}*")
+
+
+def split_with_offsets(texts: tf.Tensor, delimiters: str, spaces: str) -> Words:
+    """Return the words of texts, string [B].
+
+    Args:
+        texts: the texts.
+        delimiters: RE2 pattern of the delimiters, which are words, too.
+        spaces: RE2 pattern of the delimiters that are no words.
+    """
+    parts, _, _ = tf_text.regex_split_with_offsets(texts, delimiters, r"(.|\n)+")
+    lengths = parts.with_flat_values(tf.strings.length(parts.flat_values, unit="UTF8_CHAR"))
+    ends = tf.cumsum(lengths.flat_values)
+    # Subtract the lengths of the texts before.
+    before = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())
+    starts = ends - lengths.flat_values - tf.gather(before, parts.value_rowids())
+    is_word = ~tf.strings.regex_full_match(parts.flat_values, spaces)
+    words = (parts, parts.with_flat_values(starts))
+    return Words(*(tf.ragged.boolean_mask(values, parts.with_flat_values(is_word)) for values in words))
 
 
 def _alone_class() -> str:
