@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from bert_cli.settings.model_use import ModelFlags
 
 from bert_cli import Classifier, FeatureExtractor, convert_checkpoint, extract_features, tokenize_text
 from bert_cli.base.errors import InputError
 from bert_cli.serving.loading import load_served
+from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
 from tests.hub_server import Repository, connected, running_hub
 from tests.snapshots import raises
