@@ -1,14 +1,16 @@
-"""--from_command: a command line of a script by Hugging Face, written with our flags."""
+"""--from_command: a command line of a script by Hugging Face or Google, written with our flags."""
 
 import functools
 import itertools
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
+from bert_cli.base.names import HUB_PREFIX
 from bert_cli.flags.foreign import OFF, Advice, fitting_advice, unknown_flags_message
 from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
@@ -17,13 +19,15 @@ from bert_cli.flags.refusals import refusals
 FROM_COMMAND = "from_command"
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts.tsv")
 _BATCH, _PARTS = "per_device_train_batch_size", "gradient_accumulation_steps"
+_REVISION = "model_revision"
+_HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
 _STRATEGIES = ("eval_strategy", "evaluation_strategy")
 # Default of theirs -> flag of theirs that replaces it.
 _REPLACED_BY = {"num_train_epochs": "max_steps", "warmup_ratio": "warmup_steps", "warmup_steps": "warmup_ratio"}
 
 
 class Script(NamedTuple):
-    """A script by Hugging Face, a row of scripts.tsv.
+    """A script by Hugging Face or Google, a row of scripts.tsv.
 
     Attributes:
         command: our command for the same task.
@@ -90,8 +94,14 @@ def translate(settings_class: type, command: str, text: str) -> str:
         for word in launcher_flags
     ]
     remarks += _join_related(their_flags)
+    revision = their_flags.pop(_REVISION, "")
     for name, value in their_flags.items():
         remarks += _translate_flag(name, value, flags, ours)
+    if _is_on_hub(ours.get("init_checkpoint", "")):
+        ours["init_checkpoint"] = f"{HUB_PREFIX}{ours['init_checkpoint']}{f'@{revision}' if revision else ''}"
+        remarks.append("--init_checkpoint: downloads the model, with the extra hub; a directory needs no network")
+    elif revision:
+        remarks += _translate_flag(_REVISION, revision, flags, ours)
     words = [*(f"--{name}={value}" if value else f"--{name}" for name, value in ours.items()), *implied]
     try:
         values, _ = parse(settings_class, words)
@@ -137,6 +147,13 @@ def _read_command(command: str, text: str) -> tuple[Script, dict[str, str], list
         else:
             flags[name] = f"{flags[name]} {word}".strip()
     return script, flags, [word for word in words[:index] if word.startswith("--")]
+
+
+def _is_on_hub(model: str) -> bool:
+    """Return whether transformers would download this model: it is a name, and no path here."""
+    owner = os.path.dirname(model)
+    is_name = _HUB_NAME.fullmatch(model) is not None and "-" in os.path.basename(model)
+    return is_name and not os.path.exists(model) and not os.path.isdir(owner)
 
 
 def _join_related(their_flags: dict[str, str]) -> list[str]:

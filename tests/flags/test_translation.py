@@ -34,6 +34,9 @@ def remarks_of(command: str, line: str) -> list[str]:
     ("theirs", "ours"),
     [
         ("--model_name_or_path m", "--init_checkpoint=m"),
+        ("--model_name_or_path bert-base-cased", "--init_checkpoint=hf:bert-base-cased"),
+        ("--model_name_or_path a/bert-b --model_revision v1", "--init_checkpoint=hf:a/bert-b@v1"),
+        ("--model_name_or_path ./bert-b --model_revision main", "--init_checkpoint=./bert-b"),
         ("--validation_file=b.csv", "--dev_file=b.csv"),
         ("--do_train False --do_eval True", "--do_eval"),
         (
@@ -69,6 +72,19 @@ def test_flags_are_translated(theirs, ours):
     if ours is not None:
         expected = shlex.split(ours.replace("--output_dir=a b", "'--output_dir=a b'"))
         assert sorted(words[1:]) == sorted(expected)
+
+
+def test_the_flags_of_googles_scripts_stay():
+    flags = "--task_name=MRPC --do_train --data_dir=glue --vocab_file=v --bert_config_file=c --init_checkpoint=m.ckpt"
+    line = f"python run_classifier.py {flags.replace('--do_train', '--do_train=true')} --do_predict=false"
+    assert words_of("bert-classify", line) == ["bert-classify", *flags.split()]
+    squad = "--version_2_with_negative --do_predict --predict_file=dev.json --output_dir=o"
+    assert words_of("bert-squad", f"python run_squad.py {squad}") == ["bert-squad", *squad.split()]
+
+
+def test_a_revision_of_a_directory_is_named():
+    remarks = remarks_of("bert-classify", "run_glue.py --do_eval --model_name_or_path ./bert-b --model_revision v1")
+    assert any(remark.startswith("# --model_revision: a revision belongs to the name") for remark in remarks)
 
 
 def test_flags_of_a_launcher_are_named():
@@ -115,7 +131,7 @@ def test_flags_without_a_counterpart_are_named(theirs, remark):
     [
         ("bert-tag", "python run_glue.py --do_train", "run_glue.py is replaced by bert-classify"),
         ("bert-serve", "python run_glue.py", "bert-serve replaces no script"),
-        ("bert-squad", "python train.py --do_train", "names none of run_qa.py"),
+        ("bert-squad", "python train.py --do_train", "names none of run_qa.py, run_squad.py"),
         ("bert-squad", "", "names none of run_qa.py"),
         ("bert-squad", "run_qa.py 'a", "check the quotes"),
         ("bert-classify", "run_glue.py args.json", "'args.json' is no flag"),
