@@ -37,6 +37,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.selection import Metric
 
 _LOG_STEPS = 100  # default if --log_steps is not set
+_LOG_LINES = 10  # minimum lines of training in the log: a silent run looks like one that hangs
 _CURVE_POINTS = 25  # minimum lines of training: a curve through two points is a straight line
 _ADVICE = "remove the line"
 RATES = ("loss", "learning_rate", "examples_per_second")  # numbers in a training line
@@ -54,7 +55,7 @@ class HistoryEntry(TypedDict, total=False):
 
 
 def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
-    """Return the steps between two lines, in the terminal and in the history.
+    """Return the steps between two lines, in the log without a terminal and in the history.
 
     Args:
         log_steps: value of --log_steps, 0 if it is not set.
@@ -62,12 +63,12 @@ def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
     """
     if log_steps:
         return log_steps, log_steps
-    # Choose a divisor of _LOG_STEPS, so that the history contains the steps in the terminal's
-    # lines.
-    max_interval = max(1, steps // _CURVE_POINTS)
-    return _LOG_STEPS, max(
-        interval for interval in range(1, _LOG_STEPS + 1) if interval <= max_interval and _LOG_STEPS % interval == 0
-    )
+    # Choose divisors of _LOG_STEPS, and a multiple for the log, so that the history contains the
+    # steps in the lines of the log.
+    divisors = [interval for interval in range(1, _LOG_STEPS + 1) if _LOG_STEPS % interval == 0]
+    in_history = max(interval for interval in divisors if interval <= max(1, steps // _CURVE_POINTS))
+    multiples = [interval for interval in divisors if interval % in_history == 0]
+    return max(interval for interval in multiples if interval <= max(1, steps // _LOG_LINES)), in_history
 
 
 def read_history(folder: str) -> list[HistoryEntry]:

@@ -147,7 +147,7 @@ class Saving(FlagGroup, heading="Training"):
     log_steps: int = option(
         0,
         "log every N steps, to history.jsonl and without a terminal to the log; 0: 100, fewer in "
-        "short runs, at least 25 points in the history",
+        "short runs, at least 10 lines in the log and 25 points in the history",
         lower=0,
     )
     tensorboard: bool = option(False, "also write the history for TensorBoard")
