@@ -17,12 +17,11 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import list_names, quote
 from bert_cli.base.log import LOG
-from bert_cli.base.names import THRESHOLDS
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.paths import path_text
 from bert_cli.metrics.custom import CustomMetric
 from bert_cli.predicting.classifier import TextClassifier
-from bert_cli.predicting.decoder import Decoder
+from bert_cli.predicting.decoder import Decoder, find_thresholds
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
@@ -206,10 +205,10 @@ def calibrate(
         f'abstain_error and threshold="{TUNED}" cannot be combined: the thresholds would be chosen by the rows that the '
         "error is measured on; load the model with a fixed threshold",
     )
-    outdated = [path for folder in folders if files.exists(path := os.path.join(folder, THRESHOLDS))]
+    outdated = find_thresholds(folders)
     refuse_if(
         not is_tuned and outdated,
-        f'{outdated[0] if outdated else ""}: was tuned for other probabilities; load the model with threshold="{TUNED}"',
+        f'{outdated}: was tuned for other probabilities; load the model with threshold="{TUNED}"',
     )
     error = read_abstain_error(abstain_error) if abstain_error is not None else ""
     decoder = FittingDecoder(

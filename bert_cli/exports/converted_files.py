@@ -12,14 +12,27 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_TYPES, MASKED_LM, POOLER
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY, join_names, read_name, write_name
+from bert_cli.base.names import (
+    CONFIG,
+    FLAGS,
+    LABELS,
+    THRESHOLDS,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+    join_names,
+    read_name,
+    write_name,
+)
 from bert_cli.base.writing import atomic_write, reporting_errors, write_json, write_lines
 from bert_cli.exports.conversion_plan import ChosenLabels
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
+from bert_cli.metrics.multi_label import read_thresholds, write_thresholds
 from bert_cli.model.config_files import write_config
 from bert_cli.model.networks import ELECTRA
 from bert_cli.opening.bundle import ModelBundle
+from bert_cli.opening.paths import run_folders
+from bert_cli.predicting.decoder import find_thresholds
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.sentence.conversion import write_modules
@@ -86,6 +99,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
             write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
     if converted.head_type is not None and HEAD_TYPES[converted.head_type].is_of_texts:
         _write_calibration(staged, converted)
+        _write_thresholds(path(THRESHOLDS), converted)
     # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.
     if converted.labels is not None and (converted.chosen_labels or model.head.labels is not None):
         write_lines(path(LABELS), converted.labels)
@@ -108,6 +122,20 @@ def _write_calibration(staged: str, converted: Converted) -> None:
         temperatures = tuple(calibration.temperatures[row] for row in chosen.rows)
         calibration = dataclasses.replace(calibration, temperatures=temperatures)
     write_calibration(staged, calibration, calibrator.temperature_names(converted.labels or ()))
+
+
+def _write_thresholds(path: str, converted: Converted) -> None:
+    """Write the model's tuned thresholds with the new label names."""
+    model, chosen = converted.source, converted.chosen_labels
+    source, labels = find_thresholds(run_folders(model.required_checkpoint)), model.head.labels
+    decoder = (model.head.problem_type or SINGLE_LABEL).decoder
+    if not (source and labels and decoder.takes_threshold(labels)):
+        return
+    thresholds = read_thresholds(source, labels, decoder.is_exclusive)
+    if chosen:
+        write_thresholds(path, chosen.names, thresholds[list(chosen.rows)])
+    else:
+        write_thresholds(path, labels, thresholds)
 
 
 def _write_flags(path: str, model: ModelBundle, chosen: ChosenLabels | None) -> None:

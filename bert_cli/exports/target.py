@@ -8,12 +8,14 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import (
     ADDED_TOKENS,
+    CALIBRATION,
     CONFIG,
     FLAGS,
     HUGGING_FACE_CONFIG,
     LABELS,
     MODULES,
     SAFETENSORS,
+    THRESHOLDS,
     TOKENIZER,
     TOKENIZER_CONFIG,
     VOCABULARY,
@@ -24,7 +26,9 @@ from bert_cli.model.config_files import read_config
 _KERAS_ENDING = ".weights.h5"
 # Files that describe a model. An old one in the target directory would seem to belong to the new
 # model if that does not have such a file.
-_MODEL_FILES = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS, MODULES)
+_MODEL_FILES = (
+    LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS, MODULES, CALIBRATION, THRESHOLDS,
+)  # fmt: skip
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 

@@ -144,11 +144,16 @@ def check_threshold(problem_type: ProblemType, label_names: tuple[str, ...], fla
     )
 
 
+def find_thresholds(folders: Sequence[str]) -> str | None:
+    """Return the path to the first thresholds.json in directories, or None."""
+    paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
+    return next((path for path in paths if files.exists(path)), None)
+
+
 def _read_tuned_thresholds(
     problem_type: ProblemType, label_names: tuple[str, ...], folders: Sequence[str]
 ) -> np.ndarray:
-    paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
-    path = next((path for path in paths if files.exists(path)), None)
+    path = find_thresholds(folders)
     if path is None:
         raise InputError(
             f"--threshold={TUNED}: there is no "

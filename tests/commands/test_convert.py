@@ -271,6 +271,32 @@ def test_labels_keep_drop_rename_and_permute_rows(source, tmp_path):
     assert json.loads((tmp_path / "new" / "calibration.json").read_text())["temperature"] == 2.0
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (None, {"no": 0.25, "so-so": 0.5, "yes": 0.75}),
+        (("ja=yes", "no"), {"ja": 0.75, "no": 0.25}),
+        (("so-so", "yes", "no"), {"no": 0.25, "so-so": 0.5, "yes": 0.75}),
+    ],
+    ids=["all", "renamed and dropped", "another order"],
+)
+@pytest.mark.parametrize("target", ["hf", "m.ckpt"])
+def test_tuned_thresholds_are_kept(source, tmp_path, labels, expected, target):
+    folder, _ = source(("classifier",), ("no", "so-so", "yes"))
+    (folder / "flags.txt").write_text("--problem_type=multi_label\n--labels=no,so-so,yes\n--threshold=tuned\n")
+    (folder / "thresholds.json").write_text('{"no": 0.25, "so-so": 0.5, "yes": 0.75}')
+    out = tmp_path / "new" / target
+    convert(folder, out, labels=labels)
+    written = (out if target == "hf" else out.parent) / "thresholds.json"
+    assert json.loads(written.read_text()) == expected
+
+
+def test_the_tuned_threshold_of_two_labels_is_kept(trained, tmp_path):
+    (trained / "thresholds.json").write_text('{"1": 0.7}')
+    convert(trained, tmp_path / "new" / "m.ckpt", labels=("yes=1", "no=0"))
+    assert json.loads((tmp_path / "new" / "thresholds.json").read_text()) == {"yes": 0.7}
+
+
 def test_threshold_of_two_labels_keeps_its_label(trained, tmp_path):
     """The threshold is of the last label by default, which is another one in the new order."""
     flags = (trained / "flags.txt").read_text("utf-8")

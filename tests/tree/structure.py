@@ -91,7 +91,7 @@ runs.callbacks: metrics settings weights training.optimizers training outputs in
 runs.sweep: flags settings weights outputs run_directory opening runs.tasks runs.callbacks
 runs: metrics flags settings text features weights training.optimizers training outputs report
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
-exports: problem_types flags model onnx settings text reading features weights.formats sentence
+exports: metrics problem_types flags model onnx settings text reading features weights.formats sentence
     weights heads opening predicting
 exports.signatures: model onnx settings text features sentence weights heads exports
 api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
