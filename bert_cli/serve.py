@@ -90,13 +90,9 @@ def _run_workers(settings: ServeSettings, keys: ApiKeys, shared: "Shared") -> No
     from bert_cli.serving.metrics import restart_counter
     from bert_cli.serving.workers import run_workers
 
-    def reload() -> None:
-        keys.reload()
-        if shared.certificate:
-            shared.certificate.reload()
-
+    reloads = [keys.reload, *([shared.certificate.reload] if shared.certificate else [])]
     work = functools.partial(_work, settings, keys, shared)
-    exit_code = run_workers(settings.server.num_workers, work, reload, restart_counter().inc)
+    exit_code = run_workers(settings.server.num_workers, work, reloads, restart_counter().inc)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 

@@ -7,7 +7,7 @@ import select
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 from bert_cli.base.errors import InputError
@@ -180,7 +180,10 @@ def _describe_end(status: int) -> str:
 
 
 def run_workers(
-    count: int, work: Callable[[Supervisor], None], reload: Callable[[], None], note_restart: Callable[[], None]
+    count: int,
+    work: Callable[[Supervisor], None],
+    reloads: Sequence[Callable[[], None]],
+    note_restart: Callable[[], None],
 ) -> int:
     """Run `work` in `count` forked processes until SIGTERM or SIGINT, and return the exit code.
 
@@ -190,8 +193,8 @@ def run_workers(
     Args:
         count: number of processes.
         work: the work of a process, which handles SIGHUP when it is ready.
-        reload: called in this process on SIGHUP, which all processes then get. May raise
-            InputError, which the processes report.
+        reloads: functions to call in this process on SIGHUP, which all processes then get. If one
+            raises InputError, the others are called, and the processes report it.
         note_restart: called when a process is replaced.
     """
     workers = _Workers(count, work, note_restart)
@@ -203,8 +206,9 @@ def run_workers(
 
     def reload_workers(signal_number: int, frame: FrameType | None) -> None:
         # Later processes are forked from this one, so it needs the new settings too.
-        with contextlib.suppress(InputError):
-            reload()
+        for reload in reloads:
+            with contextlib.suppress(InputError):
+                reload()
         workers.signal_all(signal.SIGHUP)
 
     for signal_number in _ENDING_SIGNALS:

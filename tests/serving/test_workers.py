@@ -38,7 +38,7 @@ def work(supervisor):
     wait_until(is_reaped)
     os.kill(os.getppid(), signal.SIGTERM)
     signal.pause()
-raise SystemExit(run_workers(1, work, lambda: None, lambda: None))
+raise SystemExit(run_workers(1, work, [], lambda: None))
 """
 # Workers fail while the file "broken" exists.
 UNTIL_REPAIRED = """
@@ -50,7 +50,19 @@ def work(supervisor):
     note(f"ready {os.getpid()}")
     wait_for_the_end(supervisor)
     note(f"alone {os.getpid()}")
-raise SystemExit(run_workers(2, work, lambda: None, lambda: note("restart")))
+raise SystemExit(run_workers(2, work, [], lambda: note("restart")))
+"""
+WITH_A_DAMAGED_FILE = """
+from bert_cli.base.errors import InputError
+def refuse():
+    raise InputError("keys.txt: is damaged")
+def work(supervisor):
+    signal.signal(signal.SIGHUP, lambda number, frame: note("reload of-worker"))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    supervisor.note_ready()
+    note("ready")
+    wait_for_the_end(supervisor)
+raise SystemExit(run_workers(1, work, [refuse, lambda: note("reload of-certificate")], lambda: None))
 """
 
 
@@ -128,6 +140,14 @@ def test_the_server_ends_if_no_process_can_be_started(start, tmp_path):
     assert started.process.wait(60) == 1
     assert time.monotonic() - start_time < 20
     assert len(started.events("start")) == 2
+
+
+def test_a_damaged_file_keeps_no_other_file_from_being_read_again(start):
+    started = start(WITH_A_DAMAGED_FILE)
+    wait_until(lambda: started.events("ready"))
+    started.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: sorted(started.events("reload")) == [["of-certificate"], ["of-worker"]])
+    assert started.end()[0] == 0
 
 
 def test_a_process_that_nobody_started_is_not_alone():
