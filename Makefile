@@ -61,7 +61,7 @@ one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint check-tree format docs test test-all messages test-pythons quickstart classify pretrain tag squad features convert export \
-  builtin-model benchmark check-gpu lock distributions release site clean
+  builtin-model benchmark check-gpu lock bills audit distributions release site clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -83,6 +83,7 @@ help:
 	@echo "make check-tree   report facts about the tree alone: prose, pages, imports, lengths, requirements"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
+	@echo "make bills        make the bills of materials anew; make audit: look the locked packages up in lists of vulnerabilities"
 	@echo "make release      build sdists and wheels of the commit in dist/, and try all of them on each installed Python"
 	@echo "make release TAG=yes  and tags the commit as its version; make distributions: only build, twice, and compare"
 	@echo "make site         build the pages of docs/ and the Python API as a site with a search, in build/site"
@@ -194,22 +195,38 @@ test-lowest:
 # Archives have the name of the setuptools that made them: one version, or those of another day would differ.
 $(RELEASE_TOOLS): Makefile | $(BIN)/python
 	$(BIN)/python -m venv $(dir $@)
-	$(RELEASE_BIN)/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "twine>=6" "setuptools==80.9.0"
+	$(RELEASE_BIN)/python -m pip install --quiet "pip>=25.3" "uv>=0.9" "twine>=6" "pip-audit>=2.10" "setuptools==80.9.0"
 	@touch $@
 
 LOCK = $(RELEASE_BIN)/uv pip compile --quiet --universal --python-version $(lastword $(VERSIONS)) --generate-hashes --upgrade \
   --no-header --no-annotate --no-emit-index-url
 ALL_EXTRAS = --extra serve --extra openvino --extra excel --extra parquet
-# The bills have names and versions. Hashes are in the lock files, and an index is not part of a bill, nor are the tool's own links.
-BILL = $(RELEASE_BIN)/cyclonedx-py requirements --output-reproducible --of JSON --index-url "" - | $(BIN)/python -c \
-  'import json, sys; bill = json.load(sys.stdin); del bill["metadata"]; print(json.dumps(bill, indent=1))'
+# What pip would install on Linux with the oldest and the newest Python, and its metadata; it downloads no packages.
+REPORT = $(RELEASE_BIN)/python -m pip install --quiet --dry-run --ignore-installed --no-deps --only-binary :all: --target build/none \
+  --require-hashes
+LOCKS = all gpu serve
 
 lock: $(RELEASE_TOOLS)
 	$(LOCK) setup.py $(ALL_EXTRAS) --output-file requirements/all.lock
 	$(LOCK) setup.py $(ALL_EXTRAS) --extra gpu --constraint requirements/all.lock --output-file requirements/gpu.lock
 	$(LOCK) light/pyproject.toml --constraint requirements/all.lock --output-file requirements/serve.lock
-	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/all.lock | $(BILL) > requirements/all.cdx.json
-	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/serve.lock | $(BILL) > requirements/serve.cdx.json
+	$(MAKE) bills
+
+bills: $(RELEASE_TOOLS)
+	mkdir -p build
+	for name in $(LOCKS); do \
+	  for python in $(firstword $(VERSIONS)) $(lastword $(VERSIONS)); do \
+	    $(RELEASE_BIN)/python -m tests.bills $$name --for=$$python > build/$$name-$$python.lock && \
+	    $(REPORT) --python-version $$python --requirement build/$$name-$$python.lock --report build/$$name-$$python.json || exit 1; \
+	  done; \
+	  $(RELEASE_BIN)/python -m tests.bills $$name build/$$name-*.json || exit 1; \
+	done
+
+# An index without advisories, such as a mirror, makes pip-audit name packages that could not be audited.
+audit: $(RELEASE_TOOLS)
+	for name in $(LOCKS); do \
+	  $(RELEASE_BIN)/pip-audit --disable-pip --require-hashes --progress-spinner off --requirement requirements/$$name.lock || exit 1; \
+	done
 
 distributions: $(RELEASE_TOOLS)
 	$(if $(TAG),$(RELEASE_BIN)/python -m tests.release check)

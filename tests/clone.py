@@ -25,7 +25,7 @@ TARGETS = (
 # These need tests/ or pip downloads, or, for benchmark and check-gpu, a model, a GPU and other programs.
 DEVELOPER_TARGETS = {
     "lint", "check-tree", "format", "docs", "test", "test-all", "messages", "test-pythons", "benchmark", "check-gpu", "lock",
-    "distributions", "release", "site",
+    "bills", "audit", "distributions", "release", "site",
 }  # fmt: skip
 COPIED = ("Makefile", "setup.py", "README.md", "bert_cli", "data")
 

@@ -24,6 +24,14 @@ def targets_of_ci(checkout: Checkout) -> Iterator[str]:
             yield f"{checkout.place(CI, f'make {target}')}: the Makefile has no target {target}: name one"
 
 
+def actions(checkout: Checkout) -> Iterator[str]:
+    """Yield actions of workflows without a commit, as a tag may move."""
+    for path in checkout.paths(".github/workflows/*.yml"):
+        for action in re.findall(r"uses: (\S+)", checkout.text(path)):
+            if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action):
+                yield f"{checkout.place(path, action)}: {action} may change: name its commit, with the tag in a comment"
+
+
 def targets_of_make(checkout: Checkout) -> Iterator[str]:
     """Yield targets that no test runs and no list of developers' targets has; tests/test_clone.py runs the others."""
     declared = re.search(r"^.PHONY: (.*)$", checkout.text("Makefile").replace("\\\n", ""), re.MULTILINE)
@@ -94,4 +102,4 @@ def install_advice(checkout: Checkout) -> Iterator[str]:
             yield f"{path}:{line}: a way to install the package: call how_to_install in bert_cli/runtime/installing.py"
 
 
-CHECKS = (targets_of_ci, targets_of_make, entry_points, shipped_files, install_advice)
+CHECKS = (targets_of_ci, actions, targets_of_make, entry_points, shipped_files, install_advice)

@@ -21,6 +21,7 @@ BOUNDED = (
 )  # fmt: skip
 NOT_IN_THE_SERVER = {"tensorflow", "keras", "pandas", "scikit-learn", "matplotlib"}
 _ADVICE = "run make lock"
+_BILL_ADVICE = "run make bills"
 
 
 def setup_arguments(checkout: Checkout, folder: str = "") -> dict[str, Any]:
@@ -107,19 +108,31 @@ def hashes(checkout: Checkout) -> Iterator[str]:
 
 
 def bills(checkout: Checkout) -> Iterator[str]:
-    """Yield bills of materials with another form, with addresses, or without a locked package."""
-    for name in ("all", "serve"):
+    """Yield bills of materials with another form, with addresses, or with gaps."""
+    for name in (*EXTRAS, "serve"):
         path = f"requirements/{name}.cdx.json"
         text = checkout.text(path)
         bill = json.loads(text)
         if bill["bomFormat"] != "CycloneDX":
-            yield f"{checkout.place(path, 'bomFormat')}: the format is not CycloneDX: {_ADVICE}"
+            yield f"{checkout.place(path, 'bomFormat')}: the format is not CycloneDX: {_BILL_ADVICE}"
         for address in set(re.findall(r"https?://[^/\"]+", text)) - {"http://cyclonedx.org"}:
-            yield f"{checkout.place(path, address)}: {address} is part of no bill: {_ADVICE}"
+            yield f"{checkout.place(path, address)}: {address} is part of no bill: {_BILL_ADVICE}"
         listed = {(_normalize(component["name"]), component["version"]) for component in bill["components"]}
         pins = {pin for python in PYTHONS for pin in locked(checkout, name, python).items()}
-        for package, version in sorted(pins - listed):
-            yield f"{path}:1: {package} {version} is not listed: {_ADVICE}"
+        for package, version in sorted(pins ^ listed):
+            problem = "is not locked" if (package, version) in listed else "is not listed"
+            yield f"{path}:1: {package} {version} {problem}: {_BILL_ADVICE}"
+        lock = checkout.text(f"requirements/{name}.lock")
+        for component in bill["components"]:
+            values = [value["content"] for value in component["hashes"]]
+            if not values or any(value not in lock for value in values):
+                place = checkout.place(path, f'"name": "{component["name"]}"')
+                yield f"{place}: a hash of {component['name']} is not in {name}.lock: {_BILL_ADVICE}"
+        required = {child for dependency in bill["dependencies"] for child in dependency["dependsOn"]}
+        for component in bill["components"]:
+            if component["bom-ref"] not in required:
+                place = checkout.place(path, f'"name": "{component["name"]}"')
+                yield f"{place}: nothing requires {component['name']}: {_BILL_ADVICE}"
 
 
 CHECKS = (versions, upper_bounds, server_versions, hashes, bills)

@@ -5,6 +5,7 @@ import pytest
 from tests.tree.build import (
     CI,
     WORKFLOW,
+    actions,
     entry_points,
     install_advice,
     is_shipped,
@@ -22,6 +23,7 @@ DATA = {"": ["py.typed"], "bert_cli.builtin": ["vocab.txt", "pretrained/*"]}
         (targets_of_ci, WORKFLOW, "run: make test", "run: make test-all", f"{WORKFLOW}:"),
         (targets_of_ci, WORKFLOW, "run: make test", "run: pytest", f"{WORKFLOW}:"),
         (targets_of_ci, CI, "make lint", "make lints", f"{CI}:5: the Makefile has no target lints"),
+        (actions, WORKFLOW, "@34e114876b0b11c390a56381ad16ebd13914f8d5", "@v4", "actions/checkout@v4 may change"),
         (targets_of_make, "Makefile", ".PHONY: help", ".PHONY: help mend", "Makefile:1: no test runs mend"),
         (targets_of_make, "Makefile", ".PHONY: help", ".PHONY:", "the Makefile has no target help"),
         (entry_points, "setup.py", "bert_cli.serve:main", "bert_cli.served:main", '.serve:main" is missing'),

@@ -22,7 +22,9 @@ HASH = re.search(r"--hash=sha256:\w+", HOUSE.text(SERVER))[0]
         (server_versions, SERVER, PIN, "numbers==1.0 ", "numpy is not in serve.lock"),
         (hashes, SERVER, HASH, f"--index-url=x {HASH}", "--index-url names an index"),
         (bills, "requirements/serve.cdx.json", "CycloneDX", "Cyclone", "the format is not CycloneDX"),
-        (bills, "requirements/serve.cdx.json", '"numpy"', '"numbers"', "numpy "),
+        (bills, "requirements/serve.cdx.json", '"name": "numpy"', '"name": "numbers"', "is not listed"),
+        (bills, "requirements/gpu.cdx.json", '"content": "', '"content": "0', "a hash of"),
+        (bills, "requirements/gpu.cdx.json", '"dependsOn": [', '"dependsOn": ["x"], "before": [', "nothing requires"),
         (bills, "requirements/all.cdx.json", '"numpy"', '"https://a.test/b"', "https://a.test is part of no bill"),
     ],
 )  # fmt: skip
