@@ -14,6 +14,7 @@ import typing
 from collections import defaultdict
 
 from bert_cli.__main__ import COMMANDS
+from bert_cli.base.json_files import PRESET_KEYS
 from bert_cli.flags.help import blocks, default_text, is_verbatim, modes_text, rule_texts, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.model.config_keys import CONFIG_KEYS, KERAS_HUB_KEYS
@@ -37,6 +38,7 @@ KEY_TABLES = {
     "config.json of 2_Dense": sentence_keys.DENSE_KEYS,
     "config.json of 2_Normalize": sentence_keys.NORMALIZE_KEYS,
     "adapter_config.json of peft": ADAPTER_KEYS,
+    "config.json and tokenizer.json of a KerasHub preset": PRESET_KEYS,
     "config.json of a KerasHub preset, in config": KERAS_HUB_KEYS,
     "tokenizer.json of a KerasHub preset, in config": KERAS_HUB_TOKENIZER_KEYS,
 }

@@ -141,6 +141,16 @@ class KeyTable:
             warn_once_or_fail(message, strict)
 
 
+# Keys around `config` in config.json and tokenizer.json of a KerasHub preset.
+PRESET_KEYS = KeyTable(
+    {"module": "marks a preset", "class_name": "the class: BertBackbone or BertTokenizer", "config": "the keys below"},
+    {
+        "registered_name": "names and versions",
+        **dict.fromkeys(("assets", "weights", "build_config", "compile_config"), "files and calls of other programs"),
+    },
+)
+
+
 def has_form(value: Any, form: Form) -> bool:
     """Return whether a JSON value has a form, such as {"text": str, "spans": [{"start": int}]}.
 

@@ -9,7 +9,7 @@ import os
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES
-from bert_cli.base.json_files import read_json_object
+from bert_cli.base.json_files import PRESET_KEYS, read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG, keras_hub_class
 from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -81,6 +81,7 @@ def report_unknown_keys(path: str, strict: bool = False) -> None:
     """Name a config file's unknown keys once, or raise InputError with `strict`."""
     values = read_json_object(path, needed=CONFIG_NEEDED)
     if keras_hub_class(values):
+        PRESET_KEYS.name_unknown(path, values, strict)
         KERAS_HUB_KEYS.name_unknown(path, read_backbone_values(path, values), strict)
     else:
         CONFIG_KEYS.name_unknown(path, values, strict)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import FETCH, JsonObject, expect, json_type, read_json_object
+from bert_cli.base.json_files import FETCH, PRESET_KEYS, JsonObject, expect, json_type, read_json_object
 from bert_cli.base.names import TOKENIZER_FILES
 from bert_cli.text.characters import GOOGLE_CHARACTERS, LIBRARY_CHARACTERS
 from bert_cli.text.hugging_face_files import (
@@ -161,7 +161,8 @@ def read_keras_hub_tokenizer(vocab_file: str, path: str) -> StoredTokenizer:
     refuse_if(class_name != "BertTokenizer", f"{path}: class_name is {class_name}; {cannot}")
     config = expect(values.get("config"), dict, f"{path}: config", _ADVICE)
     KERAS_HUB_TOKENIZER_KEYS.check(path, config)
-    unknown = KERAS_HUB_TOKENIZER_KEYS.describe_unknown(path, config)
+    messages = PRESET_KEYS.describe_unknown(path, values), KERAS_HUB_TOKENIZER_KEYS.describe_unknown(path, config)
+    unknown = "; ".join(filter(None, messages))
     vocabulary = vocabulary_of(read_tokens(vocab_file), vocab_file)
     check_special_tokens(vocabulary)
     return StoredTokenizer(

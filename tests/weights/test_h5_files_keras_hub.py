@@ -88,10 +88,15 @@ def test_wrong_members_are_named(preset, file, changes, message):
 def test_unknown_members_are_named_once(preset, caplog):
     change(preset / "config.json", rotary=True)
     change(preset / "tokenizer.json", byte_level=True)
+    for file, key in (("config.json", "quantized"), ("tokenizer.json", "proto")):
+        values = json.loads((preset / file).read_text())
+        (preset / file).write_text(json.dumps(values | {key: True, "assets": [], "registered_name": "x"}))
     FeatureExtractor.load(str(preset))
+    for file, key in (("config.json", "quantized"), ("tokenizer.json", "proto")):
+        assert caplog.text.count(f"{preset / file}: not known here, not used: {key}") == 1
     for file, key in (("config.json", "rotary"), ("tokenizer.json", "byte_level")):
         assert caplog.text.count(f"{preset / file}: not known here, not used: {key}") == 1
-    with pytest.raises(InputError, match="not known here, not used: rotary"):
+    with pytest.raises(InputError, match="not known here, not used: quantized"):
         report_unknown_keys(str(preset / "config.json"), strict=True)
 
 
