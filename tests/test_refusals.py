@@ -288,6 +288,8 @@ REFUSALS = {
         "--export_dir=a --names=hugging_face",
         "--export_dir=a --quantize=int8",
         "--export_dir=a --format=onnx --data_dir=b",
+        "--export_dir=a --format=onnx --dev_file=b",
+        "--export_dir=a --format=onnx --quantize=int8 --data_dir=b --dev_file=c",
         "--export_dir=a --format=onnx --top_k=3",
         "--export_dir=a --format=hub --triton",
         "--export_dir=a --format=hub --pooling=mean",

@@ -1,6 +1,7 @@
 """Flags of bert-convert, bert-export, bert-doctor and bert-report."""
 
 import dataclasses
+from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import HEAD_TYPES
@@ -232,6 +233,12 @@ class ExportData(FlagGroup, heading="Data"):
 @dataclasses.dataclass(frozen=True)
 class ExportSettings:
     """Flags of bert-export."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "format", "export_dir", "ensemble", "names", "quantize", "pairs", "top_k", "triton", "overwrite",
+        "init_checkpoint", "vocab_file", "bert_config_file", "do_lower_case", "data_dir", "dev_file", "labels",
+        "max_seq_length", "pooling", "normalize", "prompt_name", "quiet",
+    )  # fmt: skip
 
     export: Export = group(Export)
     model: ModelFiles = group(
