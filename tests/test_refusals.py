@@ -187,7 +187,7 @@ REFUSALS = {
         "--do_eval --quiet --log_level=info",
         "--do_eval --verbose --log_level=info",
     ],
-    "train-vectors": ["", "--do_train --margin=0.2"],
+    "train-vectors": ["", "--do_train --margin=0.2", "--do_eval --mine_negatives=2"],
     "tag": [
         "",
         "--do_train --input_file=-",

@@ -20,10 +20,11 @@ def cosines_of_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Args:
         first, second: float32 [n, W].
     """
-    return np.sum(_unit(first) * _unit(second), axis=1)
+    return np.sum(unit_vectors(first) * unit_vectors(second), axis=1)
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors [n, W] with a length of 1; a vector of zeros stays."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
@@ -67,7 +68,7 @@ def search_results(vectors: np.ndarray, pairs: np.ndarray) -> MetricsByName:
     queries, starts = np.unique(pairs[:, 0], return_index=True)
     corpus, targets = np.unique(pairs[:, 1], return_inverse=True)
     targets_of_queries = np.split(targets, starts[1:])
-    units = _unit(vectors)
+    units = unit_vectors(vectors)
     ranks: list[np.ndarray] = []
     for start in range(0, len(queries), _QUERIES):
         chunk = queries[start : start + _QUERIES]

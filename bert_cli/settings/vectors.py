@@ -62,6 +62,13 @@ class PairTraining(FlagGroup, heading="Training"):
         f"{AUTO}: cosent if the training file has scores, else multiple_negatives",
         choices=(AUTO, *PAIR_LOSSES),
     )
+    mine_negatives: int = deciding_option(
+        0,
+        "number of negatives per row that the model finds before the training: the most similar second "
+        "texts of other rows, without those that are more similar than the row's own; 0: none",
+        lower=0,
+        needs="do_train",
+    )
     similarity_scale: float = deciding_option(
         20.0,
         "factor of cosines in multiple_negatives and cosent, the inverse of a temperature",

@@ -182,6 +182,9 @@ def test_a_run_continues_a_sentence_model(vectors, trained, tmp_path, two_layer_
         ("left\tright\na\tb\n", []),
         ("", []),
         ("anchor\tpositive\na\tb\n", ["--pooling=pooler"]),
+        ("anchor\tpositive\tscore\na\tb\t1\n", ["--mine_negatives=2"]),
+        ("anchor\tpositive\tnegative\na\tb\tc\n", ["--mine_negatives=2"]),
+        ("anchor\tpositive\na\tb\n", ["--mine_negatives=2"]),
     ],
 )
 def test_data_that_cannot_be_trained_on(vectors, two_layer_flags, tmp_path, content, flags):
@@ -201,6 +204,19 @@ def test_equal_texts_cannot_be_searched(vectors, two_layer_flags, tmp_path):
         f"--output_dir={tmp_path / 'out'}",
     ]
     vectors(*two_layer_flags, *files, "--do_train", "--do_eval").assert_refused("t.tsv: ")
+
+
+def test_negatives_are_mined_before_the_training(vectors, trained, tmp_path, two_layer_flags):
+    data = trained.parent / "data" / "pairs.tsv"
+    flags = [flag for flag in two_layer_flags if "_file" not in flag]
+    outcome = vectors(
+        *flags, f"--init_checkpoint={trained}", f"--train_file={data}", "--do_train", "--mine_negatives=2",
+        "--loss=triplet", f"--output_dir={tmp_path / 'out'}",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert "mining: the vectors of 48 texts" in outcome.err
+    assert " negatives for 24 rows" in outcome.err
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["mine_negatives"] == 2
 
 
 def options_of(flags: tuple[str, ...]) -> dict[str, object]:

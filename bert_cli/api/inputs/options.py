@@ -198,6 +198,7 @@ class VectorOptions(CommonOptions, total=False):
     num_train_epochs: float | Sequence[float] | None
     warmup_proportion: float | None
     loss: Literal["auto", "multiple_negatives", "cosent", "cosine", "triplet"] | None
+    mine_negatives: int | None
     similarity_scale: float | None
     margin: float | None
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] | None

@@ -129,6 +129,7 @@ def read_pair_dataset(
         table = read_pairs(table_file, rules)
         log_facts(table.facts)
         if split == "train":
+            _check_mining(settings, table, model)
             loss = choose_loss(settings, table)
         splits[split] = make_pair_split(split, table, recipe, model)
     if dev := splits.get("dev"):
@@ -191,8 +192,8 @@ def choose_loss(settings: VectorTrainingSettings, table: PairTable) -> PairLoss:
             f"{path}: has scores ({quote(column)}), and --loss={name} needs pairs that belong together; "
             f"leave --loss out, or give --score_column={NO_COLUMN} to use no scores"
         )
-    if loss.needs_negatives and not table.has_negatives:
-        advice = "name their columns in --negative_columns"
+    if loss.needs_negatives and not (table.has_negatives or settings.pair_training.mine_negatives):
+        advice = "name their columns in --negative_columns, or give --mine_negatives=1"
         raise InputError(f"{path}: has no negatives, which --loss={name} needs; {advice}")
     if loss is COSINE:
         refuse_rows(
@@ -202,6 +203,18 @@ def choose_loss(settings: VectorTrainingSettings, table: PairTable) -> PairLoss:
             "divide the scores by the largest one, or use --loss=cosent",
         )
     return loss
+
+
+def _check_mining(settings: VectorTrainingSettings, table: PairTable, model: VectorBundle) -> None:
+    """Raise InputError if --mine_negatives does not fit the training pairs or the model."""
+    count = settings.pair_training.mine_negatives
+    has = "scores" if table.has_scores else "negatives" if table.has_negatives else ""
+    flag = "score_column" if table.has_scores else "negative_columns"
+    refuse_if(
+        count and has,
+        f"{table.path}: has {has}, which --mine_negatives does not go with; leave it out, or give --{flag}={NO_COLUMN}",
+    )
+    refuse_if(count and not model.checkpoint, "--mine_negatives: random weights find no negatives; leave it out")
 
 
 def _check_dev(dev: PairSplit) -> None:

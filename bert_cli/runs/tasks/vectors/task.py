@@ -18,9 +18,11 @@ from bert_cli.opening.loader import load_model
 from bert_cli.predicting.vectors import TextVectors, VectorChoice, VectorModel
 from bert_cli.problem_types.kinds import VECTORS
 from bert_cli.reading.probe import TableFile
+from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.vectors.data import PairSplit, VectorBundle, VectorDataset, read_pair_dataset
+from bert_cli.runs.tasks.vectors.mining import with_mined_negatives
 from bert_cli.sentence.vectors import SentenceVectors
 from bert_cli.sentence.writing import module_files
 from bert_cli.settings.vectors import VectorTrainingSettings
@@ -28,6 +30,7 @@ from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
+    from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 
 
 class VectorTask(Task[VectorBundle, VectorDataset, None]):
@@ -91,6 +94,13 @@ class VectorTask(Task[VectorBundle, VectorDataset, None]):
 
     def network(self, model: VectorBundle, data: VectorDataset) -> Layers:
         return _choice(data, 1).network
+
+    def training_input(
+        self, data: VectorDataset, directory: RunDirectory | None, resumes: bool, is_chief: bool
+    ) -> "RowInput | StreamInput":
+        count = self.settings.pair_training.mine_negatives
+        data = with_mined_negatives(data, count) if count else data
+        return super().training_input(data, directory, resumes, is_chief)
 
     def evaluate(self, predictor: Predictor, data: VectorDataset) -> Evaluation[None]:
         """Evaluate the dev pairs: correlations if they have scores, otherwise a search."""
