@@ -72,7 +72,7 @@ def run(settings: ServeSettings) -> None:
     keys = ApiKeys(server.api_key_file, tuple(settings.paths))
     certificate = Certificate(server.ssl_certfile, server.ssl_keyfile) if server.ssl_certfile else None
     folders = [folder for paths in settings.paths.values() for folder in paths]
-    checkpoints = {folder: find_checkpoint(folder, "output_dir") for folder in folders}
+    checkpoints = {folder: find_checkpoint(folder, settings.folder_flags[folder]) for folder in folders}
     # Import everything else later: clients need not wait for a port that listens.
     with listening(server) as listeners:
         from bert_cli.serving.processes import Shared, SharedCheckpoints, list_this_process, shared_metrics

@@ -246,6 +246,12 @@ class ServeSettings:
         return {name: (path,) for name, path in single.items()} | dict(self.served.ensemble)
 
     @property
+    def folder_flags(self) -> dict[str, str]:
+        """Return the name of the flag for each directory, for messages."""
+        members = {folder: "ensemble" for _, folders in self.served.ensemble for folder in folders}
+        return members | {folder: "model" for _, folder in self.served.model} | {self.phases.output_dir: "output_dir"}
+
+    @property
     def logs_requests(self) -> bool:
         """Return whether the log has a line per request."""
         return self.log.log_format == JSON if self.server.access_log is None else self.server.access_log
