@@ -136,7 +136,7 @@ def read_trackers(text: str) -> tuple[str, ...]:
 class Saving(FlagGroup, heading="Training"):
     """Flags for checkpoints and the training history."""
 
-    save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
+    save_checkpoints_steps: int = deciding_option(1000, "steps between checkpoints", lower=1)
     keep_checkpoint_max: int = option(5, "number of checkpoints to keep; 0: all", lower=0)
     keep_moments: str = option(
         NEWEST,

@@ -126,7 +126,8 @@ def test_a_flag_is_declared_once():
     # --explain in bert-serve, or other words in --help, such as the texts of bert-tokenize, which have no [MASK].
     # bert-serve words ten flags anew, for all models that it serves, and bert-export the four that choose
     # sentence vectors.
-    assert len(names) - len(set(names)) <= 37
+    # The loss of bert-train-vectors compares texts, and bert-export reads dev data for --quantize alone.
+    assert len(names) - len(set(names)) <= 42
 
 
 def test_groups_hold_more_than_one_flag():
@@ -145,6 +146,7 @@ def test_groups_hold_more_than_one_flag():
         "Seed",
         "TextFiles",
         "TextArguments",
+        "TrainingSample",
         "TaggerModel",
     }
 
