@@ -6,8 +6,9 @@ has modules of sentence-transformers, which compute one vector per text. The com
 output_dir:
 
     model.ckpt-N            the weights after N steps, in Google's format
-    modules.json, 1_Pooling, 2_Normalize, sentence_bert_config.json and
-    config_sentence_transformers.json: the modules after the encoder
+    modules.json, sentence_bert_config.json, config_sentence_transformers.json
+                            the modules after the encoder, with the directories
+                            1_Pooling and 2_Normalize
     eval_results.txt        the scores of the dev file
     run_report.json         all figures of the last run
     report.html             a page to look at; bert-report makes it again
