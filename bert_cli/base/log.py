@@ -47,6 +47,27 @@ def inform_once(text: str) -> None:
     LOG.info("%s", text)
 
 
+@contextlib.contextmanager
+def without_repeats(lines: set[str]) -> Iterator[None]:
+    """Drop information that was logged in an earlier context with the same set.
+
+    Args:
+        lines: the lines of earlier contexts; the context adds its own ones.
+    """
+    earlier = frozenset(lines)
+
+    def is_new(record: logging.LogRecord) -> bool:
+        line = record.getMessage()
+        lines.add(line)
+        return record.levelno > logging.INFO or line not in earlier
+
+    LOG.addFilter(is_new)
+    try:
+        yield
+    finally:
+        LOG.removeFilter(is_new)
+
+
 def warn_or_fail(message: str, strict: bool) -> None:
     """Log a warning, or raise InputError with --strict."""
     if strict:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, without_repeats
 from bert_cli.base.names import AVERAGED_RUNS, EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.run_directory.directory import RunDirectory
@@ -95,19 +95,20 @@ def run_once(
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock(strategy)
     with contextlib.ExitStack() as stack:
-        model = load_task_model(task, settings)
-        recipe = None
-        if phases.do_train:
-            recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
-            controls.check_controls(settings, model.config)
-        data = _read_data(task, model, data, stack, shared)
-        _check_texts(model, data, settings.model)
-        plan = plan_training(task, model, data, recipe, rerun) if recipe else None
-        results = _result_files(data, settings)
-        if not plan:
-            directory.owned.check_results(results)
-        for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
-            LOG.info(line)
+        with without_repeats(shared.logged_lines) if shared else contextlib.nullcontext():
+            model = load_task_model(task, settings)
+            recipe = None
+            if phases.do_train:
+                recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
+                controls.check_controls(settings, model.config)
+            data = _read_data(task, model, data, stack, shared)
+            _check_texts(model, data, settings.model)
+            plan = plan_training(task, model, data, recipe, rerun) if recipe else None
+            results = _result_files(data, settings)
+            if not plan:
+                directory.owned.check_results(results)
+            for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
+                LOG.info(line)
         reading_seconds = time.monotonic() - start
         if plan and phases.dry_run:
             report_statistics(model, data, settings.encoding.max_seq_length)

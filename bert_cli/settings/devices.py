@@ -236,7 +236,8 @@ def describe_vector_engines() -> str:
     engines = {
         precision: Devices(precision=precision).for_vectors(is_bert=True).engine for precision in (FLOAT32, BFLOAT16)
     }
-    texts = [f"{precision} by {TENSORFLOW if engine == AUTO else engine}" for precision, engine in engines.items()]
+    default = TENSORFLOW if importlib.util.find_spec(TENSORFLOW) else "no engine that is installed"
+    texts = [f"{precision} by {default if engine == AUTO else engine}" for precision, engine in engines.items()]
     has_gain = engines[BFLOAT16] == AUTO and has_fast_bfloat16() and not has_gpu()
     gain = "; the extra openvino computes bfloat16 in three quarters of the time" if has_gain else ""
     return f"{', '.join(texts)}{gain}"

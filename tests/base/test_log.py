@@ -202,3 +202,17 @@ def test_strict_makes_an_error(caplog):
     assert caplog.messages == ["warning: odd"]
     with raises(InputError, "--strict"):
         log.warn_or_fail("odd", strict=True)
+
+
+def test_repeated_information_is_left_out(caplog):
+    lines: set[str] = set()
+    with logging_of(logging.INFO, [caplog.handler]):
+        for number in range(2):
+            with log.without_repeats(lines):
+                log.LOG.info("two labels")
+                log.LOG.info("two labels")
+                log.LOG.info("run %d", number)
+                log.LOG.warning("warning: few rows")
+        log.LOG.info("two labels")
+    first = ["two labels", "two labels", "run 0", "warning: few rows"]
+    assert [record.message for record in caplog.records] == [*first, "run 1", "warning: few rows", "two labels"]

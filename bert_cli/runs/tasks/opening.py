@@ -37,10 +37,12 @@ class SharedNetwork:
     Attributes:
         num_words: number of different words in the training data of all runs; 0 if they have the
             same words.
+        logged_lines: lines that runs logged before training; later runs leave them out.
     """
 
     def __init__(self) -> None:
         self.num_words = 0
+        self.logged_lines: set[str] = set()
         self._data: Any = None
         self._data_facts: Any = None
         self._engine: TensorFlowEngine | None = None
