@@ -25,7 +25,7 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 def known_flags() -> set[str]:
     names = {"flagfile", "help", "helpfull", "completion", "from_command", "name"}  # the last one is in "--name=value"
     names |= {"no"}  # pip's --no-index
-    names |= {"logdir", "preload", "rounds", "only"}  # flags of TensorBoard, gunicorn and our benchmarks
+    names |= {"logdir", "preload", "rounds", "rows", "only"}  # flags of TensorBoard, gunicorn and our benchmarks
     for command in COMMANDS:
         names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names

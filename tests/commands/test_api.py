@@ -115,10 +115,20 @@ def cut_lines(caplog):
     return [record.getMessage() for record in caplog.records if "were cut" in record.getMessage()]
 
 
-@pytest.mark.parametrize(("name", "python_class"), [("trained_once", Classifier), ("tagger_once", Tagger)])
-def test_a_flag_of_a_newer_version_is_named(name, python_class, tmp_path, caplog, request):
+@pytest.fixture
+def trained_folder(request):
+    """Return the directory of a fixture's training, which runs before the test's own messages."""
+    return request.getfixturevalue(request.param)[0]
+
+
+@pytest.mark.parametrize(
+    ("trained_folder", "python_class"),
+    [("trained_once", Classifier), ("tagger_once", Tagger)],
+    indirect=["trained_folder"],
+)
+def test_a_flag_of_a_newer_version_is_named(trained_folder, python_class, tmp_path, caplog):
     folder = tmp_path / "model"
-    shutil.copytree(request.getfixturevalue(name)[0], folder)
+    shutil.copytree(trained_folder, folder)
     with open(folder / "flags.txt", "a", encoding="utf-8") as file:
         file.write("--quantum_mode=yes\n")
     python_class.load(str(folder))
