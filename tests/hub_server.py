@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from bert_cli.weights.formats.hub_files import fetch_model
+from bert_cli.weights.formats.hub_files import download_model
 
 
 @dataclasses.dataclass
@@ -113,7 +113,7 @@ def restart() -> None:
     """Forget models and settings, as a new process: huggingface_hub reads its variables when it is imported."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "huggingface_hub"]:
         del sys.modules[name]
-    fetch_model.cache_clear()
+    download_model.cache_clear()
 
 
 @contextlib.contextmanager

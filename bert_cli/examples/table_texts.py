@@ -84,6 +84,11 @@ class PairTable(NamedTuple):
     def has_negatives(self) -> bool:
         return any(pair.negatives for pair in self.pairs)
 
+    @property
+    def texts(self) -> list[str]:
+        """Return the different first and second texts."""
+        return list(dict.fromkeys(text for pair in self.pairs for text in (pair.text_a, pair.text_b)))
+
 
 def read_pairs(table: TableFile, rules: PairRules) -> PairTable:
     """Read a table's pairs. A row without one of its two texts is left out.

@@ -1,7 +1,20 @@
-"""Runs that differ in their output layer, for ensembles."""
+"""Runs that differ in their output layer, for ensembles, and the predictions of ensembles."""
 
 import json
 import shutil
+
+from tests.commands.conftest import SENTENCES
+from tests.rows import write_rows
+
+TEXTS = [text for text, _ in SENTENCES[:6]]
+
+
+def mean_records(classify, folder, *members):
+    """Return the records of bert-classify --ensemble for TEXTS; `folder` gets their file."""
+    path = write_rows(folder / "texts.txt", [(text,) for text in TEXTS])
+    done = classify(f"--ensemble={','.join(map(str, members))}", f"--input_file={path}", "--precision=float32")
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
 
 
 def variant(trained, folder, scale=1.0, labels=("0", "1"), problem_type="single_label", thresholds=None):

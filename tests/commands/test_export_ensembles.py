@@ -1,5 +1,6 @@
 """bert-export --ensemble: one file answers with the mean of bert-classify --ensemble."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -9,12 +10,9 @@ import pytest
 
 from bert_cli.export_model import main
 from tests.commands import helpers
-from tests.commands.conftest import SENTENCES
-from tests.commands.ensemble_runs import variant
+from tests.commands.ensemble_runs import TEXTS, mean_records, variant
 from tests.commands.test_export_vectors import id_inputs
-from tests.rows import write_rows
 
-TEXTS = [text for text, _ in SENTENCES[:5]]
 TUNED = [{"0": 0.2, "1": 0.9}, {"1": 0.5, "0": 0.4}]
 ALONE = """
 import json, sys
@@ -44,14 +42,7 @@ def export(capfd, tmp_path):
 @pytest.fixture
 def records(classify, tmp_path):
     """Return the records of bert-classify --ensemble for TEXTS."""
-
-    def call(*members):
-        path = write_rows(tmp_path / "texts.txt", [(text,) for text in TEXTS])
-        done = classify(f"--ensemble={','.join(map(str, members))}", f"--input_file={path}", "--precision=float32")
-        assert done.code == 0, done.err
-        return [json.loads(line) for line in done.out.splitlines()]
-
-    return call
+    return functools.partial(mean_records, classify, tmp_path)
 
 
 def make_members(trained, folder, problem_type="single_label", thresholds=(None, None)):

@@ -1,6 +1,6 @@
 """bert-serve with several runs as one model, compared with bert-classify --ensemble."""
 
-import json
+import functools
 
 import pytest
 
@@ -10,13 +10,10 @@ from bert_cli.serving.loading import load_served
 from bert_cli.serving.responses import RequestError
 from bert_cli.settings.answering import ModelFlags
 from bert_cli.weights.path import find_checkpoint
-from tests.commands.conftest import SENTENCES
-from tests.commands.ensemble_runs import variant
+from tests.commands.ensemble_runs import TEXTS, mean_records, variant
 from tests.commands.test_serve import serving
-from tests.rows import write_rows
 from tests.snapshots import raises
 
-TEXTS = [text for text, _ in SENTENCES[:6]]
 TUNED = [{"0": 0.2, "1": 0.9}, {"1": 0.5, "0": 0.4}]
 
 
@@ -27,14 +24,7 @@ def serve(*members, **flags):
 @pytest.fixture
 def records(classify, tmp_path):
     """Return the records of bert-classify --ensemble for TEXTS."""
-
-    def call(*members):
-        path = write_rows(tmp_path / "texts.txt", [(text,) for text in TEXTS])
-        done = classify(f"--ensemble={','.join(map(str, members))}", f"--input_file={path}", "--precision=float32")
-        assert done.code == 0, done.err
-        return [json.loads(line) for line in done.out.splitlines()]
-
-    return call
+    return functools.partial(mean_records, classify, tmp_path)
 
 
 def check_records(actual, expected):

@@ -155,25 +155,21 @@ def test_missing_rows_and_other_labels_are_named(tmp_path):
     assert compare_runs(runs).untested == "F1 is of no and yes; evaluate both with one --positive_label"
 
 
+def changed_run(folder, file, **members):
+    """Return a run with other members in one of its JSON files."""
+    classified(folder, 19)
+    folders.write(folder, file, json.loads((folder / file).read_text("utf-8")) | members)
+    return read_run(str(folder))
+
+
 def test_other_data_is_named_instead(tmp_path):
-    runs = []
-    for name in "ab":
-        classified(tmp_path / name, 19)
-        report = json.loads((tmp_path / name / "run_report.json").read_text("utf-8"))
-        folders.write(tmp_path / name, "run_report.json", report | {"eval_data_digest": name})
-        runs.append(read_run(str(tmp_path / name)))
+    runs = [changed_run(tmp_path / name, "run_report.json", eval_data_digest=name) for name in "ab"]
     compared = compare_runs(runs)
     assert (compared.significance, "different data" in compared.warning) == (None, True)
 
 
 def test_weights_that_are_not_used_are_named(tmp_path):
-    runs = []
-    for name in "ab":
-        classified(tmp_path / name, 19)
-        manifest = json.loads((tmp_path / name / "run.json").read_text("utf-8"))
-        folders.write(tmp_path / name, "run.json", manifest | {"weighted_metrics": True})
-        runs.append(read_run(str(tmp_path / name)))
-    compared = compare_runs(runs)
+    compared = compare_runs([changed_run(tmp_path / name, "run.json", weighted_metrics=True) for name in "ab"])
     assert "without the weights of --weighted_metrics" in compared.significance.lines()[-1]
     assert "without the weights of --weighted_metrics" in Reader(comparison_page(compared)).text
 

@@ -93,7 +93,7 @@ runs: metrics flags settings text features weights training.optimizers training 
     inference run_directory opening runs.engine runs.tasks runs.callbacks runs.sweep
 exports: metrics problem_types flags model onnx settings text reading features weights.formats sentence
     weights heads opening predicting
-exports.signatures: model onnx settings text features sentence weights heads exports
+exports.signatures: metrics model onnx settings text features sentence weights heads exports
 api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
     examples.token_files corpus weights opening runs.preparation runs.tasks
 api.results: metrics problem_types flags text outputs outputs.vectors report api.inputs

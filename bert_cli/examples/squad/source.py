@@ -5,7 +5,7 @@ from typing import NamedTuple
 from bert_cli.base.recoding import UTF_8
 from bert_cli.reading.formats import JSON, find_format, is_table
 from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.reading.records import Document, JsonRecord, read_document
+from bert_cli.reading.records import Document, JsonRecord, make_document, read_document
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -33,6 +33,6 @@ class QuestionSource(NamedTuple):
     def document(self) -> Document:
         """Return the questions as JSON values with their lines."""
         if self.contents is not None:
-            return Document("", [JsonRecord(1, self.contents)])
+            return make_document(self.path, "", [JsonRecord(1, self.contents)])
         encoding = None if self.form.encoding == UTF_8 else self.form.encoding
         return read_document(self.path, Source(self.path, encoding).text)

@@ -8,6 +8,7 @@ from bert_cli.base.head_types import ENCODER, SPANS, HeadSpec
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import length_groups
+from bert_cli.metrics.vectors import cosines_of_pairs
 from bert_cli.onnx.runners import Runner
 from bert_cli.sentence.vectors import SENTENCE_EMBEDDING
 
@@ -97,9 +98,7 @@ def cosines(full: OutputArrays, quantized: OutputArrays, mask: np.ndarray) -> np
         full, quantized: an encoder's outputs for a batch.
         mask: 1 for a token, [B, S].
     """
-    first, second = (_vectors(outputs, mask) for outputs in (full, quantized))
-    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    return (first * second).sum(axis=1) / np.maximum(norms, np.finfo(np.float32).tiny)
+    return cosines_of_pairs(_vectors(full, mask), _vectors(quantized, mask))
 
 
 def _vectors(outputs: OutputArrays, mask: np.ndarray) -> np.ndarray:

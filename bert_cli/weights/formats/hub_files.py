@@ -63,8 +63,6 @@ class HubModel:
     name: str
 
 
-# A sweep and a server ask for the same name many times, and must get the same commit.
-@functools.lru_cache(maxsize=64)
 def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], None]) -> HubModel:
     """Return a model of the hub, after downloading the files that the cache lacks.
 
@@ -85,11 +83,20 @@ def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], 
     require_packages(["huggingface_hub"], f"--{flag}={name}", "hub")
     repository, revision = match["repository"], match["revision"]
     with _reporting_errors(name, repository, revision):
-        folder = _download(repository, revision, _SMALL_FILES)
-        _check_model(name, folder, check)
-        commit = os.path.basename(folder)
-        if not _has_weights(folder):
-            _download(repository, commit, [_choose_weights(name, repository, commit, folder)])
+        return download_model(name, repository, revision, check)
+
+
+# A sweep and a server ask for the same name many times, by several flags, and must get the same commit.
+@functools.lru_cache(maxsize=64)
+def download_model(
+    name: str, repository: str, revision: str | None, check: Callable[[str, Mapping[str, Any]], None]
+) -> HubModel:
+    """Download what the cache lacks, and return the model; see fetch_model."""
+    folder = _download(repository, revision, _SMALL_FILES)
+    _check_model(name, folder, check)
+    commit = os.path.basename(folder)
+    if not _has_weights(folder):
+        _download(repository, commit, [_choose_weights(name, repository, commit, folder)])
     LOG.info("%s: commit %s in %s", name, commit, folder)
     return HubModel(folder, f"{HUB_PREFIX}{repository}@{commit}")
 

@@ -156,6 +156,11 @@ def test_records_with_one_question(tmp_path, text):
     assert read_gold_answers(QuestionSource(str(path))) == {"q1": ("1895",), "q2": ("Ann Lee",), "3": ("Tom", "Tom")}
 
 
+def test_cells_that_a_server_cut_are_refused_in_memory():
+    answer = {"rows": [{"row": RECORDS[0], "truncated_cells": ["context"]}]}
+    check_message(error_of(read_squad_examples, QuestionSource("questions", contents=answer)), "questions: ")
+
+
 def test_a_record_without_answers_is_impossible(tmp_path):
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(RECORDS[0] | {"answers": {"text": [], "answer_start": []}}))

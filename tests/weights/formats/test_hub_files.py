@@ -98,7 +98,7 @@ def test_a_process_keeps_the_commit(hub):
     hub.models["a/moving"] = model(model__safetensors=b"old")
     first = find_checkpoint("hf:a/moving")
     hub.models["a/moving"] = model(model__safetensors=b"new")
-    assert find_checkpoint("hf:a/moving") == first
+    assert find_checkpoint("hf:a/moving") == find_checkpoint("hf:a/moving", "output_dir") == first
     restart()
     second = find_checkpoint("hf:a/moving")
     assert second.identity != first.identity

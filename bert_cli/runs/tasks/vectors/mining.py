@@ -24,7 +24,7 @@ def with_mined_negatives(data: VectorDataset, count: int) -> VectorDataset:
     split = data.splits["train"]
     pairs = split.table.pairs
     encoder = open_vectors(select_groups(VectorSettings, data.settings), data.model, data.recipe)
-    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.text_a, pair.text_b)))
+    texts = split.table.texts
     LOG.info("mining: the vectors of %d texts", len(texts))
     vectors = encoder.extract([(text, None) for text in texts]).vectors
     mined = mine_negatives(pairs, texts, vectors, count)

@@ -116,13 +116,10 @@ class VectorTask(Task[VectorBundle, VectorDataset, None]):
         choice = _choice(data, self.settings.inference.eval_batch_size)
         # Compute vectors as for new texts, so that the results hold for the model in use.
         encoder = TextVectors(VectorModel(predictor.engine, choice, check), model, data.recipe)
-        pairs = split.table.pairs
-        numbers: dict[str, int] = {}
-        for pair in pairs:
-            for text in (pair.text_a, pair.text_b):
-                numbers.setdefault(text, len(numbers))
-        vectors = encoder.extract([(text, None) for text in numbers]).vectors
-        indices = np.array([(numbers[pair.text_a], numbers[pair.text_b]) for pair in pairs])
+        texts = split.table.texts
+        numbers = {text: number for number, text in enumerate(texts)}
+        vectors = encoder.extract([(text, None) for text in texts]).vectors
+        indices = np.array([(numbers[pair.text_a], numbers[pair.text_b]) for pair in split.table.pairs])
         if not split.table.has_scores:
             return search_results(vectors, indices)
         cosines = cosines_of_pairs(vectors[indices[:, 0]], vectors[indices[:, 1]])
