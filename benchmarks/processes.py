@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,54 @@ def run(command: list[str], name: str) -> Finished:
         raise ProgramError(f"{name} ended with exit code {process.returncode}:\n{texts[1][-3000:]}")
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     return Finished(*texts, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """Time at which a running program wrote a line with a pattern on standard error.
+
+    Attributes:
+        text: first group of the pattern.
+        seconds, cpu_seconds: as in Finished, up to this moment.
+    """
+
+    text: str
+    seconds: float
+    cpu_seconds: float
+
+
+def run_marked(command: list[str], name: str, pattern: str) -> tuple[Finished, list[Mark]]:
+    """Run a program like `run`, and record when lines with this pattern come on standard error.
+
+    This needs Linux, where /proc has the processor time of a running process.
+    """
+    lines, marks = [], []
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        assert process.stderr
+        with process.stderr:
+            for line in process.stderr:
+                lines.append(line.decode("utf-8", "replace"))
+                if match := re.search(pattern, lines[-1]):
+                    marks.append(Mark(match[1], time.perf_counter() - start, _cpu_seconds(process.pid)))
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    errors = "".join(lines)
+    if process.returncode:
+        raise ProgramError(f"{name} ended with exit code {process.returncode}:\n{errors[-3000:]}")
+    return Finished(text, errors, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1 << 10)), marks
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return a running process's user and system time."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        # The name in parentheses may have spaces. Fields 12 and 13 after it are utime and stime.
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def missing_reason(python: str, modules: list[str]) -> str | None:

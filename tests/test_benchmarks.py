@@ -1,12 +1,16 @@
 """Arithmetic and inputs of the benchmarks, without timing anything."""
 
+import json
+import sys
 import types
 
 import numpy as np
 import pytest
 
-from benchmarks import http_load, inputs, measured
+from benchmarks import http_load, inputs, measured, score_tasks, time_to_score
 from benchmarks.limits import operations_of_token
+from benchmarks.processes import ProgramError, run_marked
+from benchmarks.time_to_score import BEST, DEFAULTS, OURS, Outcome
 from benchmarks.workloads import NAMES
 
 WORKLOAD = types.SimpleNamespace(name="short", operations={"steady": 2e9})
@@ -74,3 +78,75 @@ def test_content_length_and_request():
     with pytest.raises(RuntimeError, match="without Content-Length"):
         http_load.content_length(b"HTTP/1.1 200 OK\r\n\r\n")
     assert http_load.request("/predict", {"text": "a"}).endswith(b'Content-Length: 13\r\n\r\n{"text": "a"}')
+
+
+def test_marks_have_the_time_of_their_line():
+    program = """import sys, time
+for step in (5, 9):
+    time.sleep(0.1)
+    print(f"evaluation at step {sum(range(10**6)) * 0 + step} ", file=sys.stderr)
+"""
+    finished, marks = run_marked([sys.executable, "-c", program], "program", r"^evaluation at step (\d+) ")
+    assert [mark.text for mark in marks] == ["5", "9"]
+    assert 0.1 < marks[0].seconds < marks[1].seconds - 0.1 < finished.seconds - 0.1
+    assert 0 < marks[0].cpu_seconds <= marks[1].cpu_seconds < finished.cpu_seconds + 0.02
+    with pytest.raises(ProgramError, match="exit code 3"):
+        run_marked([sys.executable, "-c", "raise SystemExit(3)"], "program", "x")
+
+
+CURVE = ((0.5, 4.0, 6.0), (0.7, 5.0, 8.0), (0.6, 6.0, 10.0))
+
+
+def test_time_to_a_score():
+    assert time_to_score.time_to(0.5, CURVE) == (4.0, 6.0)
+    assert time_to_score.time_to(0.65, CURVE) == (5.0, 8.0)
+    assert time_to_score.time_to(0.71, CURVE) is None
+
+
+def test_table_of_times_to_the_scores():
+    outcomes = []
+    for seed, best in ((1, 0.65), (2, 0.9)):
+        outcomes.append(Outcome("cola", OURS, seed, 0.6, 6.0, 9.0))
+        outcomes.append(Outcome("cola", f"{OURS}, evaluated", seed, 0.6, 7.0, 11.0, CURVE))
+        outcomes.append(Outcome("cola", DEFAULTS, seed, 0.4, 20.0 + seed, 30.0))
+        outcomes.append(Outcome("cola", BEST, seed, best, 10.0, 15.0))
+    table = time_to_score.make_table(outcomes)
+    rows = list(zip(*(column.cells for column in table.columns), strict=True))
+    assert [row[1] for row in rows] == [OURS, f"{OURS}, evaluated", DEFAULTS, BEST]
+    assert rows[1][5:] == ("4.0 ± 0.0; 5.0, 1 of 2 never", "6.0 ± 0.0; 8.0, 1 of 2 never")
+    assert rows[2][2:] == ("0.400 ± 0.000", "21.5 ± 0.7", "30.0 ± 0.0", "", "")
+
+
+def test_curve_joins_history_and_marks(tmp_path):
+    lines = [
+        {"step": 10, "loss": 1.0},
+        {"step": 10, "metrics": {"eval_mcc": 0.3}},
+        {"step": 20, "metrics": {"eval_mcc": 0.4}},
+    ]
+    (tmp_path / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    marks = [
+        types.SimpleNamespace(text="10", seconds=3.0, cpu_seconds=4.0),
+        types.SimpleNamespace(text="20", seconds=5.0, cpu_seconds=6.0),
+    ]
+    assert list(time_to_score.make_curve(str(tmp_path), "eval_mcc", marks)) == [(0.3, 3.0, 4.0), (0.4, 5.0, 6.0)]
+
+
+def test_files_of_scored_tasks(tmp_path):
+    data = tmp_path / "data"
+    for name, text in {
+        "cola/train.tsv": 'a\t1\t\tIt is "so.\nb\t0\t*\tSo it.\n',
+        "cola/dev.tsv": "a\t1\t\tIt is.\n",
+        "wnut17/wnut17train.conll": "Ada\tB-person\nsings\tO\n\n\nNo\tO\n",
+        "wnut17/emerging.dev.conll": "No\tO\n",
+    }.items():
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text(text, encoding="utf-8")
+    cola = score_tasks.write_task(score_tasks.TASKS["cola"], data, tmp_path / "cola", False)
+    rows = [json.loads(line) for line in cola["train"].read_text(encoding="utf-8").splitlines()]
+    assert rows == [{"text": 'It is "so.', "label": "1"}, {"text": "So it.", "label": "0"}]
+    wnut = score_tasks.write_task(score_tasks.TASKS["wnut17"], data, tmp_path / "wnut", True)
+    assert wnut["train"].read_text(encoding="utf-8") == "Ada\tB-person\nsings\tO\n\nNo\tO\n\n"
+    with pytest.raises(SystemExit, match=r"error: .*train\.tsv: no such file; --data names"):
+        time_to_score.main([f"--data={tmp_path}", "--only=rte"])
+    with pytest.raises(SystemExit):
+        time_to_score.parse_arguments(["--data=x", "--only=mrpc"])
