@@ -22,6 +22,7 @@ from bert_cli.flags.paths import path_text
 from bert_cli.metrics.custom import CustomMetric
 from bert_cli.predicting.classifier import TextClassifier
 from bert_cli.predicting.decoder import Decoder, find_thresholds
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_tab_separated
 from bert_cli.reading.probe import TableFile
@@ -198,7 +199,7 @@ def calibrate(
         InputError: if the model has no probabilities to calibrate, or thresholds for others.
     """
     problem_type = classifier.decoder.problem_type
-    problem_type.require_calibrator("calibrate")
+    require(problem_type.calibrator, "calibrate")
     is_tuned = settings.inference.threshold == TUNED
     refuse_if(
         is_tuned and abstain_error is not None,

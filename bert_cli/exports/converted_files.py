@@ -27,7 +27,7 @@ from bert_cli.base.writing import atomic_write, reporting_errors, write_json, wr
 from bert_cli.exports.conversion_plan import ChosenLabels
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
-from bert_cli.metrics.multi_label import read_thresholds, write_thresholds
+from bert_cli.metrics.multi_label import write_thresholds
 from bert_cli.model.config_files import write_config
 from bert_cli.model.networks import ELECTRA
 from bert_cli.opening.bundle import ModelBundle
@@ -35,6 +35,7 @@ from bert_cli.opening.paths import run_folders
 from bert_cli.predicting.decoder import find_thresholds
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.sentence.conversion import write_modules
 from bert_cli.settings.groups import Inference
 from bert_cli.text.tokenizer_json import tokenizer_config
@@ -128,14 +129,14 @@ def _write_thresholds(path: str, converted: Converted) -> None:
     """Write the model's tuned thresholds with the new label names."""
     model, chosen = converted.source, converted.chosen_labels
     source, labels = find_thresholds(run_folders(model.required_checkpoint)), model.head.labels
-    decoder = (model.head.problem_type or SINGLE_LABEL).decoder
-    if not (source and labels and decoder.takes_threshold(labels)):
+    thresholds = (model.head.problem_type or SINGLE_LABEL).find_thresholds(labels or ())
+    if not (source and labels and thresholds):
         return
-    thresholds = read_thresholds(source, labels, decoder.is_exclusive)
+    values = thresholds.read(source, labels)
     if chosen:
-        write_thresholds(path, chosen.names, thresholds[list(chosen.rows)])
+        write_thresholds(path, chosen.names, values[list(chosen.rows)])
     else:
-        write_thresholds(path, labels, thresholds)
+        write_thresholds(path, labels, values)
 
 
 def _write_flags(path: str, model: ModelBundle, chosen: ChosenLabels | None) -> None:
@@ -155,12 +156,11 @@ def _name_positive_label(flags: str, model: ModelBundle, chosen: ChosenLabels) -
 
     By default it is the last label, and that may be another one after the conversion.
     """
-    decoder, saved = (model.head.problem_type or SINGLE_LABEL).decoder, model.saved_flags
+    metrics, saved = (model.head.problem_type or SINGLE_LABEL).metrics, model.saved_flags
     has_threshold = saved.get("threshold", Inference.threshold) != Inference.threshold
     is_implied = has_threshold and "positive_label" not in saved
-    if not (is_implied and decoder.is_exclusive and decoder.takes_threshold(chosen.stored)):
-        return flags
-    return f"{flags}--positive_label={write_name(chosen.stored[-1])}\n"
+    label = metrics.positive_label(LabelSet(chosen.stored))
+    return f"{flags}--positive_label={write_name(label)}\n" if is_implied and label else flags
 
 
 def _with_labels(flags: str, chosen: ChosenLabels) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bert_cli.outputs.classification import TextPairs, text_columns, write_table
 from bert_cli.problem_types.columns import Column, TextColumn
-from bert_cli.problem_types.parts import Suspects
+from bert_cli.problem_types.optional_parts import Suspects
 
 
 def write_folds(

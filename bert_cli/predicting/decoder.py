@@ -8,15 +8,15 @@ from typing import Protocol, Self
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.features.ragged import Features
 from bert_cli.inference.rows import Predictor
-from bert_cli.metrics import multi_label
 from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.optional_parts import Thresholds
 from bert_cli.problem_types.parts import LabelSet, PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.groups import TUNED, Inference
@@ -118,30 +118,32 @@ def make_decoder(
     Raises:
         InputError: no directory has thresholds.json, or the labels have no thresholds.
     """
-    labels = LabelSet(label_names, problem_type.decoder.default_thresholds(label_names))
+    labels = LabelSet(label_names, problem_type.default_thresholds(label_names))
     decoder = Decoder(problem_type, labels).with_positive_label(positive)
     if flags.is_default_threshold:
         return decoder
-    check_threshold(problem_type, label_names, flags)
+    thresholds = require_thresholds(problem_type, label_names, flags)
     if flags.threshold == TUNED:
-        thresholds = _read_tuned_thresholds(problem_type, label_names, folders)
+        values = thresholds.read(_find_tuned_thresholds(folders), label_names)
     else:
-        thresholds = problem_type.decoder.set_threshold(float(flags.threshold), decoder.labels)
-    return dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
+        values = thresholds.fill(float(flags.threshold), decoder.labels)
+    return dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=values))
 
 
-def check_threshold(problem_type: ProblemType, label_names: tuple[str, ...], flags: Inference) -> None:
-    """Raise InputError if --threshold does not apply to these labels.
+def require_thresholds(problem_type: ProblemType, label_names: tuple[str, ...], flags: Inference) -> Thresholds:
+    """Return the thresholds for labels; raise InputError if --threshold does not apply.
 
     Args:
         problem_type, label_names, flags: see make_decoder.
     """
-    count = f" with {len(label_names)} labels" if label_names else ""
-    refuse_if(
-        not problem_type.decoder.takes_threshold(label_names),
-        f"--threshold={flags.threshold}: applies to two labels, and to multi-label classification "
-        f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}{count}; leave it out",
-    )
+    thresholds = problem_type.find_thresholds(label_names)
+    if thresholds is None:
+        count = f" with {len(label_names)} labels" if label_names else ""
+        raise InputError(
+            f"--threshold={flags.threshold}: applies to two labels, and to multi-label classification "
+            f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}{count}; leave it out"
+        )
+    return thresholds
 
 
 def find_thresholds(folders: Sequence[str]) -> str | None:
@@ -150,9 +152,7 @@ def find_thresholds(folders: Sequence[str]) -> str | None:
     return next((path for path in paths if files.exists(path)), None)
 
 
-def _read_tuned_thresholds(
-    problem_type: ProblemType, label_names: tuple[str, ...], folders: Sequence[str]
-) -> np.ndarray:
+def _find_tuned_thresholds(folders: Sequence[str]) -> str:
     path = find_thresholds(folders)
     if path is None:
         raise InputError(
@@ -160,4 +160,4 @@ def _read_tuned_thresholds(
             f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
             "thresholds"
         )
-    return multi_label.read_thresholds(path, label_names, problem_type.decoder.is_exclusive)
+    return path

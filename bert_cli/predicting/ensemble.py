@@ -10,7 +10,6 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.doubts import DOUBTS
-from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.predicting.classifier import TextClassifier, TextPair
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays, measure_doubt
@@ -107,8 +106,6 @@ def mean_decoder(decoders: Sequence[AnyDecoder], orders: Sequence[Sequence[int]]
 def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]) -> np.ndarray | None:
     """Return mean thresholds in the first model's label order, see LabelSet.
 
-    A threshold of one of two labels is 1 - the threshold of the other one, and 0.5 by default.
-
     Args:
         decoders: the models' decoders.
         orders: see `label_order`.
@@ -118,12 +115,8 @@ def mean_thresholds(decoders: Sequence[Decoder], orders: Sequence[Sequence[int]]
         for decoder, order in zip(decoders, orders, strict=True)
         if decoder.labels.thresholds is not None
     ]
-    if not (thresholds and decoders[0].problem_type.decoder.is_exclusive):
-        return np.mean(thresholds, axis=0) if thresholds else None
-    [label] = np.flatnonzero(~np.isnan(thresholds[0]))
-    limits = [1 - values[1 - label] if np.isnan(values[label]) else values[label] for values in thresholds]
-    limits += [DEFAULT_THRESHOLD] * (len(decoders) - len(limits))
-    return np.where(np.isnan(thresholds[0]), np.nan, np.mean(limits))
+    rule = decoders[0].problem_type.thresholds
+    return rule.mean(thresholds, len(decoders)) if rule and thresholds else None
 
 
 @dataclasses.dataclass(frozen=True)

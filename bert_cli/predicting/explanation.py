@@ -19,6 +19,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.decoder import Decoder
 from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.text.tokenization import FullTokenizer, chunks
 from bert_cli.text.vocabulary import CLS, MASK, SEP
@@ -155,7 +156,9 @@ def explanation_record(
         label: index of the label to explain; None for the most probable one.
     """
     tokens = plan.tokens
-    prediction, values = decoder.problem_type.decoder.explained_score(predictions, decoder.labels, label)
+    prediction, values = require(decoder.problem_type.explainer, "--explain").explained_score(
+        predictions, decoder.labels, label
+    )
     shares = word_shares(tokens, plan.orders, values)
     words: list[dict[str, Any]] = [
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})

@@ -19,7 +19,8 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject, read_json_object
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import write_json
-from bert_cli.problem_types.parts import OutputDecoder, PredictionArrays
+from bert_cli.problem_types.metrics import ProbabilityMetrics
+from bert_cli.problem_types.parts import PredictionArrays, ProbabilityDecoder
 
 BINS = 15
 CONFIDENCE = 0.95  # confidence that the error of answered rows is below the bound
@@ -290,9 +291,11 @@ class Calibrator(abc.ABC):
 
     Attributes:
         decoder: the problem type's decoder.
+        metrics: the problem type's metrics.
     """
 
-    decoder: OutputDecoder
+    decoder: ProbabilityDecoder
+    metrics: ProbabilityMetrics
 
     def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
         """Return the labels that have separate temperatures; () if all logits share one."""

@@ -213,6 +213,11 @@ def number_cells(numbers: np.ndarray) -> list[list[str]]:
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
+def read_probabilities(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Return the predictions of rows from eval_examples.jsonl, which have no losses; these are 0."""
+    return {"probabilities": np.array([row["probabilities"] for row in rows]), "losses": np.zeros(len(rows))}
+
+
 def rows_of(columns: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """Return columns [n, …] as n rows, ready for JSON."""
     cells = zip(*(column.tolist() for column in columns.values()), strict=True)

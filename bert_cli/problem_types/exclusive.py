@@ -3,8 +3,8 @@
 A softmax decodes them. examples.choice reads the labels of multiple choice. An output's index is the label id.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bert_cli.base.formats import count_more
 from bert_cli.base.head_types import CHOICE
 from bert_cli.metrics.classification import predict_labels
 from bert_cli.metrics.custom import MetricArrays
-from bert_cli.metrics.multi_label import tune_thresholds
+from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD, read_thresholds, tune_thresholds
 from bert_cli.problem_types.calibration import Calibrator
 from bert_cli.problem_types.columns import (
     SKIP_ADVICE,
@@ -22,16 +22,28 @@ from bert_cli.problem_types.columns import (
     NumberColumn,
     Probabilities,
     TextColumn,
+    read_probabilities,
     significant,
 )
 from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics, SingleLabelMetrics, output_names
+from bert_cli.problem_types.linear_models import logistic_probabilities
+from bert_cli.problem_types.optional_parts import (
+    ClassWeights,
+    Distiller,
+    Explainer,
+    FoldColumns,
+    LabelLoss,
+    Missing,
+    Suspects,
+    Thresholds,
+)
 from bert_cli.problem_types.parts import (
+    CellReader,
     LabelReader,
     LabelSet,
-    OutputDecoder,
     PredictionArrays,
-    PredictionColumns,
-    Suspects,
+    ProbabilityColumns,
+    ProbabilityDecoder,
 )
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -55,7 +67,7 @@ def mean_cross_entropy(distributions: np.ndarray, logits: np.ndarray, weights: n
     return float(np.average(-(np.asarray(distributions, np.float64) * logs).sum(axis=-1), weights=weights))
 
 
-class ExclusiveDecoder(OutputDecoder):
+class ExclusiveDecoder(ProbabilityDecoder):
     """Decoder of a softmax."""
 
     is_exclusive = True
@@ -69,11 +81,11 @@ class ExclusiveDecoder(OutputDecoder):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+    def logits(self, outputs: np.ndarray) -> np.ndarray:
         """Return logits up to a constant per row, which a softmax ignores."""
         # A probability of 0 has no logarithm. The smallest normal float32 is far below any value
         # that matters.
-        return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+        return np.log(np.maximum(outputs, np.finfo(np.float32).tiny))
 
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[Any]:
         """Return each row's predicted output as an index, see predict_labels."""
@@ -98,7 +110,7 @@ class ExclusiveCalibrator(Calibrator):
         return after
 
 
-class ExclusiveColumns(PredictionColumns):
+class ExclusiveColumns(ProbabilityColumns):
     """The most probable output, and all probabilities."""
 
     def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
@@ -116,6 +128,9 @@ class ExclusiveColumns(PredictionColumns):
     def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"label": label_ids, "probabilities": predictions["probabilities"]}
 
+    def read_eval_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        return np.array([row["label"] for row in rows]), read_probabilities(rows)
+
 
 class ChoiceReader(LabelReader):
     """Reader of choice indices; label_ids int32 [n].
@@ -125,27 +140,25 @@ class ChoiceReader(LabelReader):
     """
 
     has_names = False
-    class_weights_refusal = "is about labels, and the endings of a choice are none"
 
     def label_array(self, row_labels: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
         return np.array([0 if label is None else label for label in row_labels], np.int32)
 
 
-class ChoiceDecoder(ExclusiveDecoder):
-    """Decoder of a softmax over choices."""
-
-    distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
-
-
-_CHOICE_DECODER = ChoiceDecoder()
+_CHOICE_DECODER, _CHOICE_METRICS = ExclusiveDecoder(), ExclusiveMetrics()
 MULTIPLE_CHOICE = ProblemType(
-    "multiple_choice",
-    "multiple choice, one of --choice_columns",
-    ChoiceReader(),
-    _CHOICE_DECODER,
-    ExclusiveMetrics(),
-    ExclusiveColumns(_CHOICE_DECODER),
-    ExclusiveCalibrator(_CHOICE_DECODER),
+    name="multiple_choice",
+    summary="multiple choice, one of --choice_columns",
+    reader=ChoiceReader(),
+    cell_reader=Missing("has labels of texts, and multiple choice has endings; give --choice_columns"),
+    decoder=_CHOICE_DECODER,
+    metrics=_CHOICE_METRICS,
+    columns=ExclusiveColumns(_CHOICE_DECODER),
+    calibrator=ExclusiveCalibrator(_CHOICE_DECODER, _CHOICE_METRICS),
+    label_loss=LabelLoss(Missing("is about labels, and the endings of a choice are none")),
+    distiller=Missing("learns the probabilities of labels, which multiple choice does not have"),
+    explainer=Missing("explains the words of one sequence, and multiple choice has one per choice"),
+    fold_columns=Missing("compares labels, which multiple choice does not have"),
     head_type=CHOICE,
     has_choices=True,
 )
@@ -159,7 +172,7 @@ def _label_names(label_ids: np.ndarray, labels: LabelSet) -> list[str]:
     return [labels.names[label] for label in label_ids]
 
 
-class SingleLabelReader(LabelReader):
+class SingleLabelReader(CellReader):
     """Reader of names; label_ids int32 [n] are indices into the label names."""
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
@@ -186,29 +199,60 @@ class SingleLabelReader(LabelReader):
         index = {label: number for number, label in enumerate(labels)}
         return np.array([0 if label is None else index[label] for label in row_labels], np.int32)
 
+
+class SingleLabelWeights(ClassWeights):
+    """A weight per label."""
+
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         return np.bincount(label_ids, minlength=count).astype(np.float64)
+
+
+class SingleLabelThresholds(Thresholds):
+    """A threshold for one label if there are two."""
+
+    def for_labels(self, names: Sequence[str]) -> Self | None:
+        return self if len(names) == 2 else None
+
+    def fill(self, threshold: float, labels: LabelSet) -> np.ndarray:
+        thresholds = np.full(len(labels.names), np.nan)
+        thresholds[labels.positive_index] = threshold
+        return thresholds
+
+    def tune(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
+        column = [labels.positive_index]
+        [threshold] = tune_thresholds(label_ids[:, np.newaxis] == column, predictions["probabilities"][:, column])
+        return self.fill(threshold, labels)
+
+    def read(self, path: str, names: Sequence[str]) -> np.ndarray:
+        return read_thresholds(path, names, is_exclusive=True)
+
+    def mean(self, thresholds: Sequence[np.ndarray], num_models: int) -> np.ndarray:
+        """Return the mean for the first model's label.
+
+        A threshold for the other label is subtracted from 1, and the default is 0.5.
+
+        Args:
+            thresholds, num_models: see Thresholds.mean.
+        """
+        [label] = np.flatnonzero(~np.isnan(thresholds[0]))
+        limits = [1 - values[1 - label] if np.isnan(values[label]) else values[label] for values in thresholds]
+        limits += [DEFAULT_THRESHOLD] * (num_models - len(limits))
+        return np.where(np.isnan(thresholds[0]), np.nan, np.mean(limits))
 
 
 class SingleLabelDecoder(ExclusiveDecoder):
     """Decoder of a softmax over label names; with two labels, it may use a threshold."""
 
-    def takes_threshold(self, names: Sequence[str]) -> bool:
-        return len(names) == 2
-
-    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
-        thresholds = np.full(len(labels.names), np.nan)
-        thresholds[labels.positive_index] = threshold
-        return thresholds
-
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        column = [labels.positive_index]
-        [threshold] = tune_thresholds(label_ids[:, np.newaxis] == column, predictions["probabilities"][:, column])
-        return self.set_threshold(threshold, labels)
-
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[str]:
         """Return each row's predicted label, see predict_labels."""
         return _label_names(predict_labels(predictions["probabilities"], labels.thresholds), labels)
+
+    def label_values(self, label_ids: np.ndarray, labels: LabelSet) -> list[str]:
+        return _label_names(label_ids, labels)
+
+
+class SingleLabelExplainer(Explainer):
+    """Explainer of the most probable label."""
 
     def explained_score(
         self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
@@ -228,8 +272,11 @@ class SingleLabelDecoder(ExclusiveDecoder):
         }
         return prediction | explained, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        return 1.0 - row["probabilities"][row["label"]]
 
-class SingleLabelColumns(ExclusiveColumns):
+
+class SingleLabelColumns(ExclusiveColumns, FoldColumns):
     """Columns with label names."""
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
@@ -258,14 +305,22 @@ class SingleLabelColumns(ExclusiveColumns):
         return Suspects(rows.tolist(), {"given": gold, "predicted": predicted, "probability": probability})
 
 
-_LABEL_DECODER = SingleLabelDecoder()
+_DECODER, _METRICS = SingleLabelDecoder(), SingleLabelMetrics()
+_READER, _COLUMNS = SingleLabelReader(), SingleLabelColumns(_DECODER)
 SINGLE_LABEL = ProblemType(
-    _NAME,
-    "one label per text",
-    SingleLabelReader(),
-    _LABEL_DECODER,
-    SingleLabelMetrics(),
-    SingleLabelColumns(_LABEL_DECODER),
-    ExclusiveCalibrator(_LABEL_DECODER),
+    name=_NAME,
+    summary="one label per text",
+    reader=_READER,
+    cell_reader=_READER,
+    decoder=_DECODER,
+    metrics=_METRICS,
+    columns=_COLUMNS,
+    calibrator=ExclusiveCalibrator(_DECODER, _METRICS),
+    label_loss=LabelLoss(SingleLabelWeights()),
+    distiller=Distiller(_DECODER),
+    explainer=SingleLabelExplainer(),
+    fold_columns=_COLUMNS,
+    thresholds=SingleLabelThresholds(),
+    linear_baseline=logistic_probabilities,
     hugging_face="single_label_classification",
 )

@@ -2,19 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bert_cli.metrics import classification, single_label
 from bert_cli.metrics.classification import predict_labels
 from bert_cli.problem_types.calibration import reliability
-from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.metrics import Metrics, format_undefined
+from bert_cli.problem_types.metrics import ProbabilityMetrics, format_undefined
 from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 
 def predict_row(probabilities: Sequence[float], thresholds: Sequence[float | None]) -> int:
@@ -41,7 +37,7 @@ def _named_limits(labels: LabelSet) -> list[tuple[str, float]]:
     return [pair for pair in zip(labels.names, thresholds, strict=False) if not math.isnan(pair[1])]
 
 
-class ExclusiveMetrics(Metrics):
+class ExclusiveMetrics(ProbabilityMetrics):
     """Scores that need no label names."""
 
     def names(self, labels: LabelSet) -> tuple[str, ...]:
@@ -81,9 +77,6 @@ class ExclusiveMetrics(Metrics):
         # The report sorts mistakes by confidence, so the worst mistake has the highest value.
         predicted = predict_row(row["probabilities"], thresholds)
         return row["probabilities"][predicted] if predicted != row["label"] else 0.0
-
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        return 1.0 - row["probabilities"][row["label"]]
 
 
 class SingleLabelMetrics(ExclusiveMetrics):
@@ -131,8 +124,3 @@ class SingleLabelMetrics(ExclusiveMetrics):
         # Name the other label: its rows are often the ones that people want to find.
         missed = labels.names[1 - int(predict_labels(predictions["probabilities"][:1], labels.thresholds)[0])]
         return f"{reason}, and no row is predicted as {missed}"
-
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        return logistic_probabilities(features, label_ids, outputs, test_features)

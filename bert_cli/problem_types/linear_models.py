@@ -13,15 +13,15 @@ _MOST_ITERATIONS = 1000
 
 
 def logistic_probabilities(
-    features: "csr_matrix", label_ids: np.ndarray, num_labels: int, test_features: "csr_matrix"
+    features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", num_labels: int
 ) -> np.ndarray:
     """Return label probabilities from a logistic regression, float64 [m, num_labels].
 
     Args:
         features: training features [n, f].
         label_ids: training labels, int [n].
-        num_labels: number of labels. A label without training rows has probability 0.
         test_features: features of rows to predict, [m, f].
+        num_labels: number of labels. A label without training rows has probability 0.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -89,13 +89,31 @@ def fit_logistic(
     return weights.astype(np.float32), bias.astype(np.float32)
 
 
-def ridge_values(features: "csr_matrix", values: np.ndarray, test_features: "csr_matrix") -> np.ndarray:
+def binary_probabilities(
+    features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", num_labels: int
+) -> np.ndarray:
+    """Return probabilities from a logistic regression per label, float64 [m, num_labels].
+
+    Args:
+        features, test_features, num_labels: see `logistic_probabilities`.
+        label_ids: training labels, 0 or 1, [n, num_labels].
+    """
+    columns = (label_ids > 0).astype(np.int32).T
+    return np.stack(
+        [logistic_probabilities(features, is_present, test_features, 2)[:, 1] for is_present in columns], axis=1
+    )
+
+
+def ridge_values(
+    features: "csr_matrix", values: np.ndarray, test_features: "csr_matrix", num_values: int
+) -> np.ndarray:
     """Return the values that a ridge regression predicts, float64 [m].
 
     Args:
         features: training features [n, f].
         values: training targets, float [n].
         test_features: features of rows to predict, [m, f].
+        num_values: number of values per row, which is 1.
     """
     from sklearn.linear_model import Ridge
 

@@ -5,14 +5,11 @@ See parts.py for the arguments that the methods share.
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores, unsupported
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
 
 
 def format_undefined(reasons: Mapping[str, str]) -> list[str]:
@@ -66,6 +63,10 @@ class Metrics(abc.ABC):
         """Return the metrics that no predictions for `label_ids` can define: name -> reason."""
         return {}
 
+    def num_sorted(self, label_ids: np.ndarray) -> int:
+        """Return how many probabilities `measure` sorts more than once per row; many take long."""
+        return 0
+
     @abc.abstractmethod
     def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         """Return a description if all rows have the same prediction, "" otherwise."""
@@ -77,31 +78,22 @@ class Metrics(abc.ABC):
         They are the most frequent label in `label_ids`, or the mean.
         """
 
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        """Return predictions [m] or [m, outputs] for test_features [m, f].
-
-        A linear model is fitted on features [n, f] and label_ids [n].
-        """
-        raise unsupported("linear model")
-
     @abc.abstractmethod
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         """Return the loss of guessing: equal probabilities, or 0 for every row in a regression."""
-
-    def is_wrong(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
-        raise unsupported("wrong decisions")
-
-    def calibration_error(self, label_ids: np.ndarray, predictions: PredictionArrays) -> float:
-        """Return the expected calibration error of the probabilities."""
-        raise unsupported("calibration")
 
     @abc.abstractmethod
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """Return how wrong a row of eval_examples.jsonl is, 0 if it is correct."""
 
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        """Return a row's distance from its label, even if the prediction is correct."""
-        return self.row_error(row, ())
+
+class ProbabilityMetrics(Metrics):
+    """Scores for types with probabilities."""
+
+    @abc.abstractmethod
+    def is_wrong(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
+        """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
+
+    @abc.abstractmethod
+    def calibration_error(self, label_ids: np.ndarray, predictions: PredictionArrays) -> float:
+        """Return the expected calibration error of the probabilities."""

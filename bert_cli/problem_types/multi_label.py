@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,24 +21,30 @@ from bert_cli.problem_types.columns import (
     NumberColumn,
     Probabilities,
     TextColumn,
+    read_probabilities,
     significant,
 )
-from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.metrics import Metrics, format_undefined
+from bert_cli.problem_types.linear_models import binary_probabilities
+from bert_cli.problem_types.metrics import ProbabilityMetrics, format_undefined
+from bert_cli.problem_types.optional_parts import (
+    ClassWeights,
+    Distiller,
+    Explainer,
+    FoldColumns,
+    LabelLoss,
+    Suspects,
+    Thresholds,
+)
 from bert_cli.problem_types.parts import (
-    LabelReader,
+    CellReader,
     LabelSet,
     MetricValues,
-    OutputDecoder,
     PredictionArrays,
-    PredictionColumns,
+    ProbabilityColumns,
+    ProbabilityDecoder,
     Scores,
-    Suspects,
 )
 from bert_cli.problem_types.problem_type import ProblemType
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 _LEAST = 1e-7  # the smallest probability p that float32 separates from 0 while it separates 1 - p from 1
 
@@ -57,7 +63,7 @@ def _select_names(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
     return tuple(name for name, is_named in zip(labels.names, is_present, strict=True) if is_named)
 
 
-class MultiLabelReader(LabelReader):
+class MultiLabelReader(CellReader):
     """Reader of 0 and 1 per label name, and of lists of names; label_ids float32 [n, L]."""
 
     dtype = "float32"
@@ -105,6 +111,10 @@ class MultiLabelReader(LabelReader):
         # Reshape, because an empty list has no second axis and the model needs [0, L].
         return np.array(rows, np.float32).reshape(len(rows), len(labels))
 
+
+class MultiLabelWeights(ClassWeights):
+    """A pair of weights per label, for rows without and with it."""
+
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         present = label_ids.sum(axis=0)
         return np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)
@@ -117,33 +127,59 @@ class MultiLabelReader(LabelReader):
         return np.stack([np.ones_like(weights), weights], axis=1)
 
 
-class MultiLabelDecoder(OutputDecoder):
+class MultiLabelThresholds(Thresholds):
+    """A threshold per label."""
+
+    def for_labels(self, names: Sequence[str]) -> Self:
+        return self
+
+    def default(self, names: Sequence[str]) -> np.ndarray:
+        return np.full(len(names), multi_label.DEFAULT_THRESHOLD)
+
+    def fill(self, threshold: float, labels: LabelSet) -> np.ndarray:
+        return np.full(len(labels.names), threshold)
+
+    def tune(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
+        return multi_label.tune_thresholds(label_ids, predictions["probabilities"])
+
+    def read(self, path: str, names: Sequence[str]) -> np.ndarray:
+        return multi_label.read_thresholds(path, names)
+
+    def mean(self, thresholds: Sequence[np.ndarray], num_models: int) -> np.ndarray:
+        return np.mean(thresholds, axis=0)
+
+
+class MultiLabelDecoder(ProbabilityDecoder):
     """Decoder of a sigmoid per label, with a threshold per label."""
 
     activation = "sigmoid"
     has_thresholds = True
-
-    def default_thresholds(self, names: Sequence[str]) -> np.ndarray:
-        return np.full(len(names), multi_label.DEFAULT_THRESHOLD)
-
-    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
-        return np.full(len(labels.names), threshold)
-
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        return multi_label.tune_thresholds(label_ids, predictions["probabilities"])
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # Stable form of log(1 + e^x) − x · y, without a large power.
         losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
         return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
 
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
+    def logits(self, outputs: np.ndarray) -> np.ndarray:
+        clipped = np.clip(outputs.astype(np.float64), _LEAST, 1 - _LEAST)
         return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
 
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[tuple[str, ...]]:
         """Return each row's labels at or above their thresholds, in the order of `labels`."""
         return [_select_names(labels, row) for row in _over(predictions, labels)]
+
+    def label_values(self, label_ids: np.ndarray, labels: LabelSet) -> list[tuple[str, ...]]:
+        return [_select_names(labels, row) for row in label_ids > 0]
+
+    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
+        """Return 1 − the probability that all decisions are correct."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
+        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
+
+
+class MultiLabelExplainer(Explainer):
+    """Explainer of the most probable label."""
 
     def explained_score(
         self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
@@ -152,18 +188,17 @@ class MultiLabelDecoder(OutputDecoder):
         label = int(predictions["probabilities"][0].argmax()) if label is None else label
         probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
         probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1
+        [is_predicted] = _over({"probabilities": predictions["probabilities"][:1]}, labels)
         prediction = {
-            "labels": list(self.decisions({"probabilities": predictions["probabilities"][:1]}, labels)[0]),
+            "labels": list(_select_names(labels, is_predicted)),
             "explained_label": labels.names[label],
             "probability": significant(predictions["probabilities"][0, label]),
         }
         return prediction, np.log(probability) - np.log1p(-probability)
 
-    def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        """Return 1 − the probability that all decisions are correct."""
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
-        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        decisions = zip(row["labels"], row["probabilities"], strict=True)
+        return max((abs(is_present - probability) for is_present, probability in decisions), default=0.0)
 
 
 class MultiLabelCalibrator(Calibrator):
@@ -184,7 +219,7 @@ class MultiLabelCalibrator(Calibrator):
         return np.where((after >= threshold) == (before >= threshold), after, before)
 
 
-class MultiLabelMetrics(Metrics):
+class MultiLabelMetrics(ProbabilityMetrics):
     """Scores of all labels, and of each."""
 
     collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
@@ -216,6 +251,9 @@ class MultiLabelMetrics(Metrics):
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
         return multi_label.undefined_scores(label_ids)
 
+    def num_sorted(self, label_ids: np.ndarray) -> int:
+        return label_ids.size
+
     def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         return "" if _over(predictions, labels).any() else "no row gets a label"
 
@@ -228,20 +266,6 @@ class MultiLabelMetrics(Metrics):
             outputs: number of labels.
         """
         return np.tile((label_ids.mean(axis=0) > 0.5).astype(np.float64), (rows, 1))
-
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        """Fit one linear model per label.
-
-        Args:
-            features, test_features, outputs: see Metrics.linear_prediction.
-            label_ids: training labels, [n, outputs].
-        """
-        columns = (label_ids > 0).astype(np.int32).T
-        return np.stack(
-            [logistic_probabilities(features, is_present, 2, test_features)[:, 1] for is_present in columns], axis=1
-        )
 
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(2)
@@ -274,12 +298,8 @@ class MultiLabelMetrics(Metrics):
             default=0.0,
         )
 
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        decisions = zip(row["labels"], row["probabilities"], strict=True)
-        return max((abs(is_present - probability) for is_present, probability in decisions), default=0.0)
 
-
-class MultiLabelColumns(PredictionColumns):
+class MultiLabelColumns(ProbabilityColumns, FoldColumns):
     """All labels at or above their thresholds, and all probabilities."""
 
     def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
@@ -296,9 +316,12 @@ class MultiLabelColumns(PredictionColumns):
     def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
+    def read_eval_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        return np.array([row["labels"] for row in rows]), read_probabilities(rows)
+
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         has_commas = any("," in name for name in labels.names)
-        return NameListColumn([_select_names(labels, row) for row in label_ids > 0], has_commas)
+        return NameListColumn(self.decoder.label_values(label_ids, labels), has_commas)
 
     def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
@@ -327,14 +350,22 @@ class MultiLabelColumns(PredictionColumns):
         return Suspects(rows[order].tolist(), columns)
 
 
-_DECODER = MultiLabelDecoder()
+_DECODER, _METRICS = MultiLabelDecoder(), MultiLabelMetrics()
+_READER, _COLUMNS = MultiLabelReader(), MultiLabelColumns(_DECODER, chart="roc")
 MULTI_LABEL = ProblemType(
-    "multi_label",
-    "any number of labels per text",
-    MultiLabelReader(),
-    _DECODER,
-    MultiLabelMetrics(),
-    MultiLabelColumns(_DECODER, chart="roc"),
-    MultiLabelCalibrator(_DECODER),
+    name="multi_label",
+    summary="any number of labels per text",
+    reader=_READER,
+    cell_reader=_READER,
+    decoder=_DECODER,
+    metrics=_METRICS,
+    columns=_COLUMNS,
+    calibrator=MultiLabelCalibrator(_DECODER, _METRICS),
+    label_loss=LabelLoss(MultiLabelWeights()),
+    distiller=Distiller(_DECODER),
+    explainer=MultiLabelExplainer(),
+    fold_columns=_COLUMNS,
+    thresholds=MultiLabelThresholds(),
+    linear_baseline=binary_probabilities,
     hugging_face="multi_label_classification",
 )

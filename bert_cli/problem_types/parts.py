@@ -1,4 +1,6 @@
-"""The parts of a problem type: label reader, decoder and columns; metrics.py has the fourth.
+"""The parts that all problem types have: label reader, decoder, columns; metrics.py has a fourth.
+
+optional_parts.py has those that a type may lack.
 
 Parts have no state. Their methods share these arguments: `label_ids` is an array from
 `LabelReader.label_array`, `predictions` are a model's predictions for the same rows, and `labels`
@@ -56,21 +58,6 @@ class Scores(NamedTuple):
     lines: list[str]
 
 
-class Suspects(NamedTuple):
-    """Suspected label errors by confidence: example numbers, and the columns of suspects.tsv."""
-
-    rows: list[int]
-    columns: dict[str, Column]
-
-
-def unsupported(feature: str) -> NotImplementedError:
-    """Return the error of a part that lacks a feature.
-
-    Users never see it: the check_… methods reject such flags before data is read.
-    """
-    return NotImplementedError(f"this problem type has no {feature}")
-
-
 def nothing_to_learn(label: str) -> str:
     """Return a warning about training rows with only one label, given in words."""
     return f"every row has {label}, so there is nothing to learn; check --label_column"
@@ -108,8 +95,6 @@ class LabelReader(abc.ABC):
         is_numeric: whether labels are numbers, so that strata are intervals.
         has_names: whether each output is a label with a name.
         min_labels: the fewest labels that a model can learn.
-        loss_refusal: reason why loss flags make no sense, "" if they do.
-        class_weights_refusal: reason why --class_weights makes no sense, "" if it does.
     """
 
     # The defaults fit single-label classification, the type of most models.
@@ -118,30 +103,10 @@ class LabelReader(abc.ABC):
     is_numeric = False
     has_names = True
     min_labels = 2
-    loss_refusal = ""
-    class_weights_refusal = ""
-
-    def check_loss_flags(self, flags: str, has_class_weights: bool) -> None:
-        """Raise InputError for `flags` of the loss, or for class weights, that make no sense."""
-        refuse_if(flags and self.loss_refusal, f"{flags}: {self.loss_refusal}")
-        refuse_if(has_class_weights and self.class_weights_refusal, f"--class_weights: {self.class_weights_refusal}")
 
     def output_count(self, labels: Sequence[str]) -> int:
         """Return the number of head outputs for these labels."""
         return len(labels) if self.has_names else 1
-
-    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
-        """Return the labels if the columns name them, None if they must be counted in the rows."""
-        return None if self.has_names else ()
-
-    def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
-        """Return the labels in the only label cell of a row."""
-        cell = cells.rows[row][0]
-        return cell if isinstance(cell, tuple) else (cell,)
-
-    def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
-        """Return row labels for `label_array`; raise InputError with the line of an invalid label."""
-        raise unsupported("labels in one column")
 
     @abc.abstractmethod
     def label_array(self, row_labels: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
@@ -159,17 +124,26 @@ class LabelReader(abc.ABC):
         """Return one row's label names; `names` are in output order."""
         return (str(label),)
 
-    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        """Return training rows per label, float64 [L], or [L, 2] for rows without and with it."""
-        raise unsupported("class weights")
-
-    def label_weights(self, weights: np.ndarray) -> np.ndarray:
-        """Return user-provided weights [L] in the shape of label_counts."""
-        return weights
-
     def learning_advice(self, label_ids: np.ndarray) -> str:
         """Return advice on training labels that cannot be learned, "" for usual labels."""
         return ""
+
+
+class CellReader(LabelReader):
+    """Reader of labels in the label columns of a table."""
+
+    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
+        """Return the labels if the columns name them, None if they must be counted in the rows."""
+        return None
+
+    def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
+        """Return the labels in the only label cell of a row."""
+        cell = cells.rows[row][0]
+        return cell if isinstance(cell, tuple) else (cell,)
+
+    @abc.abstractmethod
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
+        """Return row labels for `label_array`; raise InputError with the line of an invalid label."""
 
     def label_doubt(self, labels: Sequence[Any]) -> str:
         """Return why a model cannot learn the labels from `parse`, "" for usual labels."""
@@ -186,7 +160,6 @@ class OutputDecoder(abc.ABC):
         output_name, exported_name: array of predictions, and output name of exported models.
         is_exclusive: whether an example has exactly one label.
         has_thresholds: whether each label always has a threshold.
-        distillation_refusal: reason why --distill_from makes no sense, "" if it does.
     """
 
     activation = "softmax"
@@ -194,55 +167,30 @@ class OutputDecoder(abc.ABC):
     exported_name = "probabilities"
     is_exclusive = False
     has_thresholds = False
-    distillation_refusal = ""
-
-    def check_distillation(self) -> None:
-        """Raise InputError if --distill_from makes no sense."""
-        refuse_if(self.distillation_refusal, f"--distill_from: {self.distillation_refusal}")
-
-    def takes_threshold(self, names: Sequence[str]) -> bool:
-        """Return whether --threshold applies to a model with these labels."""
-        return self.has_thresholds
-
-    def default_thresholds(self, names: Sequence[str]) -> np.ndarray | None:
-        """Return LabelSet.thresholds without --threshold."""
-        return None
-
-    def set_threshold(self, threshold: float, labels: LabelSet) -> np.ndarray:
-        """Return LabelSet.thresholds with --threshold=`threshold`."""
-        raise unsupported("threshold")
-
-    def tune_thresholds(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
-        """Return LabelSet.thresholds with the best F1 for `label_ids`, `predictions` and `labels`."""
-        raise unsupported("threshold")
 
     @abc.abstractmethod
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         """Return `output_name` and `losses` for logits float32 [n, outputs], as heads compute them."""
 
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """Invert the activation: return logits [n, L], for distillation and ensembles."""
-        raise unsupported("inverse")
+    @abc.abstractmethod
+    def logits(self, outputs: np.ndarray) -> np.ndarray:
+        """Invert the activation: return logits [n, L] of probabilities [n, L] or numbers [n]."""
 
     @abc.abstractmethod
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[Any]:
         """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
 
-    def explained_score(
-        self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
-    ) -> tuple[dict[str, object], np.ndarray]:
-        """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows].
+    def label_values(self, label_ids: np.ndarray, labels: LabelSet) -> list[Any]:
+        """Return the labels of n rows in the form of `decisions`."""
+        return label_ids.tolist()
 
-        Args:
-            predictions: predictions of a text and its masked copies.
-            labels: label names and thresholds.
-            label: index of the label to explain; None for the most probable one.
-        """
-        raise unsupported("explanations")
 
+class ProbabilityDecoder(OutputDecoder):
+    """Decoder that returns probabilities."""
+
+    @abc.abstractmethod
     def uncertainty(self, predictions: PredictionArrays, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
-        raise unsupported("uncertainty")
 
 
 @dataclass(frozen=True)
@@ -267,10 +215,7 @@ class PredictionColumns(abc.ABC):
 
     def prediction_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""
-        columns = self.decision_columns(predictions, labels)
-        if labels.abstain_from is None:
-            return columns
-        return columns | {"abstain": FlagColumn(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}
+        return self.decision_columns(predictions, labels)
 
     @abc.abstractmethod
     def decision_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
@@ -284,15 +229,19 @@ class PredictionColumns(abc.ABC):
     def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         """Return the columns of eval_examples.jsonl, [n, …] each."""
 
-    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        """Return the labels of n rows as a table column."""
-        raise unsupported("cross-validation")
+    @abc.abstractmethod
+    def read_eval_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return label_ids and predictions of rows from eval_examples.jsonl, see `eval_columns`."""
 
-    def out_of_fold(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
-        """Return columns for out_of_fold.tsv: `label_ids`, then `predictions` named by `labels`."""
-        (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
-        return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
 
-    def suspects(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> Suspects:
-        """Return suspected errors in `label_ids`, from out-of-fold `predictions` and `labels`."""
-        raise unsupported("cross-validation")
+@dataclass(frozen=True)
+class ProbabilityColumns(PredictionColumns):
+    """Columns with probabilities, and with a column `abstain` if people label uncertain texts."""
+
+    decoder: ProbabilityDecoder
+
+    def prediction_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
+        columns = super().prediction_columns(predictions, labels)
+        if labels.abstain_from is None:
+            return columns
+        return columns | {"abstain": FlagColumn(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}

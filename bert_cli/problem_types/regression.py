@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +15,16 @@ from bert_cli.metrics.custom import MetricArrays
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
+from bert_cli.problem_types.optional_parts import Explainer, FoldColumns, Missing, Suspects
 from bert_cli.problem_types.parts import (
-    LabelReader,
+    CellReader,
     LabelSet,
     OutputDecoder,
     PredictionArrays,
-    PredictionColumns,
     Scores,
-    Suspects,
     nothing_to_learn,
 )
 from bert_cli.problem_types.problem_type import ProblemType
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 _NAME = "regression"
 _LEAST_SPREAD = 0.05  # predictions with less spread than this share of their error are nearly equal
@@ -41,13 +37,15 @@ _GROUP_DIGITS = 3
 _BINS = 10  # intervals of numbers for stratified groups
 
 
-class NumberReader(LabelReader):
+class NumberReader(CellReader):
     """Reader of decimals, which stay texts until they are label_ids float32 [n]."""
 
     dtype = "float32"
     is_numeric = True
     has_names = False
-    loss_refusal = class_weights_refusal = "is about labels, and a number is predicted here"
+
+    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...]:
+        return ()
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
         cells.check_one_column(_NAME)
@@ -168,25 +166,31 @@ class NumberDecoder(OutputDecoder):
     output_name = "values"
     exported_name = "value"
 
-    distillation_refusal = (
-        "learns the probabilities of labels, and here numbers are predicted; let the other model "
-        "predict the texts, and train on its numbers"
-    )
-
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
 
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+    def logits(self, outputs: np.ndarray) -> np.ndarray:
         """Return numbers [n] as logits [n, 1]."""
-        return probabilities[:, np.newaxis]
+        return outputs[:, np.newaxis]
 
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()
+
+
+def _row_error(row: Mapping[str, Any]) -> float:
+    return abs(row["value"] - row["predicted"])
+
+
+class NumberExplainer(Explainer):
+    """Explainer of the predicted number."""
 
     def explained_score(
         self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
         return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
+
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        return _row_error(row)
 
 
 class NumberMetrics(Metrics):
@@ -227,19 +231,14 @@ class NumberMetrics(Metrics):
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
         return np.full(rows, label_ids.mean(dtype=np.float64))
 
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        return ridge_values(features, label_ids, test_features)
-
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return float(np.mean(np.square(label_ids, dtype=np.float64)))
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        return abs(row["value"] - row["predicted"])
+        return _row_error(row)
 
 
-class NumberColumns(PredictionColumns):
+class NumberColumns(FoldColumns):
     """The predicted number."""
 
     def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
@@ -250,6 +249,10 @@ class NumberColumns(PredictionColumns):
 
     def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": predictions["values"]}
+
+    def read_eval_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        label_ids, values = (np.array([row[name] for row in rows]) for name in ("value", "predicted"))
+        return label_ids, {"values": values, "losses": (values - label_ids) ** 2}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
         return NumberColumn(label_ids)
@@ -274,12 +277,24 @@ class NumberColumns(PredictionColumns):
 
 
 _DECODER = NumberDecoder()
+_READER = NumberReader()
+_COLUMNS = NumberColumns(_DECODER, chart="scatter", mistakes_title="The largest errors")
 REGRESSION = ProblemType(
-    _NAME,
-    "a number to predict",
-    NumberReader(),
-    _DECODER,
-    NumberMetrics(),
-    NumberColumns(_DECODER, chart="scatter", mistakes_title="The largest errors"),
+    name=_NAME,
+    summary="a number to predict",
+    reader=_READER,
+    cell_reader=_READER,
+    decoder=_DECODER,
+    metrics=NumberMetrics(),
+    columns=_COLUMNS,
+    calibrator=Missing("is about probabilities, and a number is predicted here"),
+    label_loss=Missing("is about labels, and a number is predicted here"),
+    distiller=Missing(
+        "learns the probabilities of labels, and here numbers are predicted; let the other model predict the texts, "
+        "and train on its numbers"
+    ),
+    explainer=NumberExplainer(),
+    fold_columns=_COLUMNS,
+    linear_baseline=ridge_values,
     hugging_face="regression",
 )

@@ -73,13 +73,7 @@ class DifferingRow(NamedTuple):
 def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
     problem = problem_type(head["kind"])
     thresholds = head.get("thresholds", ())
-    if problem.reader.is_numeric:
-        label_ids = np.array([row["value"] for row in rows])
-        values = np.array([row["predicted"] for row in rows])
-        predictions = {"values": values, "losses": (values - label_ids) ** 2}
-    else:
-        label_ids = np.array([row["label"] if "label" in row else row["labels"] for row in rows])
-        predictions = {"probabilities": np.array([row["probabilities"] for row in rows]), "losses": np.zeros(len(rows))}
+    label_ids, predictions = problem.columns.read_eval_rows(rows)
     names = tuple(head.get("labels", ()))
     positive = run.positive_label if run.positive_label in names else ""
     labels = LabelSet(names, np.array(thresholds, np.float64) if thresholds else None, positive=positive)
@@ -88,14 +82,13 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
         sample = {name: column[numbers] for name, column in predictions.items()}
         return problem.metrics.measure(label_ids[numbers], sample, labels, len(numbers))
 
-    is_right = None if "values" in predictions else ~problem.metrics.is_wrong(label_ids, predictions, labels)
+    calibrator = problem.calibrator
+    is_right = ~calibrator.metrics.is_wrong(label_ids, predictions, labels) if calibrator else None
     # Sorting more probabilities in each sample would take minutes.
-    is_slow = problem.decoder.has_thresholds and label_ids.size > _MOST_DECISIONS
+    is_slow = problem.metrics.num_sorted(label_ids) > _MOST_DECISIONS
     compared = [name for name in problem.metrics.names(labels) if name not in LOSSES and not is_slow]
     decisions = problem.decoder.decisions(predictions, labels)
-    has_names = problem.reader.has_names
-    gold = problem.columns.label_column(label_ids, labels).records() if has_names else label_ids.tolist()
-    return Scored(is_right, measure, compared, decisions, {"label": gold})
+    return Scored(is_right, measure, compared, decisions, {"label": problem.decoder.label_values(label_ids, labels)})
 
 
 def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:

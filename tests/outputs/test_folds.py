@@ -5,7 +5,7 @@ import numpy as np
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.folds import write_folds, write_suspects
 from bert_cli.problem_types.columns import NumberColumn, Probabilities, TextColumn
-from bert_cli.problem_types.parts import Suspects
+from bert_cli.problem_types.optional_parts import Suspects
 
 TEXTS = [("one", None), ("two", None), ("three", None), ("four", None)]
 IDS = ("a", "b", "c", "d")

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from bert_cli.problem_types.exclusive import ExclusiveCalibrator, ExclusiveColumns, ExclusiveDecoder, log_softmax
+from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics
 from bert_cli.problem_types.parts import LabelSet
 
 DECODER = ExclusiveDecoder()
@@ -31,7 +32,7 @@ def test_decisions_and_their_uncertainty():
 
 def test_calibration_keeps_decisions():
     after = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], np.float32)
-    kept = ExclusiveCalibrator(DECODER).keep_decisions(PROBABILITIES, after)
+    kept = ExclusiveCalibrator(DECODER, ExclusiveMetrics()).keep_decisions(PROBABILITIES, after)
     assert kept.argmax(axis=1).tolist() == [0, 0, 1]
     np.testing.assert_allclose(kept, 0.5, atol=1e-7)
 

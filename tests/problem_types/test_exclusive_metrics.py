@@ -28,7 +28,7 @@ def test_baselines():
 def test_mistakes():
     assert METRICS.is_wrong(np.array([0, 1, 0]), PREDICTIONS, LABELS).tolist() == [False, True, True]
     row = {"probabilities": [0.25, 0.75], "label": 0}
-    assert (METRICS.row_error(row, ()), METRICS.row_surprise(row)) == (0.75, 0.75)
+    assert METRICS.row_error(row, ()) == 0.75
     assert METRICS.row_error(row | {"label": 1}, ()) == 0
 
 

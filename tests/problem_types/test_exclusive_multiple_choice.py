@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import LabelSet
 from tests.snapshots import raises
 
@@ -30,6 +32,5 @@ def test_accuracy_is_the_only_score():
 
 
 def test_choices_have_no_class_weights():
-    assert MULTIPLE_CHOICE.reader.class_weights_refusal == "is about labels, and the endings of a choice are none"
-    with raises(NotImplementedError):
-        MULTIPLE_CHOICE.reader.label_counts(np.array([0]), 3)
+    with raises(InputError, "--class_weights: is about labels, and the endings of a choice are none"):
+        require(require(MULTIPLE_CHOICE.label_loss, "--label_smoothing").class_weights, "--class_weights")

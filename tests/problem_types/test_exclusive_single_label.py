@@ -58,7 +58,7 @@ def test_record():
 
 
 def test_explained_score_is_the_log_odds():
-    answer, scores = SINGLE_LABEL.decoder.explained_score(PREDICTIONS, LABELS)
+    answer, scores = SINGLE_LABEL.explainer.explained_score(PREDICTIONS, LABELS)
     assert answer == {"label": "no", "probability": 0.75}
     np.testing.assert_allclose(scores, [np.log(3), 0.0, -np.log(7), -np.log(3)])
 
@@ -81,8 +81,8 @@ def test_row_errors():
     rows = rows_of(SINGLE_LABEL.columns.eval_columns(np.array([1, 0, 1, 1]), PREDICTIONS))
     assert rows[0] == {"label": 1, "probabilities": [0.75, 0.25]}
     assert [SINGLE_LABEL.metrics.row_error(row, ()) for row in rows] == [0.75, 0.0, 0.0, 0.0]
-    assert [SINGLE_LABEL.metrics.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
+    assert [SINGLE_LABEL.explainer.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
 
 
 def test_label_counts():
-    assert SINGLE_LABEL.reader.label_counts(np.array([0, 0, 2]), 4).tolist() == [2, 0, 1, 0]
+    assert SINGLE_LABEL.label_loss.class_weights.label_counts(np.array([0, 0, 2]), 4).tolist() == [2, 0, 1, 0]

@@ -17,7 +17,7 @@ NEW_FEATURES = csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
 
 
 def test_logistic_probability_of_an_unseen_label_is_0():
-    probabilities = logistic_probabilities(FEATURES, np.array([0, 0, 2, 2]), 3, NEW_FEATURES)
+    probabilities = logistic_probabilities(FEATURES, np.array([0, 0, 2, 2]), NEW_FEATURES, 3)
     assert probabilities.argmax(axis=1).tolist() == [0, 2]
     assert probabilities[:, 1].tolist() == [0, 0]
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -25,17 +25,17 @@ def test_logistic_probability_of_an_unseen_label_is_0():
 
 def test_logistic_probabilities_of_many_labels_give_no_warnings(recwarn):
     features = csr_matrix(np.eye(40))
-    probabilities = logistic_probabilities(features, np.arange(40), 40, features)
+    probabilities = logistic_probabilities(features, np.arange(40), features, 40)
     assert probabilities.argmax(axis=1).tolist() == list(range(40))
     assert recwarn.list == []
 
 
 def test_logistic_probabilities_of_a_single_label():
-    assert logistic_probabilities(FEATURES, np.ones(4, int), 2, NEW_FEATURES).tolist() == [[0, 1], [0, 1]]
+    assert logistic_probabilities(FEATURES, np.ones(4, int), NEW_FEATURES, 2).tolist() == [[0, 1], [0, 1]]
 
 
 def test_ridge_values_follow_the_features():
-    values = ridge_values(FEATURES, np.array([1.0, 1, 3, 3]), NEW_FEATURES)
+    values = ridge_values(FEATURES, np.array([1.0, 1, 3, 3]), NEW_FEATURES, 1)
     assert values[0] < 2 < values[1]
 
 
@@ -46,9 +46,8 @@ def test_constant_and_linear_predictions_of_each_problem_type():
     several = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], np.float32)
     assert MULTI_LABEL.metrics.constant_prediction(several, 1, 2).tolist() == [[1, 0]]
     assert REGRESSION.metrics.constant_prediction(np.array([1, 2, 6], np.float32), 2, 1).tolist() == [3, 3]
-    probabilities = MULTI_LABEL.metrics.linear_prediction(
-        FEATURES, np.array([[1, 0], [1, 0], [0, 0], [0, 0]]), NEW_FEATURES, 2
-    )
+    assert MULTIPLE_CHOICE.linear_baseline is None
+    probabilities = MULTI_LABEL.linear_baseline(FEATURES, np.array([[1, 0], [1, 0], [0, 0], [0, 0]]), NEW_FEATURES, 2)
     assert probabilities.shape == (2, 2)
     assert probabilities[0, 0] > 0.5 > probabilities[1, 0]
     assert probabilities[:, 1].tolist() == [0, 0]  # no training row has this label

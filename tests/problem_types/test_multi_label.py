@@ -73,19 +73,19 @@ def test_rows_are_wrong_by_their_worst_decision():
     )
     assert rows[2] == {"labels": [1, 1], "probabilities": [0.125, 0.875]}
     assert [MULTI_LABEL.metrics.row_error(row, (0.5, 0.5)) for row in rows] == [0.0, 0.0, 0.875, 0.75]
-    assert [MULTI_LABEL.metrics.row_surprise(row) for row in rows] == [0.25, 0.5, 0.875, 0.75]
+    assert [MULTI_LABEL.explainer.row_surprise(row) for row in rows] == [0.25, 0.5, 0.875, 0.75]
 
 
 def test_class_weights_are_pairs():
     label_ids = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
-    assert MULTI_LABEL.reader.label_counts(label_ids, 2).tolist() == [[1, 3], [3, 1]]
-    assert MULTI_LABEL.reader.label_weights(np.array([2.0, 5.0])).tolist() == [[1, 2], [1, 5]]
+    assert MULTI_LABEL.label_loss.class_weights.label_counts(label_ids, 2).tolist() == [[1, 3], [3, 1]]
+    assert MULTI_LABEL.label_loss.class_weights.label_weights(np.array([2.0, 5.0])).tolist() == [[1, 2], [1, 5]]
 
 
 def test_explained_score_names_the_labels_over_their_thresholds():
-    answer, scores = MULTI_LABEL.decoder.explained_score({"probabilities": PROBABILITIES[3:]}, LABELS)
+    answer, scores = MULTI_LABEL.explainer.explained_score({"probabilities": PROBABILITIES[3:]}, LABELS)
     assert answer == {"labels": ["q"], "explained_label": "q", "probability": 0.75}
     np.testing.assert_allclose(scores, [np.log(3)], rtol=1e-5)
     high_thresholds = LabelSet(("p", "q"), np.array([0.9, 0.9]))
-    answer, _ = MULTI_LABEL.decoder.explained_score(PREDICTIONS, high_thresholds)
+    answer, _ = MULTI_LABEL.explainer.explained_score(PREDICTIONS, high_thresholds)
     assert answer == {"labels": [], "explained_label": "p", "probability": 0.75}

@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
 from tests.snapshots import raises
@@ -51,14 +52,16 @@ def test_row_errors():
     rows = rows_of(REGRESSION.columns.eval_columns(TARGETS, PREDICTIONS))
     assert rows[3] == {"value": 4.0, "predicted": 2.5}
     assert [REGRESSION.metrics.row_error(row, ()) for row in rows] == [0.5, 0.0, 2.0, 1.5]
-    assert [REGRESSION.metrics.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
+    assert [REGRESSION.explainer.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
 
 
 def test_numbers_have_no_class_weights_and_no_teacher():
-    reader = REGRESSION.reader
-    assert reader.loss_refusal == reader.class_weights_refusal == "is about labels, and a number is predicted here"
-    with raises(NotImplementedError):
-        reader.label_counts(TARGETS, 0)
+    with raises(InputError, "--loss: is about labels, and a number is predicted here"):
+        require(REGRESSION.label_loss, "--loss")
+    with raises(InputError, "--distill_from: learns the probabilities of labels"):
+        require(REGRESSION.distiller, "--distill_from")
+    assert not REGRESSION.calibrator
+    assert REGRESSION.find_thresholds(()) is REGRESSION.default_thresholds(()) is None
 
 
 def test_numbers_have_ten_intervals():

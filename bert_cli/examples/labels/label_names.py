@@ -12,6 +12,7 @@ from bert_cli.base.names import find_label_problem
 from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.problem_type import ProblemType
 
 _MAX_DIGITS = 4300  # int() rejects more digits
@@ -55,19 +56,17 @@ def find_label_names(
         InputError: there is only one label, the labels look like texts, or a name is invalid (see
             `refuse_texts` and `check_data_label_names`).
     """
-    column_labels = problem_type.reader.labels_from_columns(cells)
+    reader = require(problem_type.cell_reader, cells.path)
+    column_labels = reader.labels_from_columns(cells)
     if column_labels is not None:
         check_column_names(cells.path, column_labels)
         return column_labels
     names_and_lines = [
-        (name, line)
-        for row, line in enumerate(cells.lines)
-        for name in problem_type.reader.cell_labels(cells, row)
-        if name
+        (name, line) for row, line in enumerate(cells.lines) for name in reader.cell_labels(cells, row) if name
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
     # A single label can be learned if some texts are without labels.
-    min_labels = problem_type.reader.min_labels if len(names_and_lines) < len(cells.rows) else 2
+    min_labels = reader.min_labels if len(names_and_lines) < len(cells.rows) else 2
     if len(row_counts) < min_labels:
         problem = f"has the label {quote(next(iter(row_counts)))}" if row_counts else ""
         raise InputError(

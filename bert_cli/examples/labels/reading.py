@@ -12,6 +12,8 @@ from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.examples.labels.unlabeled import drop_unlabeled, find_labeled_rows
 from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCells
+from bert_cli.problem_types.optional_parts import require
+from bert_cli.problem_types.parts import CellReader
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.rows import LeftOut
 
@@ -90,6 +92,7 @@ def read_labels(
     if problem_type is None:
         inferred = infer_problem_type(lists)
         problem_type = inferred.problem_type
+    reader = require(problem_type.cell_reader, cells.path)
     if names is None and role.decides_names:
         names = lists.index_names
         if names is None:
@@ -98,16 +101,16 @@ def read_labels(
             check_column_names(cells.path, names)
     elif names is None and not role.keeps_rows:
         # A third-party model has no label names, and the rows do not show its output order.
-        names = problem_type.reader.labels_from_columns(lists.cells)
+        names = reader.labels_from_columns(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
     if role.decides_names:
         warn_about_few_rows(cells.path, len(names or ()), len(rows))
     if inferred:
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
-    parsed = problem_type.reader.parse(lists.cells, names or ())
+    parsed = reader.parse(lists.cells, names or ())
     if role.decides_names:
-        _warn_about_targets(cells.path, problem_type, parsed)
+        _warn_about_targets(cells.path, reader, parsed)
         _warn_about_empty_cells(lists.cells, problem_type)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
@@ -127,7 +130,7 @@ def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> Non
         )  # fmt: skip
 
 
-def _warn_about_targets(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
+def _warn_about_targets(path: str, reader: CellReader, labels: Sequence[Any]) -> None:
     """Log a warning if training rows have all the same label, or numbers that a model cannot reach."""
-    if doubt := problem_type.reader.label_doubt(labels):
+    if doubt := reader.label_doubt(labels):
         LOG.warning("%s: warning: %s", path, doubt)

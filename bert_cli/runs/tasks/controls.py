@@ -10,6 +10,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.log import LOG
 from bert_cli.flags.refusals import first_excluded
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.settings.classification import ClassifySettings
@@ -173,10 +174,13 @@ def class_weights(
         InputError: the flags have no meaning for these labels.
     """
     changed_loss_flags = ", ".join(f"--{flag}" for flag in non_default_flags(loss_flags))
-    problem_type.reader.check_loss_flags(changed_loss_flags, loss_flags.class_weights != NO_WEIGHTS)
+    if not changed_loss_flags:
+        return None
+    label_loss = require(problem_type.label_loss, changed_loss_flags)
     if loss_flags.class_weights == NO_WEIGHTS:
         return None
-    counts = problem_type.reader.label_counts(label_ids, len(labels))
+    label_weights = require(label_loss.class_weights, "--class_weights")
+    counts = label_weights.label_counts(label_ids, len(labels))
     if loss_flags.class_weights == BALANCED:
         num_used_labels = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (num_used_labels * np.maximum(counts, 1.0))
@@ -184,7 +188,7 @@ def class_weights(
         given_by_label = parse_class_weights(loss_flags.class_weights)
         if unknown := [name for name in given_by_label if name not in labels]:
             raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {list_names(labels)}")
-        weights = problem_type.reader.label_weights(np.array([given_by_label.get(label, 1.0) for label in labels]))
+        weights = label_weights.label_weights(np.array([given_by_label.get(label, 1.0) for label in labels]))
     mean_weight = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
     if not mean_weight.all():
         raise InputError("--class_weights: leaves nothing to train on: all rows have a weight of 0")

@@ -19,7 +19,7 @@ FRAME = pd.DataFrame({"text": ["fine", "dull", "<b>well</b>"], "label": ["good",
 
 
 def labels_of(problem_type):
-    return LABELS._replace(thresholds=problem_type.decoder.default_thresholds(LABELS.names))
+    return LABELS._replace(thresholds=problem_type.default_thresholds(LABELS.names))
 
 
 def predictions_of(values, problem_type=SINGLE_LABEL, labels=LABELS.names):

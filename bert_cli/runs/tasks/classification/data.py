@@ -14,6 +14,7 @@ from bert_cli.examples.splitting import split_dev
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.predicting.classifier import find_flag_type
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.folder import find_existing
@@ -117,7 +118,7 @@ def read_data(
         splits[split] = read_split(inputs, split, path, labels)
         labels, facts[split] = splits[split].labels, splits[split].facts
     if settings.to_label.to_label and labels.problem_type:
-        labels.problem_type.require_calibrator(f"--to_label={settings.to_label.to_label}", "; leave it out")
+        require(labels.problem_type.calibrator, f"--to_label={settings.to_label.to_label}", "; leave it out")
     needed = {"train": phases.do_train, "dev": phases.do_eval}
     return ClassificationData(
         labels.problem_type or SINGLE_LABEL,

@@ -15,7 +15,7 @@ from bert_cli.metrics.bootstrap import Intervals, bootstrap
 from bert_cli.metrics.custom import CustomMetric, check_metric_names
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
-from bert_cli.predicting.decoder import Decoder, LabeledFeatures, check_threshold, make_decoder
+from bert_cli.predicting.decoder import Decoder, LabeledFeatures, make_decoder, require_thresholds
 from bert_cli.problem_types.calibration import (
     CONFIDENCE,
     Calibration,
@@ -25,6 +25,7 @@ from bert_cli.problem_types.calibration import (
 )
 from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.exclusive import mean_cross_entropy
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import LabelSet, MetricValues, PredictionArrays, Scores
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
@@ -46,7 +47,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
     """
     flags = settings.calibration
     is_tuned = settings.inference.threshold == TUNED
-    problem_type.require_calibrator("--calibrate", "; leave it out")
+    require(problem_type.calibrator, "--calibrate", "; leave it out")
     reason = "the thresholds would be chosen by the rows that the error is measured on; give a fixed --threshold"
     both = f"--abstain_error and --threshold={TUNED}"
     refuse_if(flags.abstain_error and is_tuned, f"{both} cannot be combined: {reason}")
@@ -75,15 +76,15 @@ def fit_calibration(
         label_ids: correct labels, see LabelReader.label_array.
         predictions: raw predictions for the same rows.
     """
-    calibrator = problem_type.require_calibrator("--calibrate")
+    calibrator = require(problem_type.calibrator, "--calibrate")
     calibration = Calibration(calibrator.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
     max_error = flags.max_error_rate
     if max_error is None:
         return calibration
     calibrated_predictions = calibrator.calibrate(predictions, label_ids, calibration)
-    uncertainty = problem_type.decoder.uncertainty(calibrated_predictions, labels)
+    uncertainty = calibrator.decoder.uncertainty(calibrated_predictions, labels)
     abstention = choose_abstention(
-        uncertainty, problem_type.metrics.is_wrong(label_ids, calibrated_predictions, labels), max_error
+        uncertainty, calibrator.metrics.is_wrong(label_ids, calibrated_predictions, labels), max_error
     )
     return dataclasses.replace(calibration, error=max_error, abstention=abstention)
 
@@ -191,8 +192,10 @@ class FittingDecoder(Decoder):
         """Return a decoder with the best thresholds for these predictions, if it should tune them."""
         if not self.should_tune:
             return self
-        thresholds = self.problem_type.decoder.tune_thresholds(label_ids, predictions, self.labels)
-        return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
+        thresholds = self.problem_type.thresholds
+        assert thresholds, "require_thresholds found them"
+        values = thresholds.tune(label_ids, predictions, self.labels)
+        return dataclasses.replace(self, labels=self.labels._replace(thresholds=values))
 
     def write(self, directory: RunDirectory) -> None:
         """Write thresholds.json and calibration.json, if they were fitted, to a directory."""
@@ -256,7 +259,8 @@ class FittingDecoder(Decoder):
         return format_calibration(self.calibration, self.temperature_names, *errors)
 
     def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: PredictionArrays) -> list[float]:
-        return [self.problem_type.metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
+        metrics = require(self.problem_type.calibrator, "--calibrate").metrics
+        return [metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 
 def add_custom_metrics(
@@ -302,7 +306,7 @@ def make_fitting_decoder(
     """
     should_tune = should_tune and flags.threshold == TUNED
     if should_tune:
-        check_threshold(problem_type, label_names, flags)
+        require_thresholds(problem_type, label_names, flags)
         flags = dataclasses.replace(flags, threshold=Inference.threshold)
     # A run that only predicts uses thresholds that an earlier evaluation has tuned.
     decoder = make_decoder(problem_type, label_names, flags, folders, positive)

@@ -17,6 +17,7 @@ from bert_cli.flags.option import flag_values
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.head_labels import describe_renamed, match_names
 from bert_cli.opening.trained import check_command, load_with_settings
+from bert_cli.problem_types.optional_parts import Distiller, require
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks import opening
@@ -38,13 +39,13 @@ class Teacher:
         identity: the teacher's name in a run's manifest.
         predict: predict(examples) returns the teacher's probabilities, float32 [n, outputs].
         columns: index of the teacher's output for each student label.
-        problem_type: the problem type, which both models have.
+        distiller: makes the targets.
     """
 
     identity: str
     predict: Callable[[Sequence[ClassificationExample]], np.ndarray]
     columns: list[int]
-    problem_type: ProblemType
+    distiller: Distiller
 
     def teach(
         self,
@@ -78,7 +79,7 @@ class Teacher:
         elif resumes and files.exists(path):
             logits = read_logits(path, shape)
         else:
-            logits = self.problem_type.decoder.logits(self.predict(examples)[:, self.columns])
+            logits = self.distiller.teacher_logits(self.predict(examples)[:, self.columns])
             if is_chief:
                 with atomic_write(path, "wb") as file:
                     np.save(file, logits)
@@ -123,7 +124,7 @@ def load_teacher(
         InputError: there is no such model, or it has another problem type or other labels.
     """
     path = settings.distillation.distill_from
-    problem_type.decoder.check_distillation()
+    distiller = require(problem_type.distiller, "--distill_from")
     checkpoint = find_checkpoint(path, "distill_from")
     check_command(checkpoint, task_type.command)
     # Take only this command's flags: the group's other flags would be refused.
@@ -167,4 +168,4 @@ def load_teacher(
         predictions, _ = decoder.infer_raw(predictor, features, batch_size, "asking the teacher")
         return predictions["probabilities"]
 
-    return Teacher(checkpoint.identity, predict, columns, problem_type)
+    return Teacher(checkpoint.identity, predict, columns, distiller)

@@ -43,7 +43,8 @@ def explain_eval_examples(
     """
     problem_type = data.decoder.problem_type
     calibration = data.decoder.calibration
-    temperature = calibration.temperatures[0] if calibration and problem_type.decoder.is_exclusive else None
+    # Labels with separate temperatures have no common one.
+    temperature = calibration.temperatures[0] if calibration and not data.decoder.temperature_names else None
     examples = classification_examples(
         problem_type,
         data.decoder.labels,
@@ -52,14 +53,14 @@ def explain_eval_examples(
         split.row_text,
         temperature,
     )
-    # Multiple choice has no explanations: the context's words are in several sequences.
-    if problem_type.has_choices:
+    explainer = problem_type.explainer
+    if not explainer:
         return examples
     texts = [row for row in examples.rows if "text" in row]
     short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
     # Explain the most and the least surprising rows: they show which words mislead the model, and
     # which words it relies on for correct predictions.
-    short.sort(key=lambda row: -problem_type.metrics.row_surprise(row))
+    short.sort(key=lambda row: -explainer.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
         tokens = word_tokens(row["text"], row.get("text_b"), data.tokenizer, predictor.max_seq_length)

@@ -23,6 +23,7 @@ from bert_cli.outputs.classification import (
 )
 from bert_cli.predicting.ensemble import mean_array
 from bert_cli.problem_types.columns import Column, NumberColumn, TextColumn
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays, Scores, measure_doubt
 from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
@@ -102,7 +103,8 @@ class PredictionTables:
     ) -> tuple[np.ndarray, dict[str, Column]]:
         """Return the row numbers of to_label.tsv in their order, and its columns for all rows."""
         problem_type, labels = decoder.problem_type, decoder.labels
-        uncertainty = problem_type.decoder.uncertainty(predictions, labels)
+        calibrator = require(problem_type.calibrator, f"--to_label={self.to_label.to_label}")
+        uncertainty = calibrator.decoder.uncertainty(predictions, labels)
         predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
         columns: dict[str, Column] = {"id": id_column, "predicted": predicted}
         columns["probability"] = NumberColumn((1.0 - uncertainty).astype(np.float32))
@@ -183,8 +185,9 @@ def write_out_of_fold(
             label_ids, out_of_fold, fitted_decoder.calibrate(out_of_fold, label_ids)
         ):
             LOG.log(RESULT, line)
-    columns = problem_type.columns.out_of_fold(label_ids, out_of_fold, labels)
-    suspects = problem_type.columns.suspects(label_ids, out_of_fold, labels)
+    fold_columns = require(problem_type.fold_columns, "--cross_validation")
+    columns = fold_columns.out_of_fold(label_ids, out_of_fold, labels)
+    suspects = fold_columns.suspects(label_ids, out_of_fold, labels)
     fold_files.write_suspects(paths[1], ids, suspects, texts)
     fold_files.write_folds(paths[0], ids, assignments, columns, texts)
     return len(suspects.rows)
@@ -264,15 +267,16 @@ def score_baselines(
     problem_type, label_ids, dev_label_ids = decoder.problem_type, train.features.label_ids, dev.features.label_ids
     constant, linear = problem_type.metrics.baseline_names
     # Thresholds that were tuned on the model's probabilities do not fit others.
-    thresholds = problem_type.decoder.default_thresholds(decoder.labels.names)
+    thresholds = problem_type.default_thresholds(decoder.labels.names)
     default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
     outputs = problem_type.metrics.constant_prediction(label_ids, len(dev_label_ids), num_outputs)
     targets = ScoredTargets(weights)
     metrics = {constant: _evaluate_baseline(default_decoder, dev_label_ids, outputs, batch_size, targets)}
-    features = _tfidf_features(train.texts, dev.texts, num_outputs, seed) if train.texts else None
-    if features:
+    predict_linear = problem_type.linear_baseline
+    features = _tfidf_features(train.texts, dev.texts, num_outputs, seed) if predict_linear else None
+    if predict_linear and features:
         rows, train_features, dev_features = features
-        outputs = problem_type.metrics.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
+        outputs = predict_linear(train_features, label_ids[rows], dev_features, num_outputs)
         tuned_decoder = default_decoder.with_tuned_thresholds(dev_label_ids, {"probabilities": outputs})
         metrics[linear] = _evaluate_baseline(tuned_decoder, dev_label_ids, outputs, batch_size, targets)
     return metrics

@@ -30,7 +30,7 @@ def test_logits_have_the_order_of_the_student_and_are_stored(tmp_path, features)
         return PROBABILITIES
 
     # The teacher's outputs are yes and no, and the student's are no and yes.
-    teacher = Teacher("name", predict, [1, 0], SINGLE_LABEL)
+    teacher = Teacher("name", predict, [1, 0], SINGLE_LABEL.distiller)
     directory = RunDirectory(str(tmp_path))
     taught = teacher.teach(features, EXAMPLES, 1, directory, resumes=False, is_chief=True)
     np.testing.assert_allclose(taught.batch(np.arange(2))["teacher_logits"], np.log(PROBABILITIES[:, ::-1]), rtol=1e-6)
@@ -42,7 +42,7 @@ def test_logits_have_the_order_of_the_student_and_are_stored(tmp_path, features)
 
 
 def test_a_dry_run_does_not_ask_the_teacher(features):
-    teacher = Teacher("name", pytest.fail, [0, 1], SINGLE_LABEL)
+    teacher = Teacher("name", pytest.fail, [0, 1], SINGLE_LABEL.distiller)
     taught = teacher.teach(features, EXAMPLES, 1, None, resumes=False, is_chief=True)
     assert not taught.batch(np.arange(2))["teacher_logits"].any()
 
