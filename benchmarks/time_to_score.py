@@ -8,7 +8,8 @@ All programs start from the built-in model. The Trainer runs with TrainingArgume
 run without any flag for the training. A second run with our command evaluates along the way: its
 time to the score is the time from the process's start to its first evaluation that reaches the
 Trainer's final score with the same seed. Earlier evaluations count. The table has means over the seeds with their
-standard deviation. "all" is the mean over the tasks. --grid tries rates and batches of the Trainer
+standard deviation, and in parentheses the share of the Trainer's time. "all" is the mean over the
+tasks. --grid tries rates and batches of the Trainer
 instead. This needs Linux: /proc has the processor time of a running process.
 """
 
@@ -156,10 +157,20 @@ def _spread(values: Sequence[float], digits: int) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
+_COLUMNS = (
+    "task",
+    "program",
+    "score",
+    "seconds",
+    "CPU seconds",
+    *(f"to {name}, s; CPU s" for name in (DEFAULTS, BEST)),
+)
+
+
 def make_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return a table with scores, times for the whole process, and times to the peers' scores."""
+    """Return a table with scores, times for the whole process, and times to the Trainer's scores."""
     table = Table()
-    for column in ("task", "program", "score", "seconds", "CPU seconds", "s to the score", "CPU s to the score"):
+    for column in _COLUMNS:
         table.add_column(column, justify="left" if column in ("task", "program") else "right")
     names, programs = (list(dict.fromkeys(getattr(run, key) for run in outcomes)) for key in ("task", "program"))
     for name in names:
@@ -167,31 +178,43 @@ def make_table(outcomes: Sequence[Outcome]) -> Table:
             runs = [run for run in outcomes if run.task == name and run.program == program]
             table.add_row(
                 name, program, _spread([run.score for run in runs], 3), _spread([run.seconds for run in runs], 1),
-                _spread([run.cpu_seconds for run in runs], 1), *_show_times(outcomes, runs),
+                _spread([run.cpu_seconds for run in runs], 1),
+                *(_show_times(outcomes, runs, peer) for peer in (DEFAULTS, BEST)),
             )  # fmt: skip
     for program in programs if len(names) > 1 else []:
-        by_task = [[run for run in outcomes if run.task == name and run.program == program] for name in names]
-        means = [
-            statistics.fmean(statistics.fmean(getattr(run, key) for run in runs) for runs in by_task)
-            for key in ("score", "seconds", "cpu_seconds")
-        ]
-        table.add_row("all", program, f"{means[0]:.3f}", f"{means[1]:.1f}", f"{means[2]:.1f}", "", "")
+        runs = [run for run in outcomes if run.program == program]
+        table.add_row(
+            "all", program, *_task_means(runs), *(_show_times(outcomes, runs, peer) for peer in (DEFAULTS, BEST))
+        )
     return table
 
 
-def _show_times(outcomes: Sequence[Outcome], runs: Sequence[Outcome]) -> list[str]:
-    """Return the mean times to the Trainer's scores, with its defaults and at its best, "" without a curve."""
-    shown = []
-    for index in (0, 1):
-        texts = []
-        for program in (DEFAULTS, BEST):
-            scores = {(run.task, run.seed): run.score for run in outcomes if run.program == program}
-            times = [time_to(scores[run.task, run.seed], run.curve) for run in runs if run.curve]
-            reached = [time[index] for time in times if time]
-            missed = f", {len(times) - len(reached)} of {len(times)} never" if len(reached) < len(times) else ""
-            texts += [f"{_spread(reached, 1) if reached else '-'}{missed}"] if times else []
-        shown.append("; ".join(texts))
-    return shown
+def _task_means(runs: Sequence[Outcome]) -> list[str]:
+    """Return the means over tasks of score, seconds and processor seconds."""
+    by_task = [[run for run in runs if run.task == name] for name in dict.fromkeys(run.task for run in runs)]
+    return [
+        f"{statistics.fmean(statistics.fmean(getattr(run, key) for run in task_runs) for task_runs in by_task):.{digits}f}"
+        for key, digits in (("score", 3), ("seconds", 1), ("cpu_seconds", 1))
+    ]
+
+
+def _show_times(outcomes: Sequence[Outcome], runs: Sequence[Outcome], peer: str) -> str:
+    """Return the mean time to a peer's scores, with its share of the peer's time; "" for runs without a curve."""
+    peers = {(run.task, run.seed): run for run in outcomes if run.program == peer}
+    curves = [(peers[run.task, run.seed], run.curve) for run in runs if run.curve]
+    times = [(other, time) for other, curve in curves if (time := time_to(other.score, curve))]
+    if not curves:
+        return ""
+    never = f"{len(curves) - len(times)} of {len(curves)} never" if len(times) < len(curves) else ""
+    if not times:
+        return never
+    means = [statistics.fmean(time[index] for _, time in times) for index in (0, 1)]
+    shares = (
+        means[0] / statistics.fmean(other.seconds for other, _ in times),
+        means[1] / statistics.fmean(other.cpu_seconds for other, _ in times),
+    )
+    shown = "; ".join(f"{mean:.1f} ({share:.0%})" for mean, share in zip(means, shares, strict=True))
+    return f"{shown}; {never}" if never else shown
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

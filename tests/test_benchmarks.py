@@ -113,8 +113,26 @@ def test_table_of_times_to_the_scores():
     table = time_to_score.make_table(outcomes)
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     assert [row[1] for row in rows] == [OURS, f"{OURS}, evaluated", DEFAULTS, BEST]
-    assert rows[1][5:] == ("4.0 ± 0.0; 5.0, 1 of 2 never", "6.0 ± 0.0; 8.0, 1 of 2 never")
+    assert rows[1][5:] == ("4.0 (19%); 6.0 (20%)", "5.0 (50%); 8.0 (53%); 1 of 2 never")
     assert rows[2][2:] == ("0.400 ± 0.000", "21.5 ± 0.7", "30.0 ± 0.0", "", "")
+
+
+def test_table_of_several_tasks_has_their_means():
+    outcomes = [
+        Outcome(task, program, 1, score, 8.0, 9.0, CURVE if program == OURS else ())
+        for task, score in (("cola", 0.2), ("sst-2", 0.8))
+        for program in (OURS, DEFAULTS, BEST)
+    ]
+    *_, ours, _, _ = zip(*(column.cells for column in time_to_score.make_table(outcomes).columns), strict=True)
+    assert ours == (
+        "all",
+        OURS,
+        "0.500",
+        "8.0",
+        "9.0",
+        "4.0 (50%); 6.0 (67%); 1 of 2 never",
+        "4.0 (50%); 6.0 (67%); 1 of 2 never",
+    )
 
 
 def test_curve_joins_history_and_marks(tmp_path):
