@@ -98,12 +98,116 @@ OPTIMUM_EXPORT = (
 # optimum-cli onnxruntime quantize.
 OPTIMUM_QUANTIZE = "onnx_model output per_channel arm64 avx2 avx512 avx512_vnni tensorrt config"
 
+# optimum-cli export openvino.
+OPTIMUM_OPENVINO = (
+    "model output task framework trust_remote_code weight_format quant_mode library cache_dir pad_token_id variant "
+    "ratio sym group_size group_size_fallback backup_precision dataset all_layers awq scale_estimation gptq "
+    "lora_correction sensitivity_metric quantization_statistics_path num_samples disable_stateful "
+    "disable_convert_tokenizer smooth_quant_alpha model_kwargs"
+)
+
+# optimum-cli onnxruntime optimize, and older flags of export.
+OPTIMUM_OPTIMIZE = "onnx_model output O1 O2 O3 O4 config no_constant_folding visual_seq_length feature ppc64le"
+
+TF2ONNX = (
+    "saved_model tag signature_def concrete_function checkpoint keras tflite tfjs graphdef input large_model output "
+    "inputs outputs ignore_default use_default rename_inputs rename_outputs use_graph_names opset dequantize "
+    "custom_ops extra_opset load_op_libraries target continue_on_error debug output_frozen_graph inputs_as_nchw "
+    "outputs_as_nchw"
+)
+
+# transformers-cli convert, and the two scripts that convert BERT in transformers 4.
+TRANSFORMERS_CONVERT = (
+    "model_type tf_checkpoint pytorch_dump_output config finetuning_task_name tf_checkpoint_path bert_config_file "
+    "pytorch_dump_path model_name pytorch_model_path tf_cache_dir cache_dir"
+)
+
+# What run_*_no_trainer.py have besides the flags of the same script with a Trainer.
+NO_TRAINER = (
+    "max_length use_slow_tokenizer max_train_steps num_warmup_steps model_type debug checkpointing_steps with_tracking "
+    "low_cpu_mem_usage"
+)
+
+RUN_XNLI = "language train_language do_lower_case"
+
+# Scripts of transformers 2 and 3.
+OLD_TRANSFORMERS = (
+    "data_dir model_type per_gpu_train_batch_size per_gpu_eval_batch_size evaluate_during_training "
+    "eval_all_checkpoints overwrite_cache server_ip server_port local_rank no_cuda"
+)
+OLD_LANGUAGE_MODELING = "train_data_file eval_data_file mlm mlm_probability block_size line_by_line should_continue"
+OLD_SQUAD = "verbose_logging lang_id threads null_score_diff_threshold predict_file"
+
+# run_classifier.py and run_squad.py of TensorFlow's model garden.
+MODEL_GARDEN = (
+    "mode train_data_path eval_data_path input_meta_data_path train_data_size predict_checkpoint_path train_batch_size "
+    "eval_batch_size bert_config_file model_export_path tpu init_checkpoint num_train_epochs steps_per_loop "
+    "learning_rate end_lr optimizer_type scale_loss use_keras_compile_fit hub_module_url hub_module_trainable "
+    "sub_model_export_name explicit_allreduce allreduce_bytes_per_pack model_dir distribution_strategy num_gpus dtype "
+    "loss_scale enable_xla run_eagerly fp16_implementation all_reduce_alg num_packs datasets_num_private_threads "
+    "tf_gpu_thread_mode per_gpu_thread_count warmup_steps"
+)
+
+# Flags of its train.py, and the parameters of --params_override.
+GARDEN_TRAIN = (
+    "experiment mode model_dir config_file gin_file gin_params tpu tf_data_service tpu_platform tfhub_handle "
+    "enable_async_checkpointing "
+    "task.init_checkpoint task.hub_module_url task.model.num_classes task.train_data.input_path "
+    "task.validation_data.input_path task.train_data.global_batch_size task.validation_data.global_batch_size "
+    "task.train_data.seq_length task.validation_data.seq_length task.train_data.tfds_name task.train_data.is_training "
+    "task.validation_data.tfds_name task.train_data.vocab_file task.validation_data.vocab_file "
+    "task.train_data.drop_remainder task.validation_data.is_training task.validation_data.drop_remainder "
+    "task.train_data.label_type task.metric_type trainer.train_steps trainer.validation_steps "
+    "trainer.validation_interval trainer.checkpoint_interval trainer.summary_interval trainer.steps_per_loop "
+    "trainer.max_to_keep trainer.best_checkpoint_eval_metric trainer.best_checkpoint_export_subdir "
+    "trainer.best_checkpoint_metric_comp trainer.optimizer_config.optimizer.type "
+    "trainer.optimizer_config.optimizer.adamw.weight_decay_rate "
+    "trainer.optimizer_config.learning_rate.polynomial.initial_learning_rate "
+    "trainer.optimizer_config.learning_rate.polynomial.decay_steps "
+    "trainer.optimizer_config.learning_rate.polynomial.end_learning_rate "
+    "trainer.optimizer_config.warmup.polynomial.warmup_steps runtime.distribution_strategy runtime.num_gpus "
+    "runtime.mixed_precision_dtype runtime.tpu runtime.enable_xla runtime.loss_scale"
+)
+
+# Flags of sentence-transformers' example scripts.
+SENTENCE_EXAMPLES = (
+    "train_batch_size max_seq_length model_name max_passages epochs pooling negs_to_use warmup_steps lr "
+    "num_negs_per_system use_pre_trained_model use_all_queries ce_score_margin"
+)
+
+# All flags of bert-serving-start.
+BERT_AS_SERVICE = (
+    "model_dir tuned_model_dir ckpt_name config_name max_seq_len cased_tokenization pooling_layer pooling_strategy "
+    "mask_cls_sep no_special_token show_tokens_to_client no_position_embeddings port port_in port_data port_out "
+    "port_result http_port http_max_connect cors num_worker max_batch_size priority_batch_size cpu xla fp16 "
+    "fixed_embed_length prefetch_size gpu_memory_fraction device_map graph_tmp_dir verbose"
+)
+
+# All flags of text-embeddings-router.
+TEXT_EMBEDDINGS = (
+    "model_id revision tokenization_workers dtype pooling max_concurrent_requests max_batch_tokens "
+    "max_batch_requests max_client_batch_size auto_truncate default_prompt_name default_prompt dense_path hf_token "
+    "hf_api_token hostname port uds_path huggingface_hub_cache payload_limit api_key json_output disable_spans "
+    "otlp_endpoint otlp_service_name prometheus_port cors_allow_origin served_model_name device_id"
+)
+
 # Command -> command lines that it replaces.
 FOREIGN_FLAGS = {
-    "bert-classify": (RUN_GLUE, RUN_CLASSIFICATION, TRAINING_ARGUMENTS),
-    "bert-tag": (RUN_NER, TRAINING_ARGUMENTS),
-    "bert-squad": (RUN_QA, TRAINING_ARGUMENTS),
-    "bert-pretrain": (RUN_MLM, TRAINING_ARGUMENTS, SENTENCE_TRAINING),
-    "bert-extract-features": (SENTENCE_ENCODING,),
-    "bert-export": (OPTIMUM_EXPORT, OPTIMUM_QUANTIZE),
-}
+    "bert-classify": (
+        RUN_GLUE, RUN_CLASSIFICATION, TRAINING_ARGUMENTS, NO_TRAINER, RUN_XNLI, OLD_TRANSFORMERS, MODEL_GARDEN,
+        GARDEN_TRAIN,
+    ),
+    "bert-tag": (RUN_NER, TRAINING_ARGUMENTS, NO_TRAINER, OLD_TRANSFORMERS, GARDEN_TRAIN),
+    "bert-squad": (
+        RUN_QA, TRAINING_ARGUMENTS, NO_TRAINER, OLD_TRANSFORMERS, OLD_SQUAD, MODEL_GARDEN, GARDEN_TRAIN,
+    ),
+    "bert-pretrain": (
+        RUN_MLM, TRAINING_ARGUMENTS, SENTENCE_TRAINING, NO_TRAINER, OLD_TRANSFORMERS, OLD_LANGUAGE_MODELING,
+        GARDEN_TRAIN,
+    ),
+    "bert-train-vectors": (SENTENCE_TRAINING, TRAINING_ARGUMENTS, SENTENCE_EXAMPLES),
+    "bert-extract-features": (SENTENCE_ENCODING, BERT_AS_SERVICE),
+    "bert-serve": (BERT_AS_SERVICE, TEXT_EMBEDDINGS),
+    "bert-export": (OPTIMUM_EXPORT, OPTIMUM_QUANTIZE, OPTIMUM_OPENVINO, OPTIMUM_OPTIMIZE, TF2ONNX),
+    "bert-convert": (TRANSFORMERS_CONVERT,),
+}  # fmt: skip

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.help import rule_texts, sections, word_flags
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.translation import FROM_COMMAND, scripts_of
+from bert_cli.flags.scripts import scripts_of
+from bert_cli.flags.translation import FROM_COMMAND
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
@@ -55,7 +56,7 @@ _ALWAYS = (
     _CompletedFlag("version", "the version", is_switch=True),
 )
 
-_FOR_SCRIPTS = _CompletedFlag(FROM_COMMAND, "print a command line of a transformers script with these flags")
+_FOR_SCRIPTS = _CompletedFlag(FROM_COMMAND, "print another program's command line with these flags")
 
 
 def requested_shell(arguments: Sequence[str]) -> str | None:

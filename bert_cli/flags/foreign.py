@@ -26,13 +26,17 @@ class Advice(NamedTuple):
     Attributes:
         flags: the flag to use instead, such as --precision=float16, or several with commas and "or".
         note: remark on the flag; without one, the reason why none is needed.
-        values: pairs THEIRS=OURS of values, or "/100" for a percentage. An empty OURS is a value
-            that needs no flag.
+        values: pairs THEIRS=OURS of values. An empty OURS is a value that needs no flag, OURS with
+            hyphens are flags. Instead, "/100" is a percentage, "directory" a file that becomes a
+            directory, and "port" a port of a container.
+        remark: "yes" if a translated command line has the note as a comment, "kept" if it keeps an
+            environment variable.
     """
 
     flags: str
     note: str = ""
     values: str = ""
+    remark: str = ""
 
     @property
     def text(self) -> str:

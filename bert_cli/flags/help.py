@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from bert_cli import __version__
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.rules import describe_rules, join_or
+from bert_cli.flags.scripts import scripts_of
 from bert_cli.flags.sources import prefix_of, variable_of
-from bert_cli.flags.translation import scripts_of
 from bert_cli.flags.values import format_flag_value
 
 WIDTH = 80  # terminal columns
@@ -132,10 +132,10 @@ def modes_text(settings_class: type) -> str:
 
 
 def _script_lines(command: str) -> list[str]:
-    """Return the line about --from_command if the command replaces a script."""
+    """Return the line about --from_command if the command replaces another program."""
     names = scripts_of(command)
     return (
-        _wrap(f"--from_command='{names[0]} --FLAG …' prints a transformers command line with our flags.")
+        _wrap(f"--from_command='{names[0]} --FLAG …' prints another program's command line with our flags.")
         if names
         else []
     )

@@ -1,25 +1,30 @@
 """--from_command prints command lines of transformers' scripts with our flags."""
 
+import importlib
+import json
+import pathlib
 import shlex
 
 import pytest
 
-from bert_cli import run_classifier, run_pretraining, run_squad, run_tagging
+from bert_cli.__main__ import COMMANDS
 from bert_cli.base.errors import InputError
-from bert_cli.flags.parser import parse
-from bert_cli.flags.translation import scripts, scripts_of, translate
+from bert_cli.flags.command import Command
+from bert_cli.flags.option import every_flag
+from bert_cli.flags.scripts import scripts, scripts_of
+from bert_cli.flags.translation import translate
 from tests.docs_pages import settings_of
+from tests.foreign_lines import PASTED, Pasted
 from tests.readme_blocks import PAGES, ROOT, blocks
 from tests.snapshots import raises
 
-MAINS = {
-    "bert-classify": run_classifier.main,
-    "bert-tag": run_tagging.main,
-    "bert-squad": run_squad.main,
-    "bert-pretrain": run_pretraining.main,
-}
 PAGE = {"docs/coming-from.md": PAGES["docs/coming-from.md"]}
 SHOWN = [block.text for block in blocks("text", pages=PAGE) if "--from_command" in block.text]
+
+
+def main_of(command: str) -> Command:
+    """Return the function that runs a command."""
+    return importlib.import_module(f"bert_cli.{COMMANDS[command][0]}").main
 
 
 def words_of(command: str, line: str) -> list[str]:
@@ -88,8 +93,13 @@ def test_a_revision_of_a_directory_is_named():
 
 
 def test_flags_of_a_launcher_are_named():
-    remarks = remarks_of("bert-classify", "torchrun --nproc_per_node=8 run_glue.py --do_eval")
-    assert remarks[0].startswith("# --nproc_per_node=8: is a flag of the launcher; multiply --train_batch_size")
+    line = "torchrun --nproc_per_node=8 --nnodes 2 --max_restarts=0 --node_rank=1 run_glue.py --do_train"
+    assert "--train_batch_size=128" in words_of("bert-classify", line)
+    assert remarks_of("bert-classify", line) == [
+        "# --train_batch_size: the batch of an update, 8 x 16; with fewer devices, raise --gradient_accumulation_steps",
+        "# --max_restarts=0: is a flag of the launcher; leave it out",
+        "# --node_rank: TF_CONFIG in the environment names several machines; leave it out",
+    ]
 
 
 def test_defaults_of_the_script_are_written_if_it_trains():
@@ -130,11 +140,12 @@ def test_flags_without_a_counterpart_are_named(theirs, remark):
     ("command", "line", "part"),
     [
         ("bert-tag", "python run_glue.py --do_train", "run_glue.py is replaced by bert-classify"),
-        ("bert-serve", "python run_glue.py", "bert-serve replaces no script"),
-        ("bert-squad", "python train.py --do_train", "names none of run_qa.py, run_squad.py"),
+        ("bert-doctor", "python run_glue.py", "bert-doctor replaces no other program"),
+        ("bert-squad", "python train.py --do_train", "names none of run_qa.py, run_qa_no_trainer.py"),
         ("bert-squad", "", "names none of run_qa.py"),
         ("bert-squad", "run_qa.py 'a", "check the quotes"),
-        ("bert-classify", "run_glue.py args.json", "'args.json' is no flag"),
+        ("bert-classify", "run_glue.py args.json", "args.json: no such file"),
+        ("bert-classify", "run_glue.py args.yaml", "is YAML; save the arguments as JSON"),
     ],
 )
 def test_refused_command_lines(command, line, part):
@@ -142,33 +153,129 @@ def test_refused_command_lines(command, line, part):
         translate(settings_of(command), command, line)
 
 
-def test_every_script_belongs_to_a_command():
-    assert {script.command for script in scripts().values()} == MAINS.keys()
-    for name, script in scripts().items():
-        assert name in scripts_of(script.command)
-        assert parse(settings_of(script.command), script.implied)
+def test_every_script_belongs_to_commands():
+    for script in scripts():
+        assert set(script.commands) <= set(COMMANDS)
+        for command in script.commands:
+            assert {name.split(" --")[0] for name in script.names} <= set(scripts_of(command))
+            names = {flag.name for flag in every_flag(settings_of(command))}
+            assert {word.removeprefix("--").partition("=")[0] for word in script.implied} <= names
+
+
+def test_the_page_names_every_program():
+    page = PAGES["docs/coming-from.md"]
+    names = {name.split(" --")[0] for script in scripts() for name in script.names}
+    assert {name for name in names if f"`{name}`" not in page} <= {
+        "train.py",
+        *(name for name in names if f"`{name.removesuffix('.py').replace('/', '.')}`" in page),
+    }
 
 
 def test_the_page_shows_what_is_printed(capsys):
-    assert len(SHOWN) == 5
+    assert len(SHOWN) == 7
     for text in SHOWN:
         call, _, printed = text.removeprefix("$ ").replace("\\\n", "").partition('"\n')
         command, *arguments = shlex.split(call + '"')
-        assert MAINS[command](arguments) == 0
+        assert main_of(command)(arguments) == 0
         assert " ".join(capsys.readouterr().out.split()) == " ".join(printed.split())
+
+
+def make_files(folder: pathlib.Path) -> None:
+    """Link the repository's data into a directory, and write the tables and arguments of pasted lines."""
+    for name in ("data", "bert_cli"):
+        (folder / name).symlink_to(ROOT / name)
+    header, *rows = (ROOT / "data" / "reviews.csv").read_text(encoding="utf-8").splitlines()
+    for name, part in (("train", rows[:200]), ("dev", rows[200:240])):
+        (folder / f"reviews_{name}.csv").write_text("\n".join([header, *part]) + "\n", encoding="utf-8")
+    arguments = {
+        "model_name_or_path": "bert_cli/builtin/pretrained", "train_file": "reviews_train.csv",
+        "validation_file": "reviews_dev.csv", "do_train": True, "do_eval": True, "max_seq_length": 48,
+        "push_to_hub": False, "output_dir": "out", "label_names": None, "per_device_train_batch_size": 8,
+    }  # fmt: skip
+    (folder / "arguments.json").write_text(json.dumps(arguments), encoding="utf-8")
+
+
+@pytest.mark.parametrize("pasted", PASTED, ids=lambda pasted: pasted.ours[:60])
+def test_pasted_lines_are_translated(pasted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_files(tmp_path)
+    first, *remarks = translate(settings_of(pasted.command), pasted.command, pasted.text).splitlines()
+    assert first == pasted.ours
+    assert [remark[: len(start)] for remark, start in zip(remarks, pasted.remarks, strict=True)] == [*pasted.remarks]
+    assert not any("unknown" in remark for remark in remarks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pasted", [pasted for pasted in PASTED if pasted.missing is not None], ids=lambda pasted: pasted.ours[:60]
+)
+def test_translations_of_pasted_lines_run(pasted: Pasted, tmp_path, monkeypatch, capsys):
+    """Those that lack data end with an error that names it."""
+    monkeypatch.chdir(tmp_path)
+    make_files(tmp_path)
+    words = [word for word in shlex.split(pasted.ours) if not word.startswith("CUDA_VISIBLE_DEVICES=")]
+    code = main_of(pasted.command)([*words[1:], *pasted.extra])
+    assert code == (1 if pasted.missing else 0), capsys.readouterr().err
+    assert pasted.missing in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run_glue.py --do_eval --output_dir=out \\", "--do_eval --output_dir=out"),
+        ("run_glue.py ^\n --do_eval ^\r\n --seed 1", "--do_eval --random_seed=1"),
+        ("python run_glue.py ––do_eval —seed=“1”", "--do_eval --random_seed=1"),
+        ("X=1; export OUT=o; run_glue.py --do_eval --output_dir ${OUT}/x", "--do_eval --output_dir=o/x"),
+        ("OMP_NUM_THREADS=2 run_glue.py --do_eval", "--do_eval --num_threads=2"),
+        ("sudo docker run --name run_glue.py img python run_glue.py --do_eval", "--do_eval"),
+        ("run_classifier.py --nodo_train --do_eval=true", "--do_eval"),
+        ("run_glue.py --do_eval --report_to tensorboard wandb", "--do_eval --tensorboard --report_to=wandb"),
+        ("run_glue.py --do_eval --report_to mlflow,wandb", "--do_eval --report_to=mlflow,wandb"),
+    ],
+)
+def test_forms_of_a_command_line(text, words):
+    assert words_of("bert-classify", text) == ["bert-classify", *words.split()]
+
+
+def test_shell_variables_stay(tmp_path):
+    line = translate(settings_of("bert-classify"), "bert-classify", "run_glue.py --do_eval --output_dir '$HOME/a b'")
+    assert line.splitlines()[0] == 'bert-classify --do_eval "--output_dir=$HOME/a b"'
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("run_glue.py --do_eval stray", "# --do_eval=stray: --do_eval is true or false"),
+        ("run_glue.py --do_eval=true stray", "# stray: belongs to no flag"),
+        ("MY_VARIABLE=1 run_glue.py --do_eval", "# MY_VARIABLE=1: is a variable that is unknown here; leave it out"),
+        ("run_glue.py --do_eval && date", "# && date: is for the shell; add it again"),
+    ],
+)
+def test_words_without_a_use_are_named(text, remark):
+    assert remark in remarks_of("bert-classify", text)
+
+
+@pytest.mark.parametrize("content", ["[1]", "{", '{"do_eval": true, "seed": 3, "lr_scheduler_kwargs": {"a": [1]}}'])
+def test_arguments_in_a_json_file(content, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="utf-8")
+    line = f"run_glue.py {path}"
+    if content.endswith("}"):
+        assert words_of("bert-classify", line) == ["bert-classify", "--do_eval", "--random_seed=3"]
+    else:
+        with raises(InputError, "a.json"):
+            translate(settings_of("bert-classify"), "bert-classify", line)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", SHOWN)
 def test_printed_command_lines_run(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("data", "bert_cli"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    header, *rows = (ROOT / "data" / "reviews.csv").read_text(encoding="utf-8").splitlines()
-    for name, part in (("train", rows[:200]), ("dev", rows[200:240])):
-        (tmp_path / f"reviews_{name}.csv").write_text("\n".join([header, *part]) + "\n", encoding="utf-8")
+    make_files(tmp_path)
     printed = text.replace("\\\n", "").partition('"\n')[2].splitlines()
     command, *arguments = shlex.split(" ".join(line for line in printed if not line.startswith("#")))
-    epochs = [] if command == "bert-pretrain" else ["--num_train_epochs=0.01"]
-    assert MAINS[command]([*arguments, *epochs, "--keep_checkpoint_max=1"]) == 0
-    assert (tmp_path / "out" / "eval_results.txt").exists()
+    is_export = command == "bert-export"
+    short = [] if is_export else ["--keep_checkpoint_max=1"]
+    short += [] if is_export or command == "bert-pretrain" else ["--num_train_epochs=0.01"]
+    assert main_of(command)([*arguments, *short]) == 0
+    assert (tmp_path / ("onnx/model.onnx" if is_export else "out/eval_results.txt")).exists()
