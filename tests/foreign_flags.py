@@ -106,7 +106,7 @@ OPTIMUM_OPENVINO = (
     "disable_convert_tokenizer smooth_quant_alpha model_kwargs"
 )
 
-# optimum-cli onnxruntime optimize, and older flags of export.
+# optimum-cli onnxruntime optimize, and older flags for export.
 OPTIMUM_OPTIMIZE = "onnx_model output O1 O2 O3 O4 config no_constant_folding visual_seq_length feature ppc64le"
 
 TF2ONNX = (
@@ -116,7 +116,7 @@ TF2ONNX = (
     "outputs_as_nchw"
 )
 
-# transformers-cli convert, and the two scripts that convert BERT in transformers 4.
+# transformers-cli convert, and two scripts that convert BERT in transformers 4.
 TRANSFORMERS_CONVERT = (
     "model_type tf_checkpoint pytorch_dump_output config finetuning_task_name tf_checkpoint_path bert_config_file "
     "pytorch_dump_path model_name pytorch_model_path tf_cache_dir cache_dir"
@@ -130,7 +130,7 @@ NO_TRAINER = (
 
 RUN_XNLI = "language train_language do_lower_case"
 
-# Scripts of transformers 2 and 3.
+# Scripts in transformers 2 and 3.
 OLD_TRANSFORMERS = (
     "data_dir model_type per_gpu_train_batch_size per_gpu_eval_batch_size evaluate_during_training "
     "eval_all_checkpoints overwrite_cache server_ip server_port local_rank no_cuda"
@@ -138,7 +138,7 @@ OLD_TRANSFORMERS = (
 OLD_LANGUAGE_MODELING = "train_data_file eval_data_file mlm mlm_probability block_size line_by_line should_continue"
 OLD_SQUAD = "verbose_logging lang_id threads null_score_diff_threshold predict_file"
 
-# run_classifier.py and run_squad.py of TensorFlow's model garden.
+# TensorFlow's model garden: run_classifier.py and run_squad.py.
 MODEL_GARDEN = (
     "mode train_data_path eval_data_path input_meta_data_path train_data_size predict_checkpoint_path train_batch_size "
     "eval_batch_size bert_config_file model_export_path tpu init_checkpoint num_train_epochs steps_per_loop "
@@ -148,7 +148,7 @@ MODEL_GARDEN = (
     "tf_gpu_thread_mode per_gpu_thread_count warmup_steps"
 )
 
-# Flags of its train.py, and the parameters of --params_override.
+# Its train.py, with parameters for --params_override.
 GARDEN_TRAIN = (
     "experiment mode model_dir config_file gin_file gin_params tpu tf_data_service tpu_platform tfhub_handle "
     "enable_async_checkpointing "
@@ -169,13 +169,13 @@ GARDEN_TRAIN = (
     "runtime.mixed_precision_dtype runtime.tpu runtime.enable_xla runtime.loss_scale"
 )
 
-# Flags of sentence-transformers' example scripts.
+# sentence-transformers' example scripts.
 SENTENCE_EXAMPLES = (
     "train_batch_size max_seq_length model_name max_passages epochs pooling negs_to_use warmup_steps lr "
     "num_negs_per_system use_pre_trained_model use_all_queries ce_score_margin"
 )
 
-# All flags of bert-serving-start.
+# All flags that bert-serving-start has.
 BERT_AS_SERVICE = (
     "model_dir tuned_model_dir ckpt_name config_name max_seq_len cased_tokenization pooling_layer pooling_strategy "
     "mask_cls_sep no_special_token show_tokens_to_client no_position_embeddings port port_in port_data port_out "
@@ -183,7 +183,7 @@ BERT_AS_SERVICE = (
     "fixed_embed_length prefetch_size gpu_memory_fraction device_map graph_tmp_dir verbose"
 )
 
-# All flags of text-embeddings-router.
+# All flags that text-embeddings-router has.
 TEXT_EMBEDDINGS = (
     "model_id revision tokenization_workers dtype pooling max_concurrent_requests max_batch_tokens "
     "max_batch_requests max_client_batch_size auto_truncate default_prompt_name default_prompt dense_path hf_token "

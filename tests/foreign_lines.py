@@ -1,4 +1,4 @@
-"""Command lines of other programs as new users paste them, with what --from_command makes of them."""
+"""Command lines that new users paste, with their translations by --from_command."""
 
 import dataclasses
 
@@ -9,10 +9,10 @@ class Pasted:
 
     Attributes:
         command: our command.
-        text: the line, on data of the repository if the translation can run.
+        text: the line, with this repository's data if the translation can run.
         ours: the first line that --from_command prints.
-        remarks: beginnings of the comments after it.
-        missing: part of the error of the translation; "" if it runs, None if it is not tried.
+        remarks: beginnings of its comments, in order.
+        missing: part of the translation's error; "" if it runs, None if it is not tried.
         extra: flags that make the run short.
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.foreign import unknown_flags_message
+from bert_cli.flags.foreign.advice import unknown_flags_message
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.values import convert_value
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.flags.foreign.command_lines import scripts_of
 from bert_cli.flags.help import rule_texts, sections, word_flags
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.scripts import scripts_of
 from bert_cli.flags.translation import FROM_COMMAND
 
 SHELLS = ("bash", "zsh", "fish")

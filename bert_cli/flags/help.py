@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from bert_cli import __version__
+from bert_cli.flags.foreign.command_lines import scripts_of
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.rules import describe_rules, join_or
-from bert_cli.flags.scripts import scripts_of
 from bert_cli.flags.sources import prefix_of, variable_of
 from bert_cli.flags.values import format_flag_value
 

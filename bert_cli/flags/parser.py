@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.foreign import OFF, unknown_flags_message
+from bert_cli.flags.foreign.advice import OFF, unknown_flags_message
 from bert_cli.flags.option import Flag, every_flag, flag_named
 from bert_cli.flags.paths import expand_home
 from bert_cli.flags.sources import Argument, prefix_of, read_flagfiles, with_variables, without_overridden

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.names import HUB_PREFIX
-from bert_cli.flags.foreign import OFF, Advice, fitting_advice, unknown_flags_message
+from bert_cli.flags.foreign.advice import OFF, Advice, fitting_advice, unknown_flags_message
+from bert_cli.flags.foreign.command_lines import ForeignLine, flags_of_variables, read_foreign_line, scripts, scripts_of
 from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.refusals import refusals
-from bert_cli.flags.scripts import ForeignLine, flags_of_variables, read_foreign_line, scripts, scripts_of
 
 FROM_COMMAND = "from_command"
 _BATCH, _PARTS = "per_device_train_batch_size", "gradient_accumulation_steps"
@@ -27,11 +27,9 @@ _STEPS = ("max_steps", "max_train_steps", "trainer.train_steps")
 _WARMUP = ("warmup_steps", "num_warmup_steps", "trainer.optimizer_config.warmup.polynomial.warmup_steps")
 # Default of theirs -> flags of theirs that replace it.
 _REPLACED_BY = {"num_train_epochs": _STEPS, "warmup_ratio": _WARMUP, "warmup_steps": ("warmup_ratio", *_WARMUP[1:])}
-# Flags of launchers with a number of processes, and of machines.
-_PROCESSES = ("--nproc_per_node", "--nproc-per-node", "--num_processes", "--num_gpus", "-np")
-_MACHINES = ("--nnodes",)
 _ON = ("", "true", "yes", "1", "y", "t", "on")
-_LAUNCHER, _VARIABLE = "launcher/", "variable/"  # before their names in foreign.tsv
+_COUNTS = ("processes", "machines")  # remarks in flags.tsv about flags of launchers
+_LAUNCHER, _VARIABLE = "launcher/", "variable/"  # before their names in flags.tsv
 
 
 def command_to_translate(arguments: Sequence[str]) -> str | None:
@@ -79,7 +77,7 @@ def _comment(remark: str) -> str:
 
 
 def _read(command: str, text: str) -> ForeignLine:
-    """Return the parts of a command line, or raise InputError if the command replaces no program in it."""
+    """Return a command line's parts, or raise InputError if `command` replaces no program in it."""
     flag = f"--{FROM_COMMAND}"
     replaced_names = scripts_of(command)
     if not replaced_names:
@@ -96,14 +94,14 @@ def _read(command: str, text: str) -> ForeignLine:
 
 
 class _Translator:
-    """Translation of a command line's flags.
+    """Translator of a command line's flags, which uses the table of foreign flags.
 
     Attributes:
         flags: our command's flags by name.
         ours: values by flag of ours, "" for a switch.
         remarks: comments on flags without a counterpart.
         graphs: flags of ours for a model that were given a graph, such as a SavedModel.
-        kept_variables: variables that the libraries of our command read, too, as NAME=VALUE.
+        kept_variables: variables that our command uses, too, as NAME=VALUE.
     """
 
     def __init__(self, flags: Mapping[str, Flag]) -> None:
@@ -129,7 +127,7 @@ class _Translator:
             self._add_flag(name, value)
         self._name_hub_model(revision)
         for flag, value in line.launcher:
-            self._add_outer(_LAUNCHER + flag.lstrip("-").replace("-", "_"), value, flag, "is a flag of the launcher")
+            self._add_outer(_launcher_key(flag), value, flag, "is a flag of the launcher")
         for name, value in line.variables.items():
             self._add_outer(_VARIABLE + name.lower(), value, name, "is a variable that is unknown here")
         self.remarks += [f"{word}: belongs to no flag" for word in line.unused[:1] if _is_argument(word)]
@@ -155,7 +153,7 @@ class _Translator:
         return advice.flags.removeprefix("--").partition("=")[0] if advice and advice.flags else name
 
     def _name_hub_model(self, revision: str) -> None:
-        """Write a name on Hugging Face's hub as the flag for a model needs it."""
+        """Use hf:OWNER/NAME for a model on Hugging Face's hub."""
         names = ("init_checkpoint", "from", "distill_from", *([] if "do_train" in self.flags else ["output_dir"]))
         for name in names:
             model = self.ours.get(name, "")
@@ -170,21 +168,19 @@ class _Translator:
         """Translate a launcher's flag, or a variable.
 
         Args:
-            key: its name in foreign.tsv.
+            key: its name in flags.tsv.
             value: its value.
             label: its name in the command line.
-            reason: remark if foreign.tsv has no row for it.
+            reason: remark if flags.tsv has no row for it.
         """
         advice = fitting_advice(key, self.flags)
-        if label in (*_PROCESSES, *_MACHINES):
-            return
         if advice is None:
             self.remarks.append(f"{label}{f'={value}' if value else ''}: {reason}; leave it out")
         elif advice.flags:
             self._add_flag(key, value, label)
         elif advice.remark == "kept":
             self.kept_variables.append(f"{label}={value}")
-        else:
+        elif advice.remark not in _COUNTS:
             self.remarks.append(f"{label}: {advice.note}")
 
     def _add_flag(self, name: str, value: str, label: str = "") -> None:
@@ -228,12 +224,12 @@ class _Translator:
                 self._add_value(ours_name, our_value, advice, f"{label}={value}", is_renamed=True)
 
     def _add_value(self, name: str, value: str | None, advice: Advice | None, label: str, is_renamed: bool) -> None:
-        """Add a flag of ours, with the remark on it in foreign.tsv.
+        """Add a flag of ours, with the remark on it in flags.tsv.
 
         Args:
             name: our flag.
-            value: its value; None if there is none for theirs.
-            advice: row of foreign.tsv about their flag.
+            value: its value; None if theirs has no counterpart.
+            advice: row of flags.tsv about their flag.
             label: their flag and value, for remarks.
             is_renamed: whether our flag has another name than theirs.
         """
@@ -255,7 +251,7 @@ class _Translator:
         return next((bare for bare in candidates if bare in self.flags or fitting_advice(bare, self.flags)), "")
 
     def _set(self, name: str, value: str, label: str) -> bool:
-        """Set a flag of ours unless it is set, or has this value by default; return whether it is set now."""
+        """Set a flag of ours, unless it is set already; return whether this changed it."""
         if self.flags[name].value_type is bool:
             if value.lower() not in (*OFF, *_ON):
                 self.remarks.append(f"{label}: --{name} is true or false")
@@ -294,9 +290,17 @@ def _overrides(text: str) -> Iterator[tuple[str, str]]:
 
 def _processes(launcher: Iterable[tuple[str, str]]) -> int:
     """Return the number of processes that a launcher starts, 1 if it is not given."""
-    numbers = {flag: int(value) for flag, value in launcher if value.isdecimal()}
-    machines = next((numbers[flag] for flag in _MACHINES if flag in numbers), 1)
-    return machines * next((numbers[flag] for flag in _PROCESSES if flag in numbers), 1)
+    numbers = dict.fromkeys(_COUNTS, 1)
+    for flag, value in launcher:
+        advice = fitting_advice(_launcher_key(flag), ())
+        if advice and advice.remark in _COUNTS and value.isdecimal():
+            numbers[advice.remark] = int(value)
+    return math.prod(numbers.values())
+
+
+def _launcher_key(flag: str) -> str:
+    """Return the name that flags.tsv uses for a launcher's flag."""
+    return _LAUNCHER + flag.lstrip("-").replace("-", "_")
 
 
 def _join_related(theirs: dict[str, str], processes: int) -> list[str]:
@@ -357,7 +361,7 @@ def _is_fraction(text: str) -> bool:
 
 
 def _counts_differently(ours_name: str, name: str) -> bool:
-    """Return whether steps have to become epochs or fractions, or the other way round."""
+    """Return whether one flag uses steps, and the other epochs or fractions."""
     return name != ours_name and (
         (ours_name == "num_train_epochs" and name in (*_STEPS, "num_steps", "train_steps"))
         or (ours_name == "warmup_proportion" and name in _WARMUP)
@@ -372,7 +376,7 @@ def _is_list(advice: Advice, value: str) -> bool:
 
 
 def _our_value(advice: Advice, value: str) -> str | None:
-    """Return the value in our flag; "" if none is needed, None if there is none."""
+    """Return the value in our flag; "" if no flag is needed, None without a counterpart."""
     if advice.values == "/100":
         return f"{float(value) / 100:g}" if value.replace(".", "", 1).isdecimal() else None
     if advice.values == "port":  # of a container: 8080:80 is port 8080 of the machine

@@ -10,8 +10,8 @@ import pytest
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
+from bert_cli.flags.foreign.command_lines import scripts, scripts_of
 from bert_cli.flags.option import every_flag
-from bert_cli.flags.scripts import scripts, scripts_of
 from bert_cli.flags.translation import translate
 from tests.docs_pages import settings_of
 from tests.foreign_lines import PASTED, Pasted
@@ -181,7 +181,7 @@ def test_the_page_shows_what_is_printed(capsys):
 
 
 def make_files(folder: pathlib.Path) -> None:
-    """Link the repository's data into a directory, and write the tables and arguments of pasted lines."""
+    """Link the repository's data into a directory, and write files that pasted lines name."""
     for name in ("data", "bert_cli"):
         (folder / name).symlink_to(ROOT / name)
     header, *rows = (ROOT / "data" / "reviews.csv").read_text(encoding="utf-8").splitlines()

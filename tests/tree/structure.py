@@ -37,7 +37,8 @@ runtime:
 tf_internals:
 metrics:
 problem_types: metrics
-flags:
+flags.foreign:
+flags: flags.foreign
 model: tf_internals
 weights.formats:
 sentence: weights.formats
@@ -97,8 +98,8 @@ exports.signatures: metrics model onnx settings text features sentence weights h
 api.inputs: problem_types flags model settings text reading reading.exports examples examples.squad
     examples.token_files corpus weights opening runs.preparation runs.tasks
 api.results: metrics problem_types flags text outputs outputs.vectors report api.inputs
-api: metrics problem_types flags model settings text reading examples examples.squad examples.token_files corpus outputs
-    report features sentence weights outputs.answers outputs.vectors inference run_directory opening
+api: metrics problem_types flags.foreign flags model settings text reading examples examples.squad examples.token_files
+    corpus outputs report features sentence weights outputs.answers outputs.vectors inference run_directory opening
     predicting runs.tasks runs.tasks.classification runs.tasks.vectors runs.extraction runs.callbacks runs exports
     api.inputs api.results
 serving: problem_types flags settings text examples.squad features sentence weights outputs.answers opening
@@ -136,10 +137,10 @@ MAX_REACH = {
     "text.tokenization": 15,
     "vocab.txt": 18,
     "api.Tokenizer": 47,
-    "bert-tokenize": 66,
-    "bert-serve": 212,
-    "bert-classify": 313,
-    "api.Classifier": 343,
+    "bert-tokenize": 68,
+    "bert-serve": 214,
+    "bert-classify": 315,
+    "api.Classifier": 345,
 }
 
 # (line, message) per problem

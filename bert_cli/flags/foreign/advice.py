@@ -1,7 +1,7 @@
 """Flags of other programs, and the flags to use instead.
 
 The programs are scripts by Hugging Face and NVIDIA, TensorFlow's model garden, forks of Google's
-scripts, sentence-transformers, optimum, and bert-as-service. The rows are in foreign.tsv.
+scripts, sentence-transformers, optimum, and bert-as-service. The rows are in flags.tsv.
 """
 
 import functools
@@ -14,23 +14,23 @@ from bert_cli.base.errors import mentioned_flags
 
 _LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max_steps and max_texts: 0.78)
 _MAX_NAMES = 20  # unknown flags in a message
-_LEAST_PREFIX = 4  # letters of an abbreviated flag
+_LEAST_PREFIX = 4  # letters in an abbreviated flag
 OFF = ("false", "no", "0", "f", "n")  # values that switch a foreign flag off, in lower case
 _SWITCHED_OFF = "it is off here; leave it out"
-_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "foreign.tsv")
+_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "flags.tsv")
 
 
 class Advice(NamedTuple):
-    """Advice about a flag of another program, a row of foreign.tsv.
+    """Advice about another program's flag, a row in flags.tsv.
 
     Attributes:
         flags: the flag to use instead, such as --precision=float16, or several with commas and "or".
         note: remark on the flag; without one, the reason why none is needed.
-        values: pairs THEIRS=OURS of values. An empty OURS is a value that needs no flag, OURS with
-            hyphens are flags. Instead, "/100" is a percentage, "directory" a file that becomes a
-            directory, and "port" a port of a container.
-        remark: "yes" if a translated command line has the note as a comment, "kept" if it keeps an
-            environment variable.
+        values: pairs THEIRS=OURS. An empty OURS needs no flag, and OURS with hyphens are flags.
+            Instead, "/100" is a percentage, "directory" a file that becomes a directory, and "port"
+            a container's port.
+        remark: "yes" if a translated command line uses the note as a comment, "kept" if it keeps an
+            environment variable. "processes" and "machines" are a launcher's numbers.
     """
 
     flags: str
@@ -50,7 +50,7 @@ class Advice(NamedTuple):
 
 @functools.cache
 def advice_by_flag() -> Mapping[str, Sequence[Advice]]:
-    """Return the rows of foreign.tsv per foreign flag, best first.
+    """Return the rows in flags.tsv per foreign flag, best first.
 
     A command uses the first row that names only flags it has.
     """
@@ -64,7 +64,7 @@ def advice_by_flag() -> Mapping[str, Sequence[Advice]]:
 
 
 def fitting_advice(name: str, flag_names: Collection[str]) -> Advice | None:
-    """Return the advice of a command with these flags about a foreign flag, or None."""
+    """Return advice about a foreign flag for a command with these flags, or None."""
     rows = advice_by_flag().get(name, ())
     return next((advice for advice in rows if advice.fits(flag_names)), None)
 
@@ -81,7 +81,7 @@ def unknown_flags_message(
     Args:
         names: unknown flag names, as the user wrote them.
         ending: text to append if any name has no advice.
-        argument_names: names of the command's arguments that are not flags.
+        argument_names: the command's arguments that are not flags.
         off_names: the unknown names that were given the value false.
     """
     shown_names = names[:_MAX_NAMES]
@@ -99,7 +99,7 @@ def unknown_flags_message(
 
 
 def _argument_hint(name: str, argument_names: Collection[str]) -> str:
-    """Return advice if an unknown flag is the name of an argument without a flag, else ""."""
+    """Return advice if an unknown flag names an argument that has no flag, else ""."""
     argument = _similar(name, argument_names)
     return f"write the {argument} without a flag" if argument else ""
 

@@ -1,7 +1,6 @@
-"""Command lines of other programs: the program, its flags, and the words in front of it.
+"""Reader for other programs' command lines: the program, its flags, and the words before it.
 
-The programs are the rows of scripts.tsv. They are scripts by Hugging Face and Google, the command
-lines of Optimum and transformers, and servers.
+programs.tsv has a row per program: scripts by Hugging Face and Google, Optimum, and servers.
 """
 
 import functools
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import Json, read_json_object, to_json
 
-_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts.tsv")
+_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs.tsv")
 _CONTINUATION = re.compile(r"[\\^`][ \t\r]*(?:\n|$)")  # of a POSIX shell, Windows' cmd and PowerShell
 _DASHES = re.compile(r"^[‐‑‒–—―−]+(?=\w)")
 _QUOTES = str.maketrans("“”„‟‘’‚‛", "\"\"\"\"''''")
@@ -27,16 +26,16 @@ _VALUE_SUFFIXES = (".json", ".yaml", ".yml")
 
 
 class Script(NamedTuple):
-    """A program that commands replace, a row of scripts.tsv.
+    """A program that commands replace, a row in programs.tsv.
 
     Attributes:
         names: the first word is a file or program. Further words must follow it, and flags such as
             --experiment=bert/squad must be given.
         commands: our commands for the same task.
-        defaults: their flags and values that differ from ours if they are not given. Those of a
-            script that may train only count if it trains.
-        implied: our flags that do what the script always does.
-        switches: names of their flags without a value.
+        defaults: their flags and values that differ from ours if they are not given. If the script
+            may train, they count only if it trains.
+        implied: our flags for the steps that the script always does.
+        switches: their flags that use no value.
         words: names for their arguments without a flag.
         variables: "yes" if environment variables set their flags.
         note: remark on the translation.
@@ -53,14 +52,14 @@ class Script(NamedTuple):
 
 
 class ForeignLine(NamedTuple):
-    """A command line of another program.
+    """Another program's command line.
 
     Attributes:
         script: the program.
         name: its name in the line.
         flags: values by flag, without hyphens; "" for a flag without a value.
-        launcher: flags in front of the program, such as those of torchrun, with their values.
-        variables: environment variables in front of the program.
+        launcher: flags before the program, such as torchrun's, with their values.
+        variables: environment variables before the program.
         unused: words that belong to no flag.
     """
 
@@ -74,7 +73,7 @@ class ForeignLine(NamedTuple):
 
 @functools.cache
 def scripts() -> Sequence[Script]:
-    """Return the rows of scripts.tsv."""
+    """Return the rows in programs.tsv."""
     rows = []
     with open(_FILE, encoding="utf-8") as file:
         for line in file:
@@ -94,7 +93,7 @@ def scripts_of(command: str) -> list[str]:
 
 
 def read_foreign_line(text: str, place: str) -> ForeignLine | None:
-    """Return the parts of a command line, or None if it runs no known program.
+    """Return a command line's parts, or None if it uses no known program.
 
     Args:
         text: a command line, also with the lines that set its shell variables.
@@ -106,10 +105,10 @@ def read_foreign_line(text: str, place: str) -> ForeignLine | None:
         raise InputError(f"{place}: {error}; check the quotes") from None
     variables: dict[str, str] = {}
     for index, word in enumerate(words):
-        if match := _ASSIGNMENT.fullmatch(word):
-            variables[match[1]] = string.Template(match[2]).safe_substitute(variables)
-        elif found := _find_script(words, index):
-            name, script = found
+        if assignment := _ASSIGNMENT.fullmatch(word):
+            variables[assignment[1]] = string.Template(assignment[2]).safe_substitute(variables)
+        elif match := _find_script(words, index):
+            name, script = match
             rest, unused = _without_operators(words[index + len(name.split(" --")[0].split()) :])
             used = {key for key in variables if re.search(rf"\$\{{?{key}\b", " ".join(words))}
             rest = [string.Template(argument).safe_substitute(variables) for argument in rest]
@@ -133,12 +132,12 @@ def _find_script(words: Sequence[str], index: int) -> tuple[str, Script] | None:
     matches = []
     for script in scripts():
         for name in script.names:
-            first, *others = name.split()
-            following = [word for word in others if not word.startswith("--")]
+            first, *conditions = name.split()
+            following = [word for word in conditions if not word.startswith("--")]
             is_program = program == first or program.endswith(f"/{first}")
             if is_program and list(words[index + 1 : index + 1 + len(following)]) == following:
                 flags, _ = _read_flags(words[index + 1 + len(following) :], script)
-                if all(_is_given(word, flags) for word in others if word.startswith("--")):
+                if all(_is_given(word, flags) for word in conditions if word.startswith("--")):
                     matches.append((name, script))
     return max(matches, key=lambda match: len(match[0]), default=None)
 
@@ -182,14 +181,14 @@ def _read_flags(words: Sequence[str], script: Script) -> tuple[dict[str, str], l
 def _add_words(flags: dict[str, str], strays: Sequence[str], script: Script, place: str) -> list[str]:
     """Add arguments without a flag, and those in a JSON file, to `flags`; return the others."""
     flags.update(zip(script.words, strays, strict=False))
-    others = list(strays[len(script.words) :])
-    if others and not script.words and others[0].endswith(_VALUE_SUFFIXES):
-        path = others.pop(0)
+    unused = list(strays[len(script.words) :])
+    if unused and not script.words and unused[0].endswith(_VALUE_SUFFIXES):
+        path = unused.pop(0)
         refuse_if(not path.endswith(".json"), f"{place}: {path}: is YAML; save the arguments as JSON")
         for name, value in read_json_object(path, needed="it needs arguments as {name: value}").items():
             if value is not None:
                 flags.setdefault(name, _as_text(value))
-    return others
+    return unused
 
 
 def _as_text(value: Json) -> str:
@@ -200,7 +199,7 @@ def _as_text(value: Json) -> str:
 
 
 def _read_launcher(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the flags in front of the program, without those that only set variables."""
+    """Return the flags before the program, without those that only set variables."""
     flags = []
     for word, following in itertools.zip_longest(words, words[1:], fillvalue="-"):
         name, equals, value = word.partition("=")

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.errors import InputError, mentioned_flags
-from bert_cli.flags.foreign import advice_by_flag, unknown_flags_message
+from bert_cli.flags.foreign.advice import advice_by_flag, unknown_flags_message
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from tests.docs_pages import settings_of
@@ -110,28 +110,6 @@ def test_message_about_several_flags():
 
 def test_many_unknown_flags_make_a_short_message():
     check_message(unknown_flags_message([f"x{number}" for number in range(3000)], ["do_train"]), "--x18")
-
-
-# All flags of bert-serving-start, and of text-embeddings-router.
-SERVER_FLAGS = (
-    "model_dir tuned_model_dir ckpt_name config_name max_seq_len cased_tokenization pooling_layer pooling_strategy "
-    "mask_cls_sep no_special_token show_tokens_to_client no_position_embeddings port port_out http_port "
-    "http_max_connect cors num_worker max_batch_size priority_batch_size cpu xla fp16 fixed_embed_length "
-    "prefetch_size gpu_memory_fraction device_map graph_tmp_dir verbose "
-    "model-id revision tokenization-workers dtype pooling max-concurrent-requests max-batch-tokens "
-    "max-batch-requests max-client-batch-size auto-truncate default-prompt-name default-prompt dense-path hf-token "
-    "hf-api-token hostname port uds-path huggingface-hub-cache payload-limit api-key json-output disable-spans "
-    "otlp-endpoint otlp-service-name prometheus-port cors-allow-origin served-model-name"
-)
-
-
-@pytest.mark.parametrize("name", sorted(set(SERVER_FLAGS.split())))
-def test_bert_serve_answers_each_flag_of_other_servers(name):
-    flags = FLAGS["bert-serve"]
-    if name.replace("-", "_") not in flags:
-        text = unknown_flags_message([name], flags)
-        assert text.startswith(f"unknown flag --{name}: "), text
-        assert "--helpfull" not in text
 
 
 @pytest.mark.parametrize("command", FOREIGN_FLAGS)
