@@ -129,7 +129,8 @@ class ScoredTask:
         metric: the score's name in our history.
         read: returns all rows.
         rows: training rows without --full.
-        best: the Trainer's best learning rate and batch size, chosen by --grid.
+        best: the Trainer's learning rate and batch size for its best score, see --grid.
+        unit: factor for our score, because bert-tag reports percentages.
     """
 
     kind: str
@@ -137,6 +138,7 @@ class ScoredTask:
     read: Callable[[pathlib.Path], Splits]
     rows: int
     best: tuple[float, int] = (3e-4, 16)
+    unit: float = 1.0
 
 
 TASKS: Mapping[str, ScoredTask] = {
@@ -144,7 +146,7 @@ TASKS: Mapping[str, ScoredTask] = {
     "sst-2": ScoredTask(CLASSES, "eval_accuracy", read_sst2, 2000),
     "sts-b": ScoredTask(NUMBER, "eval_pearson", read_stsb, 1050),
     "topics": ScoredTask(CLASSES, "eval_accuracy", read_topics, 2000),
-    "wnut17": ScoredTask(TAGS, "eval_f1", read_wnut, 2000),
+    "wnut17": ScoredTask(TAGS, "eval_f1", read_wnut, 2000, unit=0.01),
     "rte": ScoredTask(CLASSES, "eval_accuracy", read_rte, 2490),
     "sms": ScoredTask(CLASSES, "eval_mcc", read_sms, 1000),
     "yelp": ScoredTask(CLASSES, "eval_accuracy", read_yelp, 700),

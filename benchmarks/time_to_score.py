@@ -95,11 +95,12 @@ class Bench:
         if not evaluations:
             process = run(command, OURS)
             report = json.loads((output_dir / "run_report.json").read_text(encoding="utf-8"))
-            return Outcome(name, OURS, seed, report["eval"][task.metric], process.seconds, process.cpu_seconds)
+            score = task.unit * report["eval"][task.metric]
+            return Outcome(name, OURS, seed, score, process.seconds, process.cpu_seconds)
         steps = json.loads((self.folder / f"{name}-{seed}-0" / "run_report.json").read_text(encoding="utf-8"))
         command += [f"--eval_every={max(1, steps['global_step'] // evaluations)}"]
         process, marks = run_marked(command, OURS, _EVALUATION)
-        curve = tuple(make_curve(str(output_dir), task.metric, marks))
+        curve = tuple(make_curve(str(output_dir), task, marks))
         return Outcome(name, f"{OURS}, evaluated", seed, curve[-1][0], process.seconds, process.cpu_seconds, curve)
 
 
@@ -108,19 +109,19 @@ def _kind_flags(task: ScoredTask) -> list[str]:
     return ["--problem_type=regression"] if task.kind == "number" else []
 
 
-def make_curve(output_dir: str, metric: str, marks: Sequence[Mark]) -> Iterator[tuple[float, float, float]]:
+def make_curve(output_dir: str, task: ScoredTask, marks: Sequence[Mark]) -> Iterator[tuple[float, float, float]]:
     """Yield score, seconds and processor seconds for each evaluation in a run's history.
 
     Args:
         output_dir: the run's directory.
-        metric: the score's name.
+        task: the task, with its metric.
         marks: times at which the log had an evaluation, with its step.
     """
     times = {int(mark.text): mark for mark in marks}
     for line in read_history(output_dir):
         if "metrics" in line:
             mark = times[line["step"]]
-            yield line["metrics"][metric], mark.seconds, mark.cpu_seconds
+            yield task.unit * line["metrics"][task.metric], mark.seconds, mark.cpu_seconds
 
 
 def time_to(score: float, curve: Sequence[tuple[float, float, float]]) -> tuple[float, float] | None:

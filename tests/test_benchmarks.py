@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import http_load, inputs, measured, score_tasks, time_to_score
 from benchmarks.limits import operations_of_token
-from benchmarks.processes import ProgramError, run_marked
+from benchmarks.processes import Mark, ProgramError, run_marked
 from benchmarks.time_to_score import BEST, DEFAULTS, OURS, Outcome
 from benchmarks.workloads import NAMES
 
@@ -135,18 +135,19 @@ def test_table_of_several_tasks_has_their_means():
     )
 
 
-def test_curve_joins_history_and_marks(tmp_path):
+@pytest.mark.parametrize(("name", "scores"), [("cola", [0.3, 0.5]), ("wnut17", [0.003, 0.005])])
+def test_curve_joins_history_and_marks(tmp_path, name, scores):
+    """bert-tag reports percentages, the Trainer fractions."""
+    task = score_tasks.TASKS[name]
     lines = [
         {"step": 10, "loss": 1.0},
-        {"step": 10, "metrics": {"eval_mcc": 0.3}},
-        {"step": 20, "metrics": {"eval_mcc": 0.4}},
+        *({"step": step, "metrics": {task.metric: step / 40 + 0.05}} for step in (10, 18)),
     ]
     (tmp_path / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    marks = [
-        types.SimpleNamespace(text="10", seconds=3.0, cpu_seconds=4.0),
-        types.SimpleNamespace(text="20", seconds=5.0, cpu_seconds=6.0),
-    ]
-    assert list(time_to_score.make_curve(str(tmp_path), "eval_mcc", marks)) == [(0.3, 3.0, 4.0), (0.4, 5.0, 6.0)]
+    marks = [Mark("10", 3.0, 4.0), Mark("18", 5.0, 6.0)]
+    curve = list(time_to_score.make_curve(str(tmp_path), task, marks))
+    assert [score for score, _, _ in curve] == pytest.approx(scores)
+    assert [times for _, *times in curve] == [[3.0, 4.0], [5.0, 6.0]]
 
 
 def test_files_of_scored_tasks(tmp_path):

@@ -125,7 +125,7 @@ def main() -> None:
     sentences: list = []
     if settings.kind == "tags":
         train, sentences = read_sentences(settings.train), read_sentences(settings.dev)
-        labels = sorted({tag for sentence in train for _, tag in sentence})
+        labels = sorted({tag for sentence in [*train, *sentences] for _, tag in sentence})
         encoded = [encode_sentences(tokenizer, split, labels) for split in (train, sentences)]
         model = AutoModelForTokenClassification.from_pretrained(settings.model, num_labels=len(labels))
         collate = DataCollatorForTokenClassification(tokenizer)
