@@ -229,34 +229,19 @@ audit: $(RELEASE_TOOLS)
 	done
 
 distributions: $(RELEASE_TOOLS)
-	$(if $(TAG),$(RELEASE_BIN)/python -m tests.release check)
 	$(RELEASE_BIN)/python -m tests.release dist
 	$(RELEASE_BIN)/twine check --strict dist/*
 
-# Isolated (-I), so that pip does not take the clone, which has an egg-info, for the installed package.
-release-python-%:
-	rm -rf .venv-try-$*
-	python$* -m venv .venv-try-$*
-	$(RELEASE_BIN)/uv pip install --quiet --python .venv-try-$*/bin/python --require-hashes --requirement requirements/all.lock
-	for archive in dist/bert_cli-*.whl dist/bert_cli-*.tar.gz; do \
-	  .venv-try-$*/bin/python -I -m pip install --quiet --no-deps --force-reinstall $$archive && \
-	  rm -rf .venv-try-$*/tried && mkdir .venv-try-$*/tried && \
-	  (cd .venv-try-$*/tried && env -u PYTHONPATH ../bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)) || exit 1; \
-	done
-	rm -rf .venv-try-$*
-	python$* -m venv .venv-try-$*
-	$(RELEASE_BIN)/uv pip install --quiet --python .venv-try-$*/bin/python --require-hashes --requirement requirements/serve.lock
-	for archive in dist/bert_cli_light-*.whl dist/bert_cli_light-*.tar.gz; do \
-	  .venv-try-$*/bin/python -I -m pip install --quiet --no-deps --force-reinstall $$archive && .venv-try-$*/bin/pip check && \
-	  (cd .venv-try-$* && env -u PYTHONPATH sh -ec 'bin/bert-doctor; bin/bert-tokenize "the dog"; bin/bert-serve --help > tried; \
-	    bin/bert-convert --from=../$(BUILTIN) --to=tried_hf --overwrite') || exit 1; \
-	done
-	rm -rf .venv-try-$*
+release-python-%: $(RELEASE_TOOLS)
+	@$(RELEASE_BIN)/python -m tests.release_trial python$* $(QUICKSTART)
 
-# python3, if no name has a version. TAG=yes: what forbids the tag is known before the minutes of work, and nothing is tagged untried.
-release: distributions
+# What forbids the release is known before the minutes of work, and nothing is tagged untried. python3, if no name has a version.
+release: | $(BIN)/python
+	@$(if $(filter-out yes,$(TAG)),echo "TAG=$(TAG) is unknown: TAG=yes tags the release" >&2; exit 1)
+	@$(BIN)/python -m tests.release $(if $(TAG),prepare,check)
+	$(MAKE) distributions
 	$(MAKE) $(patsubst %,release-python-%,$(or $(INSTALLED),3))
-	@echo "sdists and wheels ran the quickstart, and the commands of bert_cli_light, on Python $(or $(strip $(INSTALLED)),3)"
+	@echo "wheels and sdists of both distributions passed on Python $(or $(strip $(INSTALLED)),3)"
 	@$(RELEASE_BIN)/python -m tests.release $(if $(TAG),tag,advise)
 
 # An environment of its own, and no extra: nobody who installs the package needs it. mkdocs-material gets fixes until May 2027; its

@@ -4,6 +4,7 @@ They hold committed files only, and their order, modes and times do not depend o
 and must be equal.
 """
 
+import datetime
 import gzip
 import hashlib
 import os
@@ -16,8 +17,9 @@ import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+BRANCH = "main"  # releases are commits of this branch
 _HEADING = re.compile(r"^## (\S+) (.*)$", re.MULTILINE)
-_DATE = re.compile(r"- \d{4}-\d{2}-\d{2}")
+_DATE, _UNRELEASED = re.compile(r"- \d{4}-\d{2}-\d{2}"), "(unreleased)"
 
 
 class ReleaseError(Exception):
@@ -37,16 +39,33 @@ def version_of(root: pathlib.Path) -> str:
     return re.search(r'__version__ = "(.+)"', (root / "bert_cli" / "__init__.py").read_text(encoding="utf-8"))[1]
 
 
-def undated(root: pathlib.Path) -> str | None:
-    """Return why the changelog names no released version, or None if it does."""
+def check_changelog(root: pathlib.Path) -> bool:
+    """Return whether the changelog's first section has a date.
+
+    Raises:
+        ReleaseError: the section is not the one of the version, or has neither a date nor "(unreleased)".
+    """
     text, version = (root / "CHANGELOG.md").read_text(encoding="utf-8"), version_of(root)
     heading = _HEADING.search(text)
     line = text[: heading.start()].count("\n") + 1 if heading else 1
     if not heading or heading[1] != version:
-        return f"CHANGELOG.md:{line}: the first section should be {version}, as in bert_cli/__init__.py"
-    if not _DATE.fullmatch(heading[2]):
-        return f"CHANGELOG.md:{line}: {version} has no date: write ## {version} - YYYY-MM-DD, and commit it"
-    return None
+        raise ReleaseError(f"CHANGELOG.md:{line}: the first section should be {version}, as in bert_cli/__init__.py")
+    if heading[2] != _UNRELEASED and not _DATE.fullmatch(heading[2]):
+        raise ReleaseError(
+            f"CHANGELOG.md:{line}: {heading[2]!r} is no date: write ## {version} {_UNRELEASED} or {version} - YYYY-MM-DD"
+        )
+    return heading[2] != _UNRELEASED
+
+
+def date_changelog(root: pathlib.Path, day: datetime.date) -> str | None:
+    """Write a date into the changelog's first section and commit it; return the commit, or None if there is a date."""
+    if check_changelog(root):
+        return None
+    path, version = root / "CHANGELOG.md", version_of(root)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"## {version} {_UNRELEASED}", f"## {version} - {day}", 1), encoding="utf-8")
+    git(root, "commit", "--quiet", f"--message=Release {version}", "CHANGELOG.md")
+    return git(root, "rev-parse", "--short", "HEAD")
 
 
 def check_clean(root: pathlib.Path) -> None:
@@ -58,11 +77,14 @@ def check_clean(root: pathlib.Path) -> None:
 
 def check_tag(root: pathlib.Path) -> None:
     """Raise ReleaseError if the version cannot get its tag."""
-    if reason := undated(root):
-        raise ReleaseError(reason)
+    check_changelog(root)
     tag = f"v{version_of(root)}"
     if git(root, "tag", "--list", tag):
         raise ReleaseError(f"the tag {tag} exists: raise __version__ in bert_cli/__init__.py")
+    branch = git(root, "branch", "--show-current")
+    if branch != BRANCH:
+        raise ReleaseError(f"{f'{branch} is' if branch else 'no branch is'} checked out: git switch {BRANCH}")
+    git(root, "var", "GIT_COMMITTER_IDENT")  # fails if git does not know who tags
 
 
 def export(root: pathlib.Path, folder: pathlib.Path) -> int:
@@ -160,20 +182,29 @@ def main(words: list[str]) -> int:
     """Run a step, print its result, and return the exit code.
 
     Args:
-        words: `check` asks whether the version can be tagged, `tag` tags it, `advise` prints what is left
-            to do; another word is a directory, into which the archives are built.
+        words: `check` asks whether the working directory is clean, `prepare` also whether its version can be tagged, and
+            dates the changelog; `tag` tags it, and `advise` prints what is left to do. Another word is a directory,
+            into which the archives are built.
     """
     (step,) = words
-    tag = f"v{version_of(ROOT)}"
+    version = version_of(ROOT)
+    tag = f"v{version}"
     try:
-        if step in ("check", "tag"):
+        if step in ("check", "prepare", "tag"):
             check_clean(ROOT)
+        if step in ("prepare", "tag"):
             check_tag(ROOT)
-        if step == "tag":
-            git(ROOT, "tag", "--annotate", tag, f"--message=bert_cli {version_of(ROOT)}")
-            print(f"tagged {git(ROOT, 'rev-parse', '--short', 'HEAD')} as {tag}; git push origin {tag} publishes it")
+        if step == "prepare":
+            if commit := date_changelog(ROOT, datetime.date.today()):
+                print(f"dated {version} in CHANGELOG.md, commit {commit}; the tag follows if everything passes")
+        elif step == "tag":
+            git(ROOT, "tag", "--annotate", tag, f"--message=bert_cli {version}")
+            print(
+                f"tagged {git(ROOT, 'rev-parse', '--short', 'HEAD')} as {tag}; git push origin {BRANCH} {tag} publishes it"
+            )
         elif step == "advise":
-            print(undated(ROOT) or f"make release TAG=yes does the same, and tags the commit as {tag}")
+            dates = "" if check_changelog(ROOT) else f"dates {version} in CHANGELOG.md, "
+            print(f"make release TAG=yes {dates}does the same, and tags the commit as {tag}")
         elif step != "check":
             for archive in release(ROOT, ROOT / step):
                 print(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.relative_to(ROOT)}")

@@ -133,19 +133,21 @@ def first(lines, *texts):
 
 def test_a_release_is_tried_before_it_is_tagged():
     lines = dry_run("release", "TAG=yes")
-    tools = ".venv-release/bin/python -m tests.release"
-    places = first(
-        lines,
-        f"{tools} check",
-        f"{tools} dist",
-        "all.lock",
-        "dist/bert_cli-*.whl dist/bert_cli-*.tar.gz",
-        f"{tools} tag",
-    )
+    tools = ".venv-release/bin/python -m tests."
+    steps = ("bin/python -m tests.release prepare", f"{tools}release dist", f"{tools}release_trial python3.12 --do_train",
+             f"{tools}release tag")  # fmt: skip
+    places = first(lines, *steps)
     assert places == sorted(places)
-    assert "bert-classify --task_name=cola" in "".join(lines[places[3] : places[4]])
-    assert not any("tests.release tag" in line for line in dry_run("release"))
-    assert "python3 -m venv .venv-try-3" in dry_run("release", "INSTALLED=")  # no name has a version
+    untagged = dry_run("release", "INSTALLED=")
+    assert not any("tests.release tag" in line or "tests.release prepare" in line for line in untagged)
+    assert first(untagged, "tests.release check") < first(untagged, "tests.release dist")
+    assert first(untagged, "tests.release_trial python3 ")  # no name has a version
+
+
+def test_another_tag_is_refused():
+    done = subprocess.run(["make", "release", "TAG=no"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "TAG=no is unknown: TAG=yes tags the release\n" in done.stderr
+    assert done.returncode == 2
 
 
 def test_commands_for_the_built_in_model_are_accepted():

@@ -1,5 +1,6 @@
 """tests/release.py: reproducible archives, and conditions for a tag."""
 
+import datetime
 import tarfile
 import zipfile
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests import release
 
+DAY = datetime.date(2026, 12, 24)
 SETUP = """from setuptools import setup
 import pathlib
 pathlib.Path("bert_cli/made.txt").write_text({made})
@@ -27,7 +29,7 @@ def clone(tmp_path):
         (folder / "light" / name).symlink_to(f"../{name}")
     for name, path in (("bert_cli", folder), ("bert_cli_light", folder / "light")):
         (path / "pyproject.toml").write_text(f'[project]\nname = "{name}"\ndynamic = ["version"]\n', encoding="utf-8")
-    release.git(folder, "init", "--quiet")
+    release.git(folder, "init", "--quiet", "--initial-branch=main")
     release.git(folder, "config", "user.name", "A")
     release.git(folder, "config", "user.email", "a@localhost")
     commit(folder)
@@ -42,13 +44,27 @@ def commit(folder):
 def test_a_clean_dated_version_without_a_tag_can_be_tagged(clone):
     release.check_clean(clone)
     release.check_tag(clone)
+    assert release.date_changelog(clone, DAY) is None
+    assert release.git(clone, "rev-list", "--count", "HEAD") == "1"
+
+
+def test_an_unreleased_section_gets_its_date_in_a_commit(clone):
+    text = "# C\n\n## 0.3.0 (unreleased)\n\n- one, 0.3.0 (unreleased)\n\n## 0.2.0 - 2026-01-01\n"
+    (clone / "CHANGELOG.md").write_text(text, encoding="utf-8")
+    commit(clone)
+    release.check_tag(clone)
+    short = release.date_changelog(clone, DAY)
+    assert release.git(clone, "log", "-1", "--format=%h %s") == f"{short} Release 0.3.0"
+    release.check_clean(clone)
+    dated = text.replace("## 0.3.0 (unreleased)", "## 0.3.0 - 2026-12-24")
+    assert (clone / "CHANGELOG.md").read_text(encoding="utf-8") == dated
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# C\n\n## 0.3.0 (unreleased)\n", "CHANGELOG.md:3: 0.3.0 has no date: write ## 0.3.0 - YYYY-MM-DD, and commit it"),
-        ("## 0.3.0 - December\n", "CHANGELOG.md:1: 0.3.0 has no date: write ## 0.3.0 - YYYY-MM-DD, and commit it"),
+        ("# C\n\n## 0.3.0 - December\n",
+         "CHANGELOG.md:3: '- December' is no date: write ## 0.3.0 (unreleased) or 0.3.0 - YYYY-MM-DD"),
         ("\n## 0.4.0 - 2026-12-01\n\n## 0.3.0 - 2026-11-01\n",
          "CHANGELOG.md:2: the first section should be 0.3.0, as in bert_cli/__init__.py"),
         ("", "CHANGELOG.md:1: the first section should be 0.3.0, as in bert_cli/__init__.py"),
@@ -65,6 +81,20 @@ def test_a_version_gets_one_tag(clone):
     release.git(clone, "tag", "v0.3.0")
     with pytest.raises(release.ReleaseError, match=r"^the tag v0\.3\.0 exists: raise __version__ in"):
         release.check_tag(clone)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["switch", "--quiet", "--create", "fix"], "fix is checked out: git switch main"),
+        (["switch", "--quiet", "--detach"], "no branch is checked out: git switch main"),
+    ],
+)
+def test_another_branch_gets_no_tag(clone, words, message):
+    release.git(clone, *words)
+    with pytest.raises(release.ReleaseError) as error:
+        release.check_tag(clone)
+    assert str(error.value) == message
 
 
 def test_files_that_the_commit_lacks(clone, tmp_path):
