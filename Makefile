@@ -249,11 +249,11 @@ release: | $(BIN)/python
 $(SITE_TOOLS): Makefile | $(BIN)/python
 	$(BIN)/python -m venv $(dir $@)
 	$(dir $@)bin/python -m pip install --quiet "mkdocs==1.6.1" "mkdocs-material==9.8.2" "mkdocstrings==1.0.8" \
-	  "mkdocstrings-python==2.0.11" "mkdocs-jupyter==0.26.3"
+	  "mkdocstrings-python==2.0.11" "mkdocs-jupyter==0.26.3" "ruff>=0.17"
 	@touch $@
 
-site: $(SITE_TOOLS) $(VENV)/.installed
-	$(BIN)/python -m tests.site_pages build/site_source
+site: $(SITE_TOOLS)
+	$(dir $(SITE_TOOLS))bin/python -m tests.site_pages build/site_source
 	NO_MKDOCS_2_WARNING=1 $(dir $(SITE_TOOLS))bin/mkdocs build --strict --config-file build/site_source/mkdocs.yml
 	@echo "wrote build/site/index.html"
 

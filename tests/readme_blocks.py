@@ -10,18 +10,18 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from tests import docs_pages
+from tests import written_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Page name -> text. All pages are checked, and a page may use files that earlier pages made.
 PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", *(f"docs/{guide}.md" for guide in docs_pages.GUIDES))
+    for name in ("README.md", *(f"docs/{guide}.md" for guide in written_pages.GUIDES))
 }
 # Page name -> text. A tutorial does not need other pages.
 TUTORIALS = {
     name: (ROOT / name).read_text(encoding="utf-8")
-    for name in (f"docs/tutorials/{tutorial}.md" for tutorial in docs_pages.TUTORIALS)
+    for name in (f"docs/tutorials/{tutorial}.md" for tutorial in written_pages.TUTORIALS)
 }
 README, EVERYTHING = PAGES["README.md"], "\n".join([*PAGES.values(), *TUTORIALS.values()])
 # For numbers with a decimal point in outputs, relative for numbers above 1 (percentages). Each tutorial mentions it.

@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BRANCH = "main"  # releases are commits of this branch
+BRANCH = "main"  # releases are commits on this branch
 _HEADING = re.compile(r"^## (\S+) (.*)$", re.MULTILINE)
 _DATE, _UNRELEASED = re.compile(r"- \d{4}-\d{2}-\d{2}"), "(unreleased)"
 
@@ -43,7 +43,7 @@ def check_changelog(root: pathlib.Path) -> bool:
     """Return whether the changelog's first section has a date.
 
     Raises:
-        ReleaseError: the section is not the one of the version, or has neither a date nor "(unreleased)".
+        ReleaseError: the section is not the version's, or has neither a date nor "(unreleased)".
     """
     text, version = (root / "CHANGELOG.md").read_text(encoding="utf-8"), version_of(root)
     heading = _HEADING.search(text)

@@ -1,4 +1,4 @@
-"""Trial of a release: `python -m tests.release_trial PYTHON QUICKSTART_FLAGS` tries the archives of dist/, for `make release`.
+"""Trial for a release: `python -m tests.release_trial PYTHON QUICKSTART_FLAGS` tries the archives of dist/, for `make release`.
 
 Each archive gets an empty environment with locked packages, and its commands run there. Output is shown only if a
 command fails. Nothing here imports a package that is not in the standard library.
@@ -29,7 +29,7 @@ class TrialError(Exception):
 
 
 class Trial:
-    """An environment with one of the archives.
+    """An environment with one archive.
 
     Attributes:
         folder: directory with `environment` and with `run`, the working directory for all commands.

@@ -12,7 +12,7 @@ import sys
 
 import bert_cli
 from bert_cli.__main__ import COMMANDS
-from tests.docs_pages import GUIDES, TUTORIALS
+from tests.written_pages import GUIDES, TUTORIALS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Title in the navigation -> page that is not in docs/.
@@ -32,9 +32,19 @@ CLASSES = {
     "keras": ["bert_cli.keras.Encoder", "bert_cli.keras.Preprocessor"],
     "sklearn": [f"bert_cli.sklearn.{name}" for name in ("BertClassifier", "BertRegressor", "BertVectorizer")],
 }
+STYLE = """\
+/* Space for tables of flags. */
+@media (min-width: 76.25em) { .md-grid { max-width: 70rem; } }
+/* A wide table scrolls, so that names and flags are not cut anywhere. */
+.md-typeset code { word-break: normal; overflow-wrap: break-word; }
+.md-typeset .flag { white-space: nowrap; }
+.md-typeset table:not([class]) th { min-width: 0; }
+"""
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
-# Tokens such as [CLS] [SEP] outside code, which mkdocs would read as a link with a name.
-_TOKENS = re.compile(r"(?P<code>`+).*?(?P=code)|\] \[", re.DOTALL)
+# Code, and tokens outside code.
+_TOKENS = re.compile(r"(?P<ticks>`+)(?P<code>.*?)(?P=ticks)|\] \[", re.DOTALL)
+# A page that a notebook links to.
+_PAGE = re.compile(r"(\]\([^)#:\s]+)\.(?:md|ipynb)\b")
 
 
 def navigation() -> list[dict]:
@@ -42,7 +52,7 @@ def navigation() -> list[dict]:
     tutorials = [{name: f"docs/tutorials/{name}.md"} for name in TUTORIALS]
     tutorials += [{name: f"docs/tutorials/{name}.ipynb"} for name in NOTEBOOKS]
     return [
-        {"bert_cli": "README.md"},
+        {"Home": "README.md"},
         {"Guides": ["docs/README.md", *({name: f"docs/{name}.md"} for name in GUIDES)]},
         {"Tutorials": tutorials},
         {"Commands": [{name: f"docs/{name}.md"} for name in COMMANDS] + [{"all flags": "docs/flags.md"}]},
@@ -71,10 +81,18 @@ def write_sources(folder: pathlib.Path) -> None:
             _copy_linked(path, source)
     (source / "api").mkdir()
     for name, classes in CLASSES.items():
-        text = f"# {name}\n\n" + "\n".join(f"::: {path}\n" for path in classes)
+        module = f"bert_cli.{name}" if name in ("keras", "sklearn") else "bert_cli"
+        names = ", ".join(path.rpartition(".")[2] for path in classes)
+        text = f"# {name}\n\n```python\nfrom {module} import {names}\n```\n\n" + "\n".join(
+            f"::: {path}\n" for path in classes
+        )
         (source / "api" / f"{name}.md").write_text(text, encoding="utf-8")
+    (source / "site.css").write_text(STYLE, encoding="utf-8")
     config = {
         "INHERIT": str(ROOT / "mkdocs.yml"),
+        "hooks": [str(ROOT / "tests" / "site_hooks.py")],
+        "extra_css": ["site.css"],
+        "exclude_docs": "!/.github/",  # mkdocs leaves out hidden files, and the README links to one
         "docs_dir": "pages",
         "site_dir": str(ROOT / "build" / "site"),
         "nav": nav,
@@ -84,13 +102,26 @@ def write_sources(folder: pathlib.Path) -> None:
 
 def _copy(path: str, source: pathlib.Path) -> None:
     (source / path).parent.mkdir(parents=True, exist_ok=True)
-    if not path.endswith(".md"):
+    if path.endswith(".md"):
+        text = _TOKENS.sub(_repair, (ROOT / path).read_text(encoding="utf-8"))
+    elif path.endswith(".ipynb"):
+        # mkdocs turns links between pages into links to HTML, but not those in notebooks.
+        text = _PAGE.sub(r"\1.html", (ROOT / path).read_text(encoding="utf-8"))
+    else:
         shutil.copy(ROOT / path, source / path)
         return
-    text = (ROOT / path).read_text(encoding="utf-8")
-    (source / path).write_text(
-        _TOKENS.sub(lambda match: match[0] if match["code"] else "]&#32;[", text), encoding="utf-8"
-    )
+    (source / path).write_text(text, encoding="utf-8")
+
+
+def _repair(match: re.Match) -> str:
+    """Return Markdown that mkdocs shows as GitHub does.
+
+    mkdocs would read tokens such as [CLS] [SEP] outside code as a link with a name. In a table's code it
+    shows the backslash before a pipe.
+    """
+    if not match["ticks"]:
+        return "]&#32;["
+    return match[0].replace("\\|", "|") if match["ticks"] == "`" else match[0]
 
 
 def links(page: pathlib.Path) -> list[str]:

@@ -3,11 +3,12 @@
 import json
 import sys
 import types
+import zipfile
 
 import numpy as np
 import pytest
 
-from benchmarks import http_load, inputs, measured, score_tasks, time_to_score
+from benchmarks import http_load, inputs, install, measured, score_tasks, time_to_score
 from benchmarks.limits import operations_of_token
 from benchmarks.processes import Mark, ProgramError, run_marked
 from benchmarks.time_to_score import BEST, DEFAULTS, OURS, Outcome
@@ -169,3 +170,32 @@ def test_files_of_scored_tasks(tmp_path):
         time_to_score.main([f"--data={tmp_path}", "--only=rte"])
     with pytest.raises(SystemExit):
         time_to_score.parse_arguments(["--data=x", "--only=mrpc"])
+
+
+def test_an_installation_is_measured(tmp_path):
+    wheel = tmp_path / "bert_cli-0.1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("bert_cli.py", "x = 1  # " + 100_000 * "a")
+        archive.writestr("bert_cli-0.1.dist-info/METADATA", "Metadata-Version: 2.1\nName: bert_cli\nVersion: 0.1\n")
+        archive.writestr(
+            "bert_cli-0.1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("bert_cli-0.1.dist-info/RECORD", "")
+    (requirement,) = install.with_wheels(["bert_cli"], tmp_path)
+    installation = install.install([requirement], sys.executable, ["--no-index"])
+    assert installation.packages == 1
+    assert 0.1 < installation.megabytes < 0.2
+    assert installation.cpu_seconds > 0
+
+
+def test_wheels_replace_our_names(tmp_path):
+    (tmp_path / "bert_cli-0.1.0-py3-none-any.whl").touch()
+    wheel = (tmp_path / "bert_cli-0.1.0-py3-none-any.whl").as_uri()
+    assert install.with_wheels(["bert_cli[serve]", "tensorflow"], tmp_path) == [
+        f"bert_cli[serve] @ {wheel}",
+        "tensorflow",
+    ]
+    with pytest.raises(
+        FileNotFoundError, match=r"has no wheel of bert_cli_light: run make distributions, or give --dist$"
+    ):
+        install.with_wheels(["bert_cli_light"], tmp_path)

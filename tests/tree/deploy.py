@@ -12,7 +12,11 @@ from bert_cli.flags.parser import parse
 from tests import docs_pages
 from tests.house_figures import Checkout
 
-DOCKERFILES = ("deploy/Dockerfile", "deploy/Dockerfile.serve")
+# Dockerfile -> lines in its first stage: the locked packages, and the distribution without further ones.
+DOCKERFILES = {
+    "deploy/Dockerfile": ("pip install --require-hashes -r /src/gpu.lock", "pip install --no-deps /src "),
+    "deploy/Dockerfile.serve": ("pip install --require-hashes -r /src/serve.lock", "pip install --no-deps /src/light "),
+}
 SERVER_FILE, JOB_FILE, UNIT, SERVER_IMAGE = (
     "deploy/serve.yaml", "deploy/kubernetes.yaml", "deploy/bert-serve.service", "deploy/Dockerfile.serve",
 )  # fmt: skip
@@ -75,15 +79,16 @@ def pods(checkout: Checkout) -> Iterator[str]:
 
 def images(checkout: Checkout) -> Iterator[str]:
     """Yield images with other stages, with root as user, with unlocked packages, or with the repository in them."""
-    for path in DOCKERFILES:
+    for path, installations in DOCKERFILES.items():
         text = checkout.text(path)
         first, second, *rest = [*re.split(r"^FROM ", text, flags=re.MULTILINE)[1:], "", ""]
         if [stage.split("\n")[0] for stage in (first, second)] != ["${PYTHON} AS build", "${PYTHON}"] or any(rest):
             yield f"{checkout.place(path, 'FROM')}: its stages should be build and the image, both from PYTHON"
         if not re.search(r"^ARG PYTHON=python:3\.\d+-slim-\w+$", text, re.MULTILINE):
             yield f"{checkout.place(path, 'ARG PYTHON')}: PYTHON should be a slim image of Python 3: name one"
-        if "--require-hashes" not in first:
-            yield f"{checkout.place(path, 'pip install')}: packages without hashes: add --require-hashes"
+        for installation in installations:
+            if f"RUN {installation}" not in first:
+                yield f"{checkout.place(path, 'pip install')}: it should install locked packages, and ours: {installation}"
         if not re.search(r"^USER [1-9]\d*:[1-9]\d*$", second, re.MULTILINE):
             yield f"{checkout.place(path, 'USER')}: the image runs as root: set USER to numbers above 0"
         if "COPY . " in second:

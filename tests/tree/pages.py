@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from bert_cli.__main__ import COMMANDS
-from tests import badges, docs_pages, picture
+from tests import badges, docs_pages, picture, written_pages
 from tests.docs_prose import (
     MOST_PARAGRAPH_WORDS,
     MOST_README_WORDS,
@@ -108,8 +108,8 @@ def made_files(checkout: Checkout) -> Iterator[str]:
 
 def handwritten(checkout: Checkout) -> dict[str, str]:
     """Return the texts of the README, the guides and the tutorials, by path."""
-    names = (README, *(f"docs/{name}.md" for name in docs_pages.GUIDES))
-    tutorials = (f"docs/tutorials/{name}.md" for name in docs_pages.TUTORIALS)
+    names = (README, *(f"docs/{name}.md" for name in written_pages.GUIDES))
+    tutorials = (f"docs/tutorials/{name}.md" for name in written_pages.TUTORIALS)
     return {path: checkout.text(path) for path in (*names, *tutorials) if (checkout.root / path).is_file()}
 
 
@@ -148,13 +148,13 @@ def links(checkout: Checkout) -> Iterator[str]:
 
 def index(checkout: Checkout) -> Iterator[str]:
     """Yield pages that the index does not list, commands that the README does not list, and lists without a page."""
-    guides = {f"docs/{name}.md" for name in (*docs_pages.GUIDES, *COMMANDS, "flags", "README")}
-    tutorials = {f"docs/tutorials/{name}.md" for name in docs_pages.TUTORIALS}
+    guides = {f"docs/{name}.md" for name in (*written_pages.GUIDES, *COMMANDS, "flags", "README")}
+    tutorials = {f"docs/tutorials/{name}.md" for name in written_pages.TUTORIALS}
     existing = set(checkout.paths("docs/*.md", "docs/tutorials/*.md"))
     for path in sorted(existing - guides - tutorials):
-        yield f"{path}:1: no index lists this page: add it to GUIDES or TUTORIALS in tests/docs_pages.py"
+        yield f"{path}:1: no index lists this page: add it to GUIDES or TUTORIALS in tests/written_pages.py"
     for path in sorted((guides | tutorials) - existing):
-        yield f"{path}:1: there is no such page: write it, or remove it from tests/docs_pages.py"
+        yield f"{path}:1: there is no such page: write it, or remove it from tests/written_pages.py"
     readme = checkout.text(README)
     if "](docs/README.md)" not in readme:
         yield f"{README}:1: no link leads to docs/README.md: add it"

@@ -1,0 +1,46 @@
+"""Pages of docs/ that are written by hand, for the index and for the site; it imports nothing."""
+
+# Page about a subject -> its contents. Commands in a page may use files from the pages before it.
+GUIDES = {
+    "coming-from": "equivalents of Google's and Hugging Face's scripts and flags",
+    "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
+    "formats": "formats of weights and tokenizers: read, written or refused",
+    "keys": "keys and weights in a model's files: obeyed, without effect, or refused",
+    "data": "your own table: columns, problem types, long texts, new texts; Google's four columns",
+    "tables": "Excel, Parquet, JSON, Kaggle, Google Forms; lists of labels, rows without a label",
+    "rows": "groups of rows, such as patients, in splits and folds; weights of rows; probabilities as labels",
+    "metrics": "metrics of classification: what each of them measures, and when there is one",
+    "tasks": "GLUE, XNLI, SWAG: files and metrics",
+    "training": "the best checkpoint, learning rate and epochs, baselines, `--dry_run`, the history of a run",
+    "controls": "frozen layers, optimizers, schedules, losses, distillation",
+    "memory": "gradient checkpointing, the size of checkpoints",
+    "sweeps": "seeds, grids, cross-validation",
+    "calibration": "probabilities that match the errors, texts left for people, texts to label next",
+    "pretraining": "a vocabulary, a model from your own text, masked words, TFRecords",
+    "tagging": "named entities: files, tags, annotation tools",
+    "questions": "SQuAD: answers in texts",
+    "vectors": "vectors of tokens, words and texts, and their training; attention",
+    "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
+    "report": "report.html, and which words mattered",
+    "serving": "predictions over HTTP: bert-serve, its interface, limits and deployment",
+    "devices": "devices, precision, engines",
+    "clusters": "several machines, shards, Spark, Ray, Beam, remote directories",
+    "failures": "stops, exit codes, locks, damaged checkpoints, logs",
+    "python": "fit, predict, evaluate, explain, compare and save in Python; scikit-learn, callbacks, Keras",
+    "offline": "machines without internet: installation, models",
+    "published-results": "figures that Google and the paper published, with the command for each of them",
+    "performance": "speed and memory compared with other programs",
+    "performance-processors": "speed on AMX and AVX2; where a step's time goes; how to measure a GPU",
+    "performance-server": "latency and throughput of bert-serve",
+    "faq": "50 rows of data, out of memory, one label for every text, learning rates, GPUs, systems, languages, stops",
+    "glossary": "the terms of BERT and of this tool, one line each",
+    "structure": "how the package is built, file by file",
+}
+# Page of docs/tutorials -> its title. Each page runs from top to bottom in an empty directory.
+TUTORIALS = {
+    "reviews": "classify reviews with Google's workflow",
+    "features_and_entities": "vectors of words, attention and named entities",
+    "toxic_comments": "toxic comments, on the command line and in Keras",
+    "tensorflow_hub": "BERT from tensorflow-hub, step by step",
+    "pretraining": "pre-training from scratch",
+}
