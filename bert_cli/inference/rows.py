@@ -3,7 +3,7 @@
 import collections
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -168,6 +168,28 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], co
         finally:
             for call in waiting:
                 call.cancel()
+
+
+def one_ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """Yield the items in order; a thread makes the next one while the caller uses the last.
+
+    Closing this generator waits for the item in the thread.
+
+    Args:
+        items: iterator without None.
+
+    Raises:
+        Exception: what `items` raised.
+    """
+
+    def make() -> Item | None:
+        return next(items, None)
+
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(make)
+        while (item := waiting.result()) is not None:
+            waiting = thread.submit(make)
+            yield item
 
 
 def put_rows(results: Arrays, rows: np.ndarray, batch_results: Arrays, total: int) -> None:

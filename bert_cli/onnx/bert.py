@@ -15,7 +15,12 @@ WORDS = "bert/embeddings/word_embeddings"
 EMBEDDINGS_NORM = "bert/embeddings/LayerNorm"
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # domain of onnxruntime's custom operators
 EMBEDDED = "embedded"  # the input of a graph without embedding tables
-ROWS, REAL = "rows", "real"  # additional inputs of a flat graph
+ROWS = "rows"  # an additional input of a flat graph: the state row of each position, [B, S]
+# More of them, for attention. A row holds a head's D values of a token. The first three find the rows of queries, keys
+# and values in the products' result, [3 T N, D]: [B, N, S] each. The last finds those of the context in
+# [B N S, D]: [T, N].
+HEAD_ROWS = ("query_rows", "key_rows", "value_rows")
+CONTEXT_ROWS = "context_rows"
 
 
 def type_table(table: np.ndarray) -> np.ndarray:
@@ -124,7 +129,9 @@ class Bert:
         if self.form.is_flat:
             graph.input(INPUTS[1], TEXTS, INT32)
             graph.input(ROWS, TEXTS)
-            graph.input(REAL, ("tokens",))
+            for name in HEAD_ROWS:
+                graph.input(name, ("batch", "heads", "length"))
+            graph.input(CONTEXT_ROWS, ("tokens", "heads"))
         if self.form.is_embedded:
             tokens = ("tokens",) if self.form.is_flat else TEXTS
             return graph.input(EMBEDDED, (*tokens, self.config.embedding_width), FLOAT)
@@ -140,9 +147,9 @@ class Bert:
     def key_bias(self) -> str:
         """Return the attention bias [B, 1, 1, S]: 0 for real keys and -10000 for padded ones.
 
-        It is empty if the input is embedded, because no text is padded, or attention uses the mask.
+        It is empty if all texts have one length, because none is padded.
         """
-        if self.form.is_embedded:
+        if self.form.is_embedded and not self.form.is_flat:
             return ""
         graph = self.graph
         padded = graph.add("Sub", graph.number(1.0), graph.add("Cast", INPUTS[1], to=FLOAT))
@@ -150,23 +157,18 @@ class Bert:
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
         """Return the context in the form of states, for queries, keys and values side by side."""
-        graph, hidden = self.graph, self.config.hidden_size
-        query, key, value = graph.split(self.pad(projected), [hidden] * 3)
-        context = self.attend(query, key, value, key_bias)
-        if not self.form.is_flat:
-            return context
-        return graph.add("Gather", graph.add("Reshape", context, graph.numbers(-1, hidden)), REAL, axis=0)
+        if self.form.is_flat:
+            return _attend_flat(self, projected, key_bias)
+        query, key, value = self.graph.split(projected, [self.config.hidden_size] * 3)
+        return self.attend(query, key, value, key_bias)
 
     def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
         """Return the context [B, S, H], given query, key and value [B, S, H] and the key_bias."""
         # The fused operator does not return its probabilities.
         if not self.form.is_embedded or self.form.returns_attention:
             return _attend_by_single_operators(self, query, key, value, key_bias)
-        mask = ("", INPUTS[1]) if self.form.is_flat else ()  # "": projections have no bias
         heads = self.config.num_attention_heads
-        return self.graph.add(
-            "MultiHeadAttention", query, key, value, *mask, num_heads=heads, domain=ONNXRUNTIME_DOMAIN
-        )
+        return self.graph.add("MultiHeadAttention", query, key, value, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
 
     def pad(self, x: str) -> str:
         """Return a state, or values per state row, as [B, S, n]."""
@@ -209,11 +211,39 @@ def _attention(bert: Bert, x: str, number: int, key_bias: str) -> str:
     return bert.attend_projected(graph.add("Add", graph.add("MatMul", x, kernel), bias), key_bias)
 
 
-def _attend_by_single_operators(bert: Bert, query: str, key: str, value: str, key_bias: str) -> str:
+def _attend_flat(bert: Bert, projected: str, key_bias: str) -> str:
+    """Return the context [T, H], given queries, keys and values side by side, [T, 3 H].
+
+    Heads are split, padded and put in the order of attention by one copy, and joined by another. onnxruntime's
+    MultiHeadAttention needs twice as many copies, and attention takes 1.5 times as long with it.
+    """
     graph, config = bert.graph, bert.config
+    width = config.hidden_size // config.num_attention_heads
+    rows = graph.add("Reshape", projected, graph.numbers(-1, width))
+    query, key, value = (graph.add("Gather", rows, name, axis=0) for name in HEAD_ROWS)
+    context = _weigh_values(bert, query, graph.add("Transpose", key, perm=[0, 1, 3, 2]), value, key_bias)
+    rows = graph.add("Reshape", context, graph.numbers(-1, width))
+    return graph.add("Reshape", graph.add("Gather", rows, CONTEXT_ROWS, axis=0), graph.numbers(-1, config.hidden_size))
+
+
+def _attend_by_single_operators(bert: Bert, query: str, key: str, value: str, key_bias: str) -> str:
     query = _split_heads(bert, query, (0, 2, 1, 3))
     key = _split_heads(bert, key, (0, 2, 3, 1))
     value = _split_heads(bert, value, (0, 2, 1, 3))
+    context = bert.graph.add("Transpose", _weigh_values(bert, query, key, value, key_bias), perm=[0, 2, 1, 3])
+    return bert.graph.add("Reshape", context, bert.graph.numbers(0, 0, bert.config.hidden_size))
+
+
+def _weigh_values(bert: Bert, query: str, key: str, value: str, key_bias: str) -> str:
+    """Return the context per head, [B, N, S, D].
+
+    Args:
+        bert: the network.
+        query, value: [B, N, S, D].
+        key: [B, N, D, S].
+        key_bias: result from Bert.key_bias.
+    """
+    graph, config = bert.graph, bert.config
     width = math.sqrt(config.hidden_size // config.num_attention_heads)
     scores = graph.add("Div", graph.add("MatMul", query, key), graph.number(width))
     if bert.form.returns_attention:
@@ -222,8 +252,7 @@ def _attend_by_single_operators(bert: Bert, query: str, key: str, value: str, ke
         probabilities = graph.output(f"attention_{number}", shape, "Softmax", scores, axis=-1)
     else:
         probabilities = graph.add("Softmax", graph.add("Add", scores, key_bias), axis=-1)
-    context = graph.add("Transpose", graph.add("MatMul", probabilities, value), perm=[0, 2, 1, 3])
-    return graph.add("Reshape", context, graph.numbers(0, 0, config.hidden_size))
+    return graph.add("MatMul", probabilities, value)
 
 
 def _split_heads(bert: Bert, x: str, permutation: Sequence[int]) -> str:

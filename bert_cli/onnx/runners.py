@@ -9,9 +9,10 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import heads
 from bert_cli.onnx.bert import (
+    CONTEXT_ROWS,
     EMBEDDED,
+    HEAD_ROWS,
     ONE_LENGTH,
-    REAL,
     ROWS,
     TOKEN_TYPES,
     WORDS,
@@ -97,7 +98,7 @@ def compile_graph(graph: Graph, external: Mapping[str, np.ndarray], threads: int
 
 
 def graph_inputs(
-    form: GraphForm, tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]
+    form: GraphForm, tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray], num_heads: int
 ) -> dict[str, np.ndarray]:
     """Return a graph's additional inputs for a batch of spec.INPUTS.
 
@@ -105,15 +106,23 @@ def graph_inputs(
         form: the graph's form, which is embedded.
         tables: embedding tables, Google's name -> float32.
         batch: token ids, mask and types, int32 [B, S].
+        num_heads: attention heads per layer.
     """
     words, mask, types = (batch[name] for name in INPUTS)
+    length = words.shape[1]
     if not form.is_flat:
-        return {EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
+        return {EMBEDDED: embed(tables, words, types, np.arange(length))}
     real = np.flatnonzero(mask)
+    texts, positions = np.divmod(real, length)
     # A padded position uses the row of the last real token before it; attention ignores it.
     rows = np.cumsum(mask, dtype=np.int64).reshape(mask.shape) - 1
-    embedded = embed(tables, words.ravel()[real], types.ravel()[real], real % words.shape[1])
-    return {EMBEDDED: embedded, ROWS: rows, REAL: real}
+    embedded = embed(tables, words.ravel()[real], types.ravel()[real], positions)
+    heads = np.arange(num_heads)
+    # A state row has all heads of its query, then of its key, then of its value.
+    query_rows = rows[:, np.newaxis] * (3 * num_heads) + heads[:, np.newaxis]
+    head_rows = {name: query_rows + number * num_heads for number, name in enumerate(HEAD_ROWS)}
+    context_rows = (texts[:, np.newaxis] * num_heads + heads) * length + positions[:, np.newaxis]
+    return {EMBEDDED: embedded, ROWS: rows, CONTEXT_ROWS: context_rows, **head_rows}
 
 
 def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -151,8 +160,8 @@ def embedded_runner(bert: Bert, make: RunnerMaker = compile_graph) -> Runner:
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     if TOKEN_TYPES in tables:
         tables[TOKEN_TYPES] = type_table(tables[TOKEN_TYPES])
-    form = bert.form
-    return lambda batch: run(batch | graph_inputs(form, tables, batch))
+    form, num_heads = bert.form, bert.config.num_attention_heads
+    return lambda batch: run(batch | graph_inputs(form, tables, batch, num_heads))
 
 
 def encoder_runner(

@@ -10,7 +10,7 @@ from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import length_groups
-from bert_cli.inference.rows import Predictor, average_windows, map_in_threads, run_sequences
+from bert_cli.inference.rows import Predictor, average_windows, map_in_threads, one_ahead, run_sequences
 from tests.house_figures import HOUSE, imports
 
 LENGTHS = [3, 1, 4, 1, 5, 2]
@@ -139,6 +139,42 @@ def test_the_first_error_in_order_is_raised_and_ends_the_threads():
         results.extend(map_in_threads(fail, range(100), 2))
     assert threading.active_count() == before
     assert list(itertools.islice(map_in_threads(fail, range(100), 2), 2)) == [0, 1]
+
+
+def test_the_next_item_is_made_while_the_last_one_is_used():
+    is_made = [threading.Event() for _ in range(4)]
+
+    def items():
+        for number, event in enumerate(is_made):
+            event.set()
+            yield number
+
+    numbers = []
+    for number in one_ahead(items()):
+        assert all(event.wait(20) for event in is_made[: number + 2])
+        numbers.append(number)
+    assert numbers == [0, 1, 2, 3]
+
+
+def test_an_error_in_a_later_item_comes_after_the_items_before_it():
+    def items():
+        yield 0
+        yield 1
+        raise ValueError("the third")
+
+    before, numbers = threading.active_count(), []
+    with pytest.raises(ValueError, match="the third"):
+        numbers.extend(one_ahead(items()))
+    assert numbers == [0, 1]
+    assert threading.active_count() == before
+
+
+def test_items_that_nobody_reads_are_not_made():
+    made = itertools.count()
+    items = one_ahead(itertools.islice(made, 100))
+    assert next(items) == 0
+    items.close()
+    assert next(made) == 2
 
 
 def importers(name):

@@ -6,7 +6,7 @@ import numpy as np
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
-from bert_cli.onnx.bert import FLAT, ONE_LENGTH, PADDED, WITH_ATTENTION, Bert, type_table
+from bert_cli.onnx.bert import ONE_LENGTH, PADDED, WITH_ATTENTION, Bert, type_table
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import embedded_runner, make_runner
 from tests.onnx.test_runners import batch, random_model
@@ -30,7 +30,7 @@ def test_only_padded_keys_have_a_bias():
     graph.output("bias", ("batch", 1, 1, "length"), "Identity", bert.key_bias())
     run = make_runner(assemble(graph))
     assert run({INPUTS[1]: np.array([[1, 0]], np.int32)})["bias"].tolist() == [[[[0, -10000]]]]
-    for form in (ONE_LENGTH, FLAT, WITH_ATTENTION):
+    for form in (ONE_LENGTH, WITH_ATTENTION):
         assert Bert(graph, {}, BertConfig(1, 1, 1, 1), form).key_bias() == ""
 
 

@@ -9,6 +9,7 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.packing import NOT_CUT, warn_cuts
+from bert_cli.inference.rows import one_ahead
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
@@ -57,6 +58,9 @@ def write_features(
         chunks = recipe.chunks(texts, tokenizer, **limits)
         # Do both before opening the writer: an error must not leave an unfinished file.
         chunks = plan.check_first_chunk(chunks, source, model.vocabulary, settings.model)
+        if source != STANDARD:
+            # Standard input may wait for its next line, also after an interruption.
+            chunks = stack.enter_context(contextlib.closing(one_ahead(chunks)))
         if vector_model.engine.compilation:
             vector_model.engine.compilation.wait()
         writer = stack.enter_context(open_writer(target, extraction.output_format, vector_format, done, facts))
