@@ -16,9 +16,9 @@ EMBEDDINGS_NORM = "bert/embeddings/LayerNorm"
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # domain of onnxruntime's custom operators
 EMBEDDED = "embedded"  # the input of a graph without embedding tables
 ROWS = "rows"  # an additional input of a flat graph: the state row of each position, [B, S]
-# More of them, for attention. A row holds a head's D values of a token. The first three find the rows of queries, keys
-# and values in the products' result, [3 T N, D]: [B, N, S] each. The last finds those of the context in
-# [B N S, D]: [T, N].
+# More of them, for attention, in which a row has the D values of a token's head. HEAD_ROWS find queries, keys and
+# values in the products' result, [3 T N, D], and have the shape [B, N, S]. CONTEXT_ROWS, [T, N], find the tokens' heads
+# in the context, [B N S, D].
 HEAD_ROWS = ("query_rows", "key_rows", "value_rows")
 CONTEXT_ROWS = "context_rows"
 

@@ -85,7 +85,7 @@ runs.tasks.classification: metrics problem_types flags settings text reading rea
     runs.tasks
 runs.tasks.vectors: metrics problem_types model settings reading reading.columns examples features
     weights heads sentence inference run_directory opening outputs predicting runs.engine runs.tasks
-runs.extraction: flags model settings text reading examples features outputs outputs.vectors report
+runs.extraction: flags model settings text reading examples features inference outputs outputs.vectors report
     opening predicting runs.engine
 runs.callbacks: metrics settings weights training.optimizers training outputs inference
     run_directory
