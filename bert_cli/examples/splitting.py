@@ -22,6 +22,7 @@ from bert_cli.examples.grouping import (
     split_groups,
 )
 from bert_cli.examples.stratification import hold_out
+from bert_cli.problem_types.parts import Strata
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.data import HeldOut
 
@@ -85,17 +86,18 @@ def select_dev_rows(examples: Sequence[Example], held_out: HeldOut, seed: int, p
     labels: list[Any] = [example.label for example in examples]
     target_size = held_out.count or int(held_out.share * len(examples) + 0.5)
     flag, has_groups = f"--dev_split={held_out}", examples[0].group is not None
+    are_names = label_strata(examples, problem_type).are_names
     if has_groups:
         dev_rows = _select_dev_groups(examples, held_out, target_size / len(examples), seed, problem_type)
     elif held_out.is_first:
         dev_rows = set(range(target_size))
-    elif problem_type.decoder.has_thresholds:
+    elif problem_type.reader.takes_sets:
         dev_rows = set(hold_out([np.flatnonzero(label).tolist() for label in labels], target_size, seed))
     else:
-        strata = [problem_type.reader.stratum(label) for label in labels]
-        dev_rows = select_by_stratum(strata, held_out, seed, problem_type.reader.is_numeric)
+        keys = [problem_type.reader.stratum(label) for label in labels]
+        dev_rows = select_by_stratum(keys, held_out, seed, are_names)
     if not dev_rows:
-        is_single = not has_groups and not problem_type.reader.is_numeric and len(set(map(str, labels))) == len(labels)
+        is_single = not has_groups and are_names and len(set(map(str, labels))) == len(labels)
         advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
         advice = "every group has a label that no other one has; give --dev_file" if has_groups else advice
         raise InputError(
@@ -106,20 +108,18 @@ def select_dev_rows(examples: Sequence[Example], held_out: HeldOut, seed: int, p
     return dev_rows
 
 
-def select_by_stratum(
-    strata: Sequence[str | float], held_out: HeldOut, seed: int, is_numeric: bool = False
-) -> set[int]:
+def select_by_stratum(strata: Sequence[str | float], held_out: HeldOut, seed: int, are_names: bool = True) -> set[int]:
     """Return the rows to hold out if each row has a single stratum.
 
     Args:
         strata: stratum per row.
         held_out: share or number of rows to hold out, which are not the first ones.
         seed: seed used to shuffle the rows.
-        is_numeric: whether strata are numbers, which need not stay in training.
+        are_names: whether strata are names, which have to stay in training, not numbers.
     """
     order = _sorted_rows(strata, seed)
     # Apply the rule for rare labels only to names: nearly every number occurs once.
-    if not is_numeric:
+    if are_names:
         counts = Counter(strata)
         order = [row for row in order if counts[strata[row]] > 1]
     share = held_out.share or held_out.count / max(1, len(order))
@@ -127,7 +127,7 @@ def select_by_stratum(
     dev_rows = {
         row for position, row in enumerate(order) if int((position + 1) * share + 0.5) > int(position * share + 0.5)
     }
-    if not is_numeric:
+    if are_names:
         # Return a label's first row to training if all its rows were selected.
         trained_strata = {stratum for row, stratum in enumerate(strata) if row not in dev_rows}
         for row in order:
@@ -145,14 +145,15 @@ def _select_dev_groups(
     if held_out.is_first:
         raise InputError(f"{flag}: the first rows may be a part of a group of --group_column; give {held_out.count}")
     groups = [str(example.group) for example in examples]
-    counts = count_groups(groups, label_strata(examples, problem_type))
+    strata = label_strata(examples, problem_type)
+    counts = count_groups(groups, strata.rows)
     shares = {"training": 1 - share, "dev": share}
-    subsets = split_groups(flag, counts, shares, seed, keeps_labels=not problem_type.reader.is_numeric)
+    subsets = split_groups(flag, counts, shares, seed, keeps_labels=strata.are_names)
     return {row for row, group in enumerate(groups) if subsets[group] == DEV}
 
 
-def label_strata(examples: Sequence[Example], problem_type: ProblemType) -> list[list[str]]:
-    """Return the labels of each row, or intervals of numeric ones."""
+def label_strata(examples: Sequence[Example], problem_type: ProblemType) -> Strata:
+    """Return the strata of rows."""
     return problem_type.reader.strata([example.label for example in examples])
 
 
@@ -269,7 +270,7 @@ def assign_group_folds(examples: Sequence[Example], problem_type: ProblemType, c
         InputError: there are fewer groups than folds.
     """
     groups = [str(example.group) for example in examples]
-    counts = count_groups(groups, label_strata(examples, problem_type))
+    counts = count_groups(groups, label_strata(examples, problem_type).rows)
     shares = {f"fold {fold}": 1 / count for fold in range(1, count + 1)}
     subsets = split_groups(f"--cross_validation={count}", counts, shares, seed)
     return np.array([subsets[group] for group in groups], np.int64)

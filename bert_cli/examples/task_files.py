@@ -251,7 +251,7 @@ def _take_labeled(
     cells = LabelCells(
         path, [row.line for row in data], [(row.cell(layout.label).strip(),) for row in data], ("",), False
     )
-    labeled, unlabeled = drop_unlabeled(cells, labels, is_numeric=allowed == ())
+    labeled, unlabeled = drop_unlabeled(cells, labels)
     return _SelectedRows([numbers[row] for row in labeled], [data[row] for row in labeled], [*left_out, *unlabeled])
 
 

@@ -296,7 +296,7 @@ def _strip_label(cell: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 def skip_unlabeled_rows(table: UserTable) -> UserTable:
     """Return the table without unlabeled rows."""
-    labeled, left_out = drop_unlabeled(table.label_cells(None), None, is_numeric=False)
+    labeled, left_out = drop_unlabeled(table.label_cells(None), None)
     return replace(table, rows=[table.rows[row] for row in labeled], left_out=(*table.left_out, *left_out))
 
 

@@ -162,7 +162,8 @@ def _choose_rows(
         return None
     refuse_if(CLASSIFIER not in heads or is_of_choices(head_type), "--labels: the new model has no head with labels")
     problem_type = None if is_of_tokens(head_type) else model.head.problem_type
-    refuse_if(problem_type and problem_type.reader.is_numeric, "--labels: the model predicts a number; leave them out")
+    if problem_type:
+        problem_type.reader.check_flag_labels("the model")
     count = reader.shapes[HEAD_WEIGHTS][0]
     check_label_names(model.head.labels, count)
     chosen = choose_labels(entries, model.head.labels or (), count, head_type)

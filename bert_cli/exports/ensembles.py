@@ -37,7 +37,7 @@ def _join(folders: Sequence[str], members: Sequence[Exported]) -> Exported:
             f"{folder}: is no classifier of texts, and an ensemble is exported for those alone; leave it out",
         )
         refuse_if(
-            member.labels is None and not member.problem_type.reader.is_numeric,
+            member.labels is None,
             f"{folder}: has no labels.txt, by which the members of an ensemble are matched",
         )
         check_same_texts((name, folder), (first.takes_pairs, member.takes_pairs))

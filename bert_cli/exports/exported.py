@@ -95,7 +95,7 @@ class Exported:
 
     Attributes:
         model: the model.
-        labels: names of the outputs; None if they are unknown, or the outputs have no names.
+        labels: names of the outputs; () if they have no names, None if the names are unknown.
         max_seq_length: maximum number of tokens.
         takes_pairs: whether a model of texts takes a second text.
         head_type: the exported head, a key of base.head_types.HEAD_TYPES.
@@ -224,7 +224,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     if head_type == SPANS:
         return Exported(model, None, length, takes_pairs, SPANS)
     _check_text_classifier(model)
-    return Exported(model, _find_labels(settings, model) or None, length, takes_pairs, head_type)
+    return Exported(model, _find_labels(settings, model), length, takes_pairs, head_type)
 
 
 def _check_head_flags(settings: ExportSettings, model: ModelBundle, head_type: str) -> None:
@@ -297,8 +297,8 @@ def _check_text_classifier(model: ModelBundle) -> None:
         )
 
 
-def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...]:
-    """Return the label names; () for a number, and for a file of token ids if they are unknown.
+def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...] | None:
+    """Return the label names; () for a number, None for token ids if they are unknown.
 
     Raise InputError for a SavedModel of a classifier or a tagger with unknown names.
     """
@@ -306,8 +306,7 @@ def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...
     takes_ids = settings.export.format != "saved_model"
     # Labels are optional for a file of token ids, because not all heads have labels.
     label_names = model.head.label_names(problem_type, labels, may_number=not takes_ids)
-    is_numeric = problem_type is not None and problem_type.reader.is_numeric
-    if not (label_names or takes_ids or is_numeric):
+    if label_names is None and not takes_ids:
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify or bert-tag, or --labels, or "
             "--pooling for vectors of texts"

@@ -102,7 +102,7 @@ class BertTextClassifier(TaskModel):
         **options: Unpack[NetworkOptions],
     ):
         problem = PROBLEM_TYPES.get(problem_type)
-        if problem is None or (not problem.reader.has_names and label_count != 1):
+        if problem is None or problem.reader.num_outputs not in (None, label_count):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, **options)
         self.problem_type = problem

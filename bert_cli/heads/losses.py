@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 import tensorflow as tf
 
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
@@ -145,6 +146,21 @@ def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(cross - entropy, axis=-1)
 
 
+def decide_label(scores: tf.Tensor, probabilities: tf.Tensor, thresholds: np.ndarray | None) -> tf.Tensor:
+    """Return the predicted labels as metrics.classification.predict_labels does, int64 [B].
+
+    Args:
+        scores: values with the order of the probabilities, [B, L].
+        probabilities: [B, L].
+        thresholds: see LabelSet.
+    """
+    if thresholds is None:
+        return tf.argmax(scores, axis=1)
+    [label] = np.flatnonzero(~np.isnan(thresholds))
+    is_over = tf.cast(probabilities[:, label], tf.float64) >= thresholds[label]
+    return tf.where(is_over, label, 1 - label)
+
+
 @dataclasses.dataclass(frozen=True)
 class Formulas:
     """A problem type's TensorFlow functions of logits [B, n]; problem_types has them in NumPy.
@@ -154,16 +170,20 @@ class Formulas:
         losses: (label_ids, logits, rule) -> float32 [B], in nats except for a regression.
         divergence: (teacher logits, student logits) -> float32 [B]; None if the problem type has
             no distillation.
+        decide: (logits or predictions, predictions, thresholds or None) -> index of the predicted
+            label, int64 [B]; None if a row does not have exactly one. The largest logit decides
+            without thresholds, see LabelSet.thresholds.
     """
 
     activate: Callable[[tf.Tensor], tf.Tensor]
     losses: Callable[[tf.Tensor, tf.Tensor, LossRule], tf.Tensor]
     divergence: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None
+    decide: Callable[[tf.Tensor, tf.Tensor, np.ndarray | None], tf.Tensor] | None = None
 
 
 FORMULAS = {
     # A new problem type needs one line here. The name links it to its object in problem_types.
-    SINGLE_LABEL.name: Formulas(tf.nn.softmax, softmax_losses, softmax_divergence),
+    SINGLE_LABEL.name: Formulas(tf.nn.softmax, softmax_losses, softmax_divergence, decide_label),
     MULTI_LABEL.name: Formulas(
         tf.nn.sigmoid,
         lambda labels, logits, rule: tf.reduce_mean(sigmoid_losses(labels, logits, rule), axis=-1),

@@ -100,7 +100,7 @@ class HeadFiles:
         *,
         may_rename: bool = False,
         may_number: bool = True,
-    ) -> tuple[str, ...]:
+    ) -> tuple[str, ...] | None:
         """Return the names of the outputs, in their order; no other function decides them.
 
         They come from --labels, from the model's files, or from the task. Otherwise, outputs are
@@ -114,17 +114,20 @@ class HeadFiles:
             may_number: whether outputs without names are numbered.
 
         Returns:
-            (): the outputs have no names, as in regression, or the names are unknown.
+            The names, which may be unknown (None); () for outputs without names, as in regression.
 
         Raises:
             InputError: if names differ or occur twice, labels.txt is lost, or there is a wrong
                 number of labels.
         """
         folder = self.paths.folder
-        if problem_type and problem_type.reader.is_numeric:
-            refuse_if(flag_labels, f"--labels: the model in {folder} predicts a number; leave them out")
-            return ()
-        labels = self.labels or ()
+        if problem_type and flag_labels:
+            problem_type.reader.check_flag_labels(f"the model in {folder}")
+        stored_names = self.labels or None
+        names = problem_type.reader.keep_names(stored_names) if problem_type else stored_names
+        if names == ():
+            return names
+        labels = names or ()
         if not flag_labels and not labels:
             # The manifest of a bert_cli run lists the labels, so a lost file is noticed.
             check_same_labels((), self.paths.required_checkpoint)
@@ -139,21 +142,20 @@ class HeadFiles:
                 f"--labels={','.join(flag_labels)}: {len(flag_labels)} names, but the classifier in {folder} has "
                 f"{self.num_outputs} outputs; name all of them, in their order"
             )
-        has_names = problem_type is None or problem_type.reader.has_names
-        labels = tuple(flag_labels) or labels or (find_facts(task_name).labels if task_name and has_names else ())
-        if not labels and has_names and may_number:
+        labels = tuple(flag_labels) or labels or (find_facts(task_name).labels if task_name else ())
+        if not labels and may_number:
             labels = self._numbered_labels
         if twin := find_twin(labels):
             raise InputError(
                 f"{folder}: the outputs {twin[0]} and {twin[1]} have the same label, {labels[twin[0]]}; give each "
                 f"output another name in {self._labels_file}"
             )
-        if len(labels) == 1 and problem_type and has_names and problem_type.reader.min_labels > 1:
+        if len(labels) == 1 and problem_type and problem_type.reader.min_labels > 1:
             raise InputError(
                 f"{folder}: one label ({labels[0]}) would always have the probability 1; give two as --labels, or "
                 "--problem_type=regression or multi_label"
             )
-        return labels
+        return labels or None
 
     def unknown_labels(self) -> InputError:
         """Return the error for a model without label names, or without a classifier."""

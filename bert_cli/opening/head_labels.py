@@ -84,10 +84,10 @@ def read_trained_head(model: AnyModel, num_outputs: int) -> TrainedHead:
     """
     checkpoint, head = model.required_checkpoint, model.head
     problem_type = head.named_problem_type
-    names: tuple[str, ...] = ()
-    if not problem_type or problem_type.reader.has_names:
-        # A run's manifest has the labels, too, so a lost labels.txt does not matter.
-        names = head.labels or tuple(manifest_of(checkpoint).get("labels") or ())
+    # A run's manifest has the labels, too, so a lost labels.txt does not matter.
+    names = head.labels or tuple(manifest_of(checkpoint).get("labels") or ())
+    if problem_type:
+        names = problem_type.reader.keep_names(names) or ()
     return TrainedHead(num_outputs, names, command_of(checkpoint))
 
 

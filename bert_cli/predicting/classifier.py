@@ -251,12 +251,12 @@ def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: 
     trained_type = flag_type or model.head.problem_type or SINGLE_LABEL
     if trained_type.has_choices:
         raise InputError(f"{folder}: this is a multiple-choice model; predict a file with bert-classify")
-    label_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
-    if not label_names and trained_type.reader.has_names:
+    output_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
+    if output_names is None:
         raise model.head.unknown_labels()
     folders, positive = run_folders(model.required_checkpoint), settings.label_kind.positive_label
-    decoder = make_decoder(trained_type, label_names, settings.inference, folders, positive)
-    decoder = decoder.with_calibration(model.head.calibration(trained_type, label_names))
+    decoder = make_decoder(trained_type, output_names, settings.inference, folders, positive)
+    decoder = decoder.with_calibration(model.head.calibration(trained_type, output_names))
     encoding, text_input = settings.encoding, settings.head.text_input
 
     def build(compute_dtype: str) -> "TaskModel":

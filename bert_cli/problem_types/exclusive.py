@@ -26,8 +26,9 @@ from bert_cli.problem_types.columns import (
     significant,
 )
 from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics, SingleLabelMetrics, output_names
-from bert_cli.problem_types.linear_models import logistic_probabilities
+from bert_cli.problem_types.linear_models import fit_logistic, logistic_probabilities
 from bert_cli.problem_types.optional_parts import (
+    NO_CLASSES,
     ClassWeights,
     Distiller,
     Explainer,
@@ -69,8 +70,6 @@ def mean_cross_entropy(distributions: np.ndarray, logits: np.ndarray, weights: n
 
 class ExclusiveDecoder(ProbabilityDecoder):
     """Decoder of a softmax."""
-
-    is_exclusive = True
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # Compute the loss from logarithms: a probability that float32 rounds to 0 still has a
@@ -139,7 +138,10 @@ class ChoiceReader(LabelReader):
     are no label names, class weights or suspected label errors.
     """
 
-    has_names = False
+    num_outputs = 1
+
+    def check_flag_labels(self, model: str) -> None:
+        raise InputError(f"--labels: {model} chooses among endings; leave them out")
 
     def label_array(self, row_labels: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
         return np.array([0 if label is None else label for label in row_labels], np.int32)
@@ -159,6 +161,7 @@ MULTIPLE_CHOICE = ProblemType(
     distiller=Missing("learns the probabilities of labels, which multiple choice does not have"),
     explainer=Missing("explains the words of one sequence, and multiple choice has one per choice"),
     fold_columns=Missing("compares labels, which multiple choice does not have"),
+    fit_head=Missing(NO_CLASSES),
     head_type=CHOICE,
     has_choices=True,
 )
@@ -198,6 +201,9 @@ class SingleLabelReader(CellReader):
         # A row to predict has no label. Use index 0 as the original does; its loss is never read.
         index = {label: number for number, label in enumerate(labels)}
         return np.array([0 if label is None else index[label] for label in row_labels], np.int32)
+
+    def classes(self, label_ids: np.ndarray) -> np.ndarray:
+        return label_ids
 
 
 class SingleLabelWeights(ClassWeights):
@@ -322,5 +328,6 @@ SINGLE_LABEL = ProblemType(
     fold_columns=_COLUMNS,
     thresholds=SingleLabelThresholds(),
     linear_baseline=logistic_probabilities,
+    fit_head=fit_logistic,
     hugging_face="single_label_classification",
 )

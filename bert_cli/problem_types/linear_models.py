@@ -7,6 +7,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+    from sklearn.preprocessing import StandardScaler
 
 _NEVER = -30.0  # logit of a label without training rows
 _MOST_ITERATIONS = 1000
@@ -53,7 +54,7 @@ def fit_logistic(
 
     Args:
         states: the head's inputs, float [n, W].
-        label_ids: int [n], or float [n, L] with 0 and 1 if rows have several labels.
+        label_ids: int [n].
         num_labels: L.
         row_weights: row weights, [n], or None.
 
@@ -64,29 +65,48 @@ def fit_logistic(
     from sklearn.preprocessing import StandardScaler
 
     scaler = StandardScaler().fit(states)
+    weights, bias = np.zeros((num_labels, states.shape[1])), np.full(num_labels, _NEVER)
+    present = np.unique(label_ids)
+    if len(present) > 1:
+        model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaler.transform(states), label_ids, row_weights)
+        is_binary = len(present) == 2
+        weights[present] = np.stack([-model.coef_[0], model.coef_[0]]) / 2 if is_binary else model.coef_
+        intercepts = model.intercept_
+        bias[present] = np.array([-intercepts[0], intercepts[0]]) / 2 if is_binary else intercepts
+    else:
+        bias[present] = 0.0
+    return _include_scaler(weights, bias, scaler)
+
+
+def fit_binary_logistic(
+    states: np.ndarray, label_ids: np.ndarray, num_labels: int, row_weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a logistic regression per label, and return the head's weights as `fit_logistic` does.
+
+    Args:
+        states, num_labels, row_weights: see `fit_logistic`.
+        label_ids: float [n, L] with 0 and 1.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(states)
     scaled = scaler.transform(states)
     weights, bias = np.zeros((num_labels, states.shape[1])), np.full(num_labels, _NEVER)
-    if label_ids.ndim == 2:
-        for label, column in enumerate(label_ids.T):
-            values = np.unique(column)
-            if len(values) == 1:
-                bias[label] = -_NEVER if values[0] else _NEVER
-                continue
-            model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaled, column, row_weights)
-            weights[label], bias[label] = model.coef_[0], model.intercept_[0]
-    else:
-        present = np.unique(label_ids)
-        if len(present) > 1:
-            model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaled, label_ids, row_weights)
-            is_binary = len(present) == 2
-            weights[present] = np.stack([-model.coef_[0], model.coef_[0]]) / 2 if is_binary else model.coef_
-            intercepts = model.intercept_
-            bias[present] = np.array([-intercepts[0], intercepts[0]]) / 2 if is_binary else intercepts
-        else:
-            bias[present] = 0.0
-    weights /= scaler.scale_
-    bias -= weights @ scaler.mean_
-    return weights.astype(np.float32), bias.astype(np.float32)
+    for label, column in enumerate(label_ids.T):
+        values = np.unique(column)
+        if len(values) == 1:
+            bias[label] = -_NEVER if values[0] else _NEVER
+            continue
+        model = LogisticRegression(max_iter=_MOST_ITERATIONS).fit(scaled, column, row_weights)
+        weights[label], bias[label] = model.coef_[0], model.intercept_[0]
+    return _include_scaler(weights, bias, scaler)
+
+
+def _include_scaler(weights: np.ndarray, bias: np.ndarray, scaler: "StandardScaler") -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and bias for states that are not standardized, float32."""
+    weights = weights / scaler.scale_
+    return weights.astype(np.float32), (bias - weights @ scaler.mean_).astype(np.float32)
 
 
 def binary_probabilities(

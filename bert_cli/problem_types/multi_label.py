@@ -24,7 +24,7 @@ from bert_cli.problem_types.columns import (
     read_probabilities,
     significant,
 )
-from bert_cli.problem_types.linear_models import binary_probabilities
+from bert_cli.problem_types.linear_models import binary_probabilities, fit_binary_logistic
 from bert_cli.problem_types.metrics import ProbabilityMetrics, format_undefined
 from bert_cli.problem_types.optional_parts import (
     ClassWeights,
@@ -43,6 +43,7 @@ from bert_cli.problem_types.parts import (
     ProbabilityColumns,
     ProbabilityDecoder,
     Scores,
+    Strata,
 )
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -69,6 +70,7 @@ class MultiLabelReader(CellReader):
     dtype = "float32"
     shape = ("B", "L")
     min_labels = 1  # some texts may have no label
+    takes_sets = True
 
     def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
         """Return the column names if each label has a separate column of 0 and 1, None otherwise."""
@@ -84,8 +86,8 @@ class MultiLabelReader(CellReader):
         cells.check_known(row_labels, labels)
         return [tuple(int(label in names) for label in labels) for names in row_labels]
 
-    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
-        return [list(map(str, np.flatnonzero(label))) for label in labels]
+    def strata(self, labels: Sequence[Any]) -> Strata:
+        return Strata([list(map(str, np.flatnonzero(label))) for label in labels])
 
     def row_names(self, label: Any, names: Sequence[str]) -> Iterable[str]:
         return itertools.compress(names, label)
@@ -153,7 +155,6 @@ class MultiLabelDecoder(ProbabilityDecoder):
     """Decoder of a sigmoid per label, with a threshold per label."""
 
     activation = "sigmoid"
-    has_thresholds = True
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # Stable form of log(1 + e^x) − x · y, without a large power.
@@ -367,5 +368,6 @@ MULTI_LABEL = ProblemType(
     fold_columns=_COLUMNS,
     thresholds=MultiLabelThresholds(),
     linear_baseline=binary_probabilities,
+    fit_head=fit_binary_logistic,
     hugging_face="multi_label_classification",
 )

@@ -143,6 +143,12 @@ class Explainer(abc.ABC):
 LinearBaseline = Callable[["csr_matrix", np.ndarray, "csr_matrix", int], np.ndarray]
 
 
+# Function from states [n, W], label_ids, the number of labels L and row weights [n] or None to a
+# head's output_weights [L, W] and output_bias [L]. It fits a logistic regression.
+HeadFit = Callable[[np.ndarray, np.ndarray, int, np.ndarray | None], tuple[np.ndarray, np.ndarray]]
+NO_CLASSES = "a logistic regression needs labels of texts"
+
+
 class Suspects(NamedTuple):
     """Suspected label errors by confidence: example numbers, and the columns of suspects.tsv."""
 

@@ -58,6 +58,18 @@ class Scores(NamedTuple):
     lines: list[str]
 
 
+class Strata(NamedTuple):
+    """Strata, whose shares are equal in all splits.
+
+    Attributes:
+        rows: each row's labels, or the interval of its number.
+        are_names: whether strata are labels, and training needs each of them.
+    """
+
+    rows: list[list[str]]
+    are_names: bool = True
+
+
 def nothing_to_learn(label: str) -> str:
     """Return a warning about training rows with only one label, given in words."""
     return f"every row has {label}, so there is nothing to learn; check --label_column"
@@ -92,21 +104,32 @@ class LabelReader(abc.ABC):
 
     Attributes:
         dtype, shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
-        is_numeric: whether labels are numbers, so that strata are intervals.
-        has_names: whether each output is a label with a name.
+        num_outputs: number of outputs if they have no names; None for an output per label name.
         min_labels: the fewest labels that a model can learn.
+        takes_sets: whether a row may have any number of labels.
     """
 
     # The defaults fit single-label classification, the type of most models.
     dtype = "int32"
     shape: tuple[str, ...] = ("B",)
-    is_numeric = False
-    has_names = True
+    num_outputs: int | None = None
     min_labels = 2
+    takes_sets = False
 
     def output_count(self, labels: Sequence[str]) -> int:
         """Return the number of head outputs for these labels."""
-        return len(labels) if self.has_names else 1
+        return len(labels) if self.num_outputs is None else self.num_outputs
+
+    def keep_names(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return label names, which may be unknown (None), or () if outputs have no names."""
+        return names if self.num_outputs is None else ()
+
+    def check_flag_labels(self, model: str) -> None:  # noqa: B027 - outputs with names pass
+        """Raise InputError for --labels if a model's outputs have no names; `model` names it."""
+
+    def classes(self, label_ids: np.ndarray) -> np.ndarray | None:
+        """Return the only label of each row, an index into the names; None without such labels."""
+        return None
 
     @abc.abstractmethod
     def label_array(self, row_labels: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
@@ -116,9 +139,9 @@ class LabelReader(abc.ABC):
         """Return the sort key for stratified splits, which keep label shares equal."""
         return str(label)
 
-    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
-        """Return each row's labels, or the interval of its number, to balance groups."""
-        return [[str(label)] for label in labels]
+    def strata(self, labels: Sequence[Any]) -> Strata:
+        """Return the strata of rows with these labels."""
+        return Strata([[str(label)] for label in labels])
 
     def row_names(self, label: Any, names: Sequence[str]) -> Iterable[str]:
         """Return one row's label names; `names` are in output order."""
@@ -158,15 +181,11 @@ class OutputDecoder(abc.ABC):
     Attributes:
         activation: activation used on the logits: softmax, sigmoid or identity.
         output_name, exported_name: array of predictions, and output name of exported models.
-        is_exclusive: whether an example has exactly one label.
-        has_thresholds: whether each label always has a threshold.
     """
 
     activation = "softmax"
     output_name = "probabilities"
     exported_name = "probabilities"
-    is_exclusive = False
-    has_thresholds = False
 
     @abc.abstractmethod
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from bert_cli.problem_types.optional_parts import (
     Distiller,
     Explainer,
     FoldColumns,
+    HeadFit,
     LabelLoss,
     LinearBaseline,
     Missing,
@@ -46,6 +47,7 @@ class ProblemType:
         explainer: scores words.
         fold_columns: `columns` if they also compare predictions with labels, for cross-validation.
         thresholds: thresholds for probabilities, see `find_thresholds`.
+        fit_head: fits a head with a logistic regression.
         linear_baseline: fits a linear model on words, to compare the model with.
         head_type: key of base.head_types.HEAD_TYPES.
         hugging_face: problem_type in a config.json, None if the architecture implies it.
@@ -64,6 +66,7 @@ class ProblemType:
     distiller: Distiller | Missing
     explainer: Explainer | Missing
     fold_columns: FoldColumns | Missing
+    fit_head: HeadFit | Missing
     thresholds: Thresholds | None = None
     linear_baseline: LinearBaseline | None = None
     head_type: str = CLASSIFIER

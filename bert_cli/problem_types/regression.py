@@ -15,13 +15,14 @@ from bert_cli.metrics.custom import MetricArrays
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.optional_parts import Explainer, FoldColumns, Missing, Suspects
+from bert_cli.problem_types.optional_parts import NO_CLASSES, Explainer, FoldColumns, Missing, Suspects
 from bert_cli.problem_types.parts import (
     CellReader,
     LabelSet,
     OutputDecoder,
     PredictionArrays,
     Scores,
+    Strata,
     nothing_to_learn,
 )
 from bert_cli.problem_types.problem_type import ProblemType
@@ -41,8 +42,10 @@ class NumberReader(CellReader):
     """Reader of decimals, which stay texts until they are label_ids float32 [n]."""
 
     dtype = "float32"
-    is_numeric = True
-    has_names = False
+    num_outputs = 1
+
+    def check_flag_labels(self, model: str) -> None:
+        raise InputError(f"--labels: {model} predicts a number; leave them out")
 
     def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...]:
         return ()
@@ -60,10 +63,10 @@ class NumberReader(CellReader):
         # Sort by value: as text, 10 would come before 9.
         return float(str(label))
 
-    def strata(self, labels: Sequence[Any]) -> list[list[str]]:
+    def strata(self, labels: Sequence[Any]) -> Strata:
         # Ten intervals have equally many rows.
         ranks = np.argsort(np.argsort(np.asarray([float(label) for label in labels]), kind="stable"), kind="stable")
-        return [[str(rank * _BINS // len(labels))] for rank in ranks.tolist()]
+        return Strata([[str(rank * _BINS // len(labels))] for rank in ranks.tolist()], are_names=False)
 
     def label_doubt(self, labels: Sequence[Any]) -> str:
         if len(set(map(float, labels))) == 1:
@@ -296,5 +299,6 @@ REGRESSION = ProblemType(
     explainer=NumberExplainer(),
     fold_columns=_COLUMNS,
     linear_baseline=ridge_values,
+    fit_head=Missing(NO_CLASSES),
     hugging_face="regression",
 )

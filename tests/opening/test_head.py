@@ -57,7 +57,7 @@ def test_names_come_from_the_flag_the_file_or_the_task(head, checkpoint, tmp_pat
     names = ("good", "bad", "other")
     assert head.label_names(SINGLE_LABEL) == head.label_names(MULTI_LABEL, names, "cola") == names
     (tmp_path / "labels.txt").unlink()
-    assert head_of(checkpoint).label_names(SINGLE_LABEL) == ()
+    assert head_of(checkpoint).label_names(SINGLE_LABEL) is None
     assert head_of(checkpoint).label_names(SINGLE_LABEL, names) == names
     assert head_of(checkpoint).label_names(SINGLE_LABEL, task_name="cola") == ("0", "1")
     assert head_of(checkpoint).label_names(REGRESSION, task_name="sts-b") == ()

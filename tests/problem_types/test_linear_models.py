@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
-from bert_cli.problem_types.linear_models import fit_logistic, logistic_probabilities, ridge_values
+from bert_cli.problem_types.linear_models import fit_binary_logistic, fit_logistic, logistic_probabilities, ridge_values
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
@@ -105,7 +105,7 @@ def test_a_fitted_head_for_several_labels_per_row():
     random = np.random.default_rng(0)
     states = random.normal(0, 1, (40, 3)).astype(np.float32)
     label_ids = np.stack([states[:, 0] > 0, np.ones(40), np.zeros(40)], axis=1).astype(np.float32)
-    weights, bias = fit_logistic(states, label_ids, 3)
+    weights, bias = fit_binary_logistic(states, label_ids, 3)
     logits = states @ weights.T + bias
     assert ((logits > 0) == (label_ids > 0)).all()
     np.testing.assert_array_equal(bias[1:], [30.0, -30.0])

@@ -11,7 +11,7 @@ from bert_cli.problem_types.regression import REGRESSION
 class LengthReader(CellReader):
     """Reader with a number for each label: its length."""
 
-    has_names = False
+    num_outputs = 1
 
     def label_array(self, row_labels, labels):
         return np.array([len(label) for label in row_labels])

@@ -25,5 +25,5 @@ def test_outputs_of_a_model_with_three_labels():
 
 
 def test_problem_types_with_named_outputs():
-    named = {name for name, candidate in PROBLEM_TYPES.items() if candidate.reader.has_names}
+    named = {name for name, candidate in PROBLEM_TYPES.items() if candidate.reader.keep_names(None) is None}
     assert named == {"single_label", "multi_label"}

@@ -65,6 +65,6 @@ def test_numbers_have_no_class_weights_and_no_teacher():
 
 
 def test_numbers_have_ten_intervals():
-    assert REGRESSION.reader.strata(["5.0", 1.0, 1.0, 9]) == [["5"], ["0"], ["2"], ["7"]]
-    counts = Counter(stratum for [stratum] in REGRESSION.reader.strata(range(100)))
+    assert REGRESSION.reader.strata(["5.0", 1.0, 1.0, 9]).rows == [["5"], ["0"], ["2"], ["7"]]
+    counts = Counter(stratum for [stratum] in REGRESSION.reader.strata(range(100)).rows)
     assert counts == {str(n): 10 for n in range(10)}

@@ -186,10 +186,10 @@ def make_predictions(
     """
     # There are no empty batches, but callers expect arrays with the right shape, not an error.
     empty = np.zeros((len(texts), len(labels.names)), np.float32)
-    if problem_type.reader.is_numeric:
+    if not labels.names:
         numbers = empty.sum(axis=1) if outputs is None else outputs["values"]
         return Predictions(texts, (), [], empty[:, :0], None, numbers)
-    rule = labels.thresholds, not problem_type.decoder.is_exclusive
+    rule = labels.thresholds, problem_type.reader.takes_sets
     if outputs is None:
         return Predictions(texts, tuple(values), [], empty, empty, None, *rule)
     by_name = dict(zip(labels.names, values, strict=True))

@@ -67,7 +67,7 @@ def apply_answers(cells: LabelCells, answers: ProdigyAnswers, problem_type: Prob
     if problem_type is None and (reason := file.find_multi_label_reason()):
         LOG.info("%s: multi-label classification: %s", cells.path, reason)
         problem_type = MULTI_LABEL
-    is_multi_label = problem_type is not None and problem_type.decoder.has_thresholds
+    is_multi_label = problem_type is not None and problem_type.reader.takes_sets
     labels_by_row = file.join_texts() if is_multi_label else file.accepted_cells()
     rows = list(labels_by_row)
     left_out = file.find_left_out(rows, is_multi_label)

@@ -1,7 +1,7 @@
 """Reader for label cells with lists: lists of names, or lists that use 0 or 1 per label."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,19 +45,20 @@ def read_lists(
     Args:
         cells: label cells as in the file.
         problem_type: problem type from flags or model, None if it will be inferred.
-        names: label names from flags or model, None if they are not known yet. A cell that equals a
-            name is never a list.
+        names: label names from flags or model, None if they are not known yet, () for numbers to
+            predict. A cell that equals a name is never a list.
 
     Raises:
         InputError: it is unclear whether a cell is a list or a name, or cells have different forms.
     """
     if len(cells.columns) > 1:
-        is_exclusive = problem_type is not None and problem_type.decoder.is_exclusive
-        return _join_columns(cells, names) if is_exclusive else ListCells(cells)
-    lists_by_text = _parse_cells(cells, problem_type, frozenset(names or ()))
+        # Numbers (no names) and labels in several columns are refused later.
+        has_one_name = problem_type is not None and not problem_type.reader.takes_sets and names != ()
+        return _join_columns(cells, names) if has_one_name else ListCells(cells)
+    lists_by_text = _parse_cells(cells, problem_type, names)
     if lists_by_text:
         cells = _replace_cells(cells, lists_by_text)
-    count = 0 if problem_type and problem_type.reader.is_numeric else _count_flags(cells, names)
+    count = 0 if names == () else _count_flags(cells, names)
     if not count:
         return ListCells(cells)
     label_names = tuple(names or map(str, range(count)))
@@ -112,12 +113,13 @@ def _replace_cells(cells: LabelCells, lists: Mapping[LabelCell, tuple[str, ...]]
 
 
 def _parse_cells(
-    cells: LabelCells, problem_type: ProblemType | None, names: Collection[str]
+    cells: LabelCells, problem_type: ProblemType | None, names: Sequence[str] | None
 ) -> Mapping[LabelCell, tuple[str, ...]]:
     """Return a list for each text in a label column, or {} if the texts are names."""
     lines: dict[str, int] = {}
+    name_set = frozenset(names or ())
     for line, (cell,) in zip(cells.lines, cells.rows, strict=True):
-        if isinstance(cell, str) and cell not in names and not may_be_missing(cell):
+        if isinstance(cell, str) and cell not in name_set and not may_be_missing(cell):
             lines.setdefault(cell, line)
     if not any(map(starts_like_list, lines)):
         return {}
@@ -128,13 +130,14 @@ def _parse_cells(
         )
     parsed = {text: parse_list(text) for text in lines}
     list_texts = {text: value for text, value in parsed.items() if value}
-    _refuse_probabilities(cells.path, lines, list_texts, problem_type)
+    if names != ():
+        _refuse_probabilities(cells.path, lines, list_texts, problem_type)
     lists: dict[LabelCell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}
     is_certain = any(value.is_certain for value in list_texts.values())
     other_texts = [text for text in lines if text not in list_texts]
     if problem_type is None:
         are_names = _are_names(cells.path, lines, list(lists.values()), other_texts, is_certain)
-    elif problem_type.decoder.has_thresholds:
+    elif problem_type.reader.takes_sets:
         are_names = False
     else:
         # With one label per row, several items can only be a name, unless they are 0 and 1.
@@ -156,10 +159,10 @@ def _refuse_probabilities(
     half-open.
     """
     decimals = [text for text, value in lists.items() if value.are_decimals]
-    if not decimals or (problem_type and problem_type.reader.is_numeric) or any(map(is_half_open_interval, lines)):
+    if not decimals or any(map(is_half_open_interval, lines)):
         return
     may_be_names = not any(lists[text].is_certain for text in decimals)
-    is_single = problem_type is not None and not problem_type.decoder.has_thresholds
+    is_single = problem_type is not None and not problem_type.reader.takes_sets
     if is_single and may_be_names and not all(lists[text].sums_to_one for text in decimals):
         return
     advice = f"; {_NAME_ADVICE}" if problem_type is None and may_be_names else ""

@@ -70,23 +70,23 @@ def read_labels(
     Raises:
         InputError: a label is invalid, or it is unclear which problem type or names are meant.
     """
+    if problem_type:
+        names = problem_type.reader.keep_names(names)
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
     left_out: tuple[LeftOut, ...] = ()
     if answers is not None:
         answered, rows, problem_type, left_out = apply_answers(lists.cells, answers, problem_type)
         lists = lists._replace(cells=answered)
-    is_numeric = problem_type is not None and problem_type.reader.is_numeric
     if role.skips_unlabeled:
-        known_names = None if is_numeric else names
         if role.keeps_rows:
-            labeled = find_labeled_rows(lists.cells, known_names, is_numeric)
+            labeled = find_labeled_rows(lists.cells, names)
         else:
-            labeled, unlabeled = drop_unlabeled(lists.cells, known_names, is_numeric)
+            labeled, unlabeled = drop_unlabeled(lists.cells, names)
             left_out += unlabeled
         lists = lists._replace(cells=lists.cells.take(labeled))
         rows = [rows[row] for row in labeled]
-    if names and not is_numeric:
+    if names:
         lists = lists._replace(cells=name_indices(lists.cells, names, role.decides_names))
     inferred = None
     if problem_type is None:
@@ -111,18 +111,19 @@ def read_labels(
     parsed = reader.parse(lists.cells, names or ())
     if role.decides_names:
         _warn_about_targets(cells.path, reader, parsed)
-        _warn_about_empty_cells(lists.cells, problem_type)
+        _warn_about_empty_cells(lists.cells)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label
     return FileLabels(problem_type, names or (), labels, left_out)
 
 
-def _warn_about_empty_cells(cells: LabelCells, problem_type: ProblemType) -> None:
-    """Log a warning if most rows of multi-label data have an empty cell, which may be a mistake."""
-    # An empty list, or a 0 per label, is written for a text without labels.
+def _warn_about_empty_cells(cells: LabelCells) -> None:
+    """Log a warning if most rows have an empty cell, which may be a mistake in multi-label data."""
+    # An empty list, or a 0 per label, is written for a text without labels. Other data has no empty
+    # cells: they were refused.
     empty_lines = [line for line, row in zip(cells.lines, cells.rows, strict=True) if row == ("",)]
-    if problem_type.decoder.has_thresholds and 2 * len(empty_lines) > len(cells.rows):
+    if 2 * len(empty_lines) > len(cells.rows):
         LOG.warning(
             "%s:%d: warning: %d of %d rows have an empty label cell, and are texts without labels; check the column, "
             "such as for cells that apply to the rows below; %s",

@@ -115,7 +115,6 @@ def find_missing_names(counts: Mapping[str, int], has_empty: bool) -> set[str]:
 def find_labeled_rows(
     cells: LabelCells,
     labels: Collection[str] | None,
-    is_numeric: bool,
 ) -> list[int]:
     """Return the 0-based row numbers with a label, for --skip_unlabeled.
 
@@ -123,15 +122,15 @@ def find_labeled_rows(
 
     Args:
         cells: label cells of all rows.
-        labels: the model's labels, which are never missing labels; None if this file decides them.
-        is_numeric: whether labels are numbers to predict; if so, -1 is a number.
+        labels: the model's labels, which are never missing labels; () for numbers to predict, which -1
+            may be; None if this file decides them.
     """
     if len(cells.columns) > 1:
         are_missing = [all(map(_is_missing_flag, row)) for row in cells.rows]
         return [number for number, is_missing in enumerate(are_missing) if not is_missing]
     texts = [_join_single(row[0]) for row in cells.rows]
     counts = Counter(text for text in texts if text is not None)
-    missing = _find_missing_texts(counts, labels, is_numeric)
+    missing = _find_missing_texts(counts, labels)
     return [number for number, text in enumerate(texts) if text not in missing]
 
 
@@ -145,14 +144,13 @@ class LabeledRows(NamedTuple):
 def drop_unlabeled(
     cells: LabelCells,
     labels: Collection[str] | None,
-    is_numeric: bool,
 ) -> LabeledRows:
     """Return the labeled rows, see `find_labeled_rows`.
 
     Raises:
         InputError: no row has a label.
     """
-    rows = find_labeled_rows(cells, labels, is_numeric)
+    rows = find_labeled_rows(cells, labels)
     if not rows:
         raise InputError(f"{cells.path}:{cells.lines[0]}: no row has a label; check --label_column")
     skipped = sorted(set(range(len(cells.rows))).difference(rows))
@@ -177,9 +175,8 @@ def _join_single(cell: LabelCell) -> str | None:
 def _find_missing_texts(
     counts: Mapping[str, int],
     labels: Collection[str] | None,
-    is_numeric: bool,
 ) -> Collection[str]:
-    if is_numeric:
+    if labels is not None and not labels:
         return set(filter(may_be_missing, counts))
     if labels is not None:
         unknown = counts.keys() - set(labels)

@@ -1,6 +1,5 @@
 """A classifier of texts in a SavedModel."""
 
-import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.names import show_names
@@ -30,8 +29,7 @@ def make_classifier(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
     network = open_network_to_export(exported)
     models, labels = [member.loaded.model for member in network.members], network.labels
     names = tf.constant(list(labels or ()), tf.string)
-    is_exclusive = exported.problem_type.decoder.is_exclusive
-    thresholds = exported.thresholds if is_exclusive else None
+    formulas, thresholds = models[0].formulas, exported.thresholds
 
     def classify(inputs: dict) -> Outputs:
         # Pack the batch, because its rows differ in length and padding takes time.
@@ -40,11 +38,10 @@ def make_classifier(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
         if not labels:
             return {"value": activated}
         outputs = {"probabilities": activated, "labels": repeat_names(names, tf.shape(activated)[0])}
-        if is_exclusive:
+        if formulas.decide:
             # Use the logits before calibration: its division may round two of them to one value.
-            scores = activated if exported.members else models[0].formulas.activate(logits[0])
-            best = tf.argmax(scores, axis=1)
-            outputs["label"] = tf.gather(names, best if thresholds is None else _predict(activated, thresholds))
+            scores = activated if exported.members else formulas.activate(logits[0])
+            outputs["label"] = tf.gather(names, formulas.decide(scores, activated, thresholds))
         return outputs
 
     def classify_texts(text: tf.Tensor, text_b: tf.Tensor | None = None) -> Outputs:
@@ -57,10 +54,3 @@ def make_classifier(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
         f"{count}{exported.problem_type.name}; labels: {label_names}; {describe_cut(specs, exported.max_seq_length)}"
     )
     return Signature(models, classify_texts, specs, classify, summary, {"label_names": names})
-
-
-def _predict(probabilities: tf.Tensor, thresholds: np.ndarray) -> tf.Tensor:
-    """Return the predicted labels as metrics.classification.predict_labels does, int64 [B]."""
-    [label] = np.flatnonzero(~np.isnan(thresholds))
-    is_over = tf.cast(probabilities[:, label], tf.float64) >= thresholds[label]
-    return tf.where(is_over, label, 1 - label)

@@ -144,7 +144,7 @@ def _find_head(reader: Reader, exported: Exported) -> HeadSpec:
     if head_type == ENCODER:
         return HeadSpec(ENCODER)
     count, width = reader.shapes.get("output_weights", (0, 0))
-    if head_type == CLASSIFIER and problem_type.reader.is_numeric and count != 1:
+    if head_type == CLASSIFIER and problem_type.reader.num_outputs not in (None, count):
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
     layers = model.head.layers if is_of_tokens(head_type) else (-1,)
     # A head for spans has a start and an end.

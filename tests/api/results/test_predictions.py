@@ -19,7 +19,8 @@ FRAME = pd.DataFrame({"text": ["fine", "dull", "<b>well</b>"], "label": ["good",
 
 
 def labels_of(problem_type):
-    return LABELS._replace(thresholds=problem_type.default_thresholds(LABELS.names))
+    names = problem_type.reader.keep_names(LABELS.names)
+    return LabelSet(names, problem_type.default_thresholds(names))
 
 
 def predictions_of(values, problem_type=SINGLE_LABEL, labels=LABELS.names):

@@ -100,37 +100,37 @@ def test_usual_labels_have_no_warning(caplog):
     ],
 )
 def test_labeled_rows(labels, rows):
-    assert find_labeled_rows(column(*labels), None, is_numeric=False) == rows
+    assert find_labeled_rows(column(*labels), None) == rows
 
 
 def test_model_labels_are_never_missing():
     cells = column("yes", "none", "-", "-1", "")
-    assert find_labeled_rows(cells, ("yes", "none"), is_numeric=False) == [0, 1]
-    assert find_labeled_rows(cells, ("yes", "-"), is_numeric=False) == [0, 2]
+    assert find_labeled_rows(cells, ("yes", "none")) == [0, 1]
+    assert find_labeled_rows(cells, ("yes", "-")) == [0, 2]
 
 
 def test_minus_one_is_a_number_in_regression():
-    assert find_labeled_rows(column("-1", "NA", "2.5", "", "-"), None, is_numeric=True) == [0, 2]
+    assert find_labeled_rows(column("-1", "NA", "2.5", "", "-"), ()) == [0, 2]
 
 
 def test_row_with_several_columns_is_unlabeled_if_all_cells_are():
     cells = column(("1", "0"), ("-1", "-1"), ("", ""), ("0", ""), columns=("rude", "loud"))
-    assert find_labeled_rows(cells, ("rude", "loud"), is_numeric=False) == [0, 3]
+    assert find_labeled_rows(cells, ("rude", "loud")) == [0, 3]
 
 
 def test_rows_that_are_left_out_are_counted():
-    labeled = drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False)
+    labeled = drop_unlabeled(column("a", "-", "", "b", "-"), None)
     assert labeled.rows == [0, 3]
     assert list(map(str, labeled.left_out)) == ["rows without a label (3: 2 '-', 1 empty; the first is line 3)"]
 
 
 def test_file_without_unlabeled_rows():
-    assert drop_unlabeled(column("a", "b"), None, is_numeric=False) == ([0, 1], ())
+    assert drop_unlabeled(column("a", "b"), None) == ([0, 1], ())
 
 
 def test_file_without_labels_is_an_error():
     with raises(InputError, "t.csv:2: "):
-        drop_unlabeled(column("", ""), None, is_numeric=False)
+        drop_unlabeled(column("", ""), None)
 
 
 def test_names_that_the_flag_skips():

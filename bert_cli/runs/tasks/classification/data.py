@@ -31,7 +31,7 @@ class ClassificationData:
 
     Attributes:
         problem_type: the labels' problem type.
-        labels: label names in output order, () for regression and multiple choice.
+        labels: label names in output order, () if outputs have no names, None if they are unknown.
         splits: the splits that the phases need, from train, unlabeled, dev and test. With MNLI,
             also dev_mismatched and test_mismatched if their files exist.
         task: the task of --task_name, None for the user's files.
@@ -42,7 +42,7 @@ class ClassificationData:
     """
 
     problem_type: ProblemType
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] | None
     splits: dict[str, Examples]
     task: GlueTask | None
     resolved_flags: dict[str, Any]
@@ -122,7 +122,7 @@ def read_data(
     needed = {"train": phases.do_train, "dev": phases.do_eval}
     return ClassificationData(
         labels.problem_type or SINGLE_LABEL,
-        labels.names or (),
+        labels.names,
         {split: content.examples for split, content in splits.items() if needed.get(split, True)},
         inputs.task,
         resolved_flags,
@@ -143,11 +143,11 @@ def _labels_before_reading(
     for label in settings.encoding.labels or ():
         if problem := find_label_problem(label):
             raise InputError(f"--labels: the label {quote(label)} {problem}")
-    if problem_type and problem_type.has_choices:
-        names = ()
     # A model without labels.txt, such as one from Google's code, has the task's label order.
-    elif task and names is None and not settings.phases.do_train:
+    if task and names is None and not settings.phases.do_train:
         names = task.labels
+    if problem_type:
+        names = problem_type.reader.keep_names(names)
     return KnownLabels(problem_type, names, settings.choices.choice_labels)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
@@ -160,11 +160,12 @@ class ClassificationDataset(DivisibleDataset):
         if not count:
             return self
         reader, train = self.decoder.problem_type.reader, self.splits["train"]
-        refuse_if(
-            not reader.has_names or train.features.label_ids.ndim > 1,
-            f"--rows_per_label={count}: needs one label per text, as the problem type single_label has",
-        )
-        labels = [self.decoder.labels.names[index] for index in train.features.label_ids.tolist()]
+        classes = reader.classes(train.features.label_ids)
+        if classes is None:
+            raise InputError(
+                f"--rows_per_label={count}: needs one label per text, as the problem type single_label has"
+            )
+        labels = [self.decoder.labels.names[index] for index in classes.tolist()]
         few = [label for label, rows in Counter(labels).items() if rows < count]
         if few:
             LOG.warning("warning: --rows_per_label=%d: fewer rows have the label %s", count, list_names(few))

@@ -133,7 +133,7 @@ def load_teacher(
     teacher_settings, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = task_type(teacher_settings)
     teacher_type = find_trained_type(teacher_settings, model)
-    teacher_labels = model.head.label_names(teacher_type, task_name=teacher_settings.task.task_name)
+    teacher_labels = model.head.label_names(teacher_type, task_name=teacher_settings.task.task_name) or ()
     # The student learns probabilities, so thresholds.json
     # is not needed; a copied model may lack it.
     decoder = make_fitting_decoder(teacher_type, teacher_labels, Inference(), False, ())

@@ -1,10 +1,12 @@
 """Plans for --method: contrastive training, and a head that a logistic regression fits."""
 
+import numpy as np
+
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import MEAN
 from bert_cli.base.log import LOG
 from bert_cli.flags.option import replace_values
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.interface import Plan
 from bert_cli.runtime.cluster import is_multi_worker
@@ -19,12 +21,13 @@ def with_method(settings: ClassifySettings) -> ClassifySettings:
     return replace_values(settings, {"head_input": MEAN.name}) if settings.method.fits_head else settings
 
 
-def plan_method(plan: Plan, settings: ClassifySettings, problem_type: ProblemType) -> Plan:
+def plan_method(plan: Plan, settings: ClassifySettings, problem_type: ProblemType, label_ids: np.ndarray) -> Plan:
     """Return the plan with the steps of --method.
 
     Args:
         plan: plan of a fine-tuning.
         problem_type: the labels' problem type.
+        label_ids: labels of all training rows, see LabelReader.label_array.
 
     Raises:
         InputError: if the method cannot have these labels, or several processes train.
@@ -33,13 +36,10 @@ def plan_method(plan: Plan, settings: ClassifySettings, problem_type: ProblemTyp
     if not method.fits_head:
         return plan
     flag = f"--method={method.method}"
-    is_text = problem_type.reader.has_names and not problem_type.has_choices
-    refuse_if(not is_text, f"{flag}: a logistic regression needs labels of texts; leave it out")
-    is_exclusive = problem_type is SINGLE_LABEL
-    refuse_if(
-        method.method == CONTRASTIVE and not is_exclusive, f"{flag}: needs one label per row; take {LINEAR_PROBE}"
-    )
-    refuse_if(plan.class_weights and not is_exclusive, f"{flag}: --class_weights needs one label per row; leave it out")
+    require(problem_type.fit_head, flag, "; leave it out")
+    has_sets = problem_type.reader.classes(label_ids) is None
+    refuse_if(method.method == CONTRASTIVE and has_sets, f"{flag}: needs one label per row; take {LINEAR_PROBE}")
+    refuse_if(plan.class_weights and has_sets, f"{flag}: --class_weights needs one label per row; leave it out")
     refuse_if(is_multi_worker(settings.devices.distribution_strategy), f"{flag}: works in one process only")
     if method.method == LINEAR_PROBE:
         return plan._replace(steps=0, warmup_steps=0, fits_head=True)

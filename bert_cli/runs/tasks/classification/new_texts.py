@@ -111,7 +111,7 @@ def _dataset(settings: ClassifySettings, model: AnyModel) -> ClassificationDatas
             "a --predict_file, with --do_predict"
         )
     labels = find_trained_labels(settings, model)
-    if not labels and problem_type.reader.has_names:
+    if labels is None:
         raise model.head.unknown_labels()
     return make_empty_dataset(settings, model, labels, run_folders(checkpoint))
 
@@ -324,7 +324,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
     labels = find_trained_labels(settings, model)
-    empty_data = make_empty_dataset(settings, model, labels, [folder, *run_folders(checkpoint)])
+    empty_data = make_empty_dataset(settings, model, labels or (), [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
     # From these paths for a single file, the plan derives the paths for each shard.
     output_names = [os.path.join(folder, name) for name in prediction_tables(empty_data).names("test")]

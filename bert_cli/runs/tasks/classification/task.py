@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_inputs import RowInput
 
 
-def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[str, ...]:
-    """Return a trained model's labels; () for regression and multiple choice."""
+def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[str, ...] | None:
+    """Return a trained model's labels, see HeadDescription.label_names."""
     problem_type = find_trained_type(settings, model)
     return model.head.label_names(problem_type, settings.encoding.labels or (), settings.task.task_name)
 
@@ -101,7 +101,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         problem_type = self._flag_problem_type
         # Check flags before reading files, so that a wrong combination is reported immediately.
         check_filled_data(settings)
-        labels = settings.encoding.labels or ()
+        labels = settings.encoding.labels or None
         folders = []
         columns = TrainedColumns()
         # Training takes labels from the data. A trained model has a fixed label order.
@@ -110,8 +110,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             labels = find_trained_labels(settings, model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = read_trained_columns(model, settings.columns, settings.task.task_name)
-        data = read_data(settings, labels or None, problem_type, self.tables, columns)
-        if not data.labels and data.problem_type.reader.has_names:
+        data = read_data(settings, labels, problem_type, self.tables, columns)
+        label_names = data.labels
+        if label_names is None:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # Only a prediction without an evaluation needs stored thresholds.
         should_tune = phases.do_eval or not settings.inference.do_predict
@@ -119,14 +120,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             check_calibration(settings, model, data.problem_type)
         positive = settings.label_kind.positive_label
         decoder = make_fitting_decoder(
-            data.problem_type, data.labels, settings.inference, should_tune, folders, positive
+            data.problem_type, label_names, settings.inference, should_tune, folders, positive
         )
         if not phases.do_train:
-            decoder = decoder.with_calibration(model.head.calibration(data.problem_type, data.labels))
+            decoder = decoder.with_calibration(model.head.calibration(data.problem_type, label_names))
         if settings.calibration.calibrate and phases.do_eval:
             decoder = dataclasses.replace(decoder, calibration_flags=settings.calibration)
         splits = {
-            name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
+            name: make_split(name, examples, label_names, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
         tried = next((split.features.label_ids for name, split in splits.items() if name != "unlabeled"), np.array([]))
@@ -135,14 +136,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             is_dev = np.full(len(split.examples), name != "train")
             check_weights(split.features.weights, is_dev, settings.rows.weighted_metrics)
         if not data.problem_type.has_choices:
-            LOG.info("labels: %s", show_names(data.labels) or "none, a number is predicted")
+            LOG.info("labels: %s", show_names(label_names) or "none, a number is predicted")
         positive_label = decoder.problem_type.metrics.positive_label(decoder.labels)
         if positive_label and (phases.do_eval or settings.sweep.cross_validation):
             LOG.info("eval_f1 is of the label %s; --positive_label chooses the other one", positive_label)
         # Load the teacher last, because that takes time: errors in the data are reported first.
         teacher = None
         if settings.distillation.distill_from:
-            teacher = load_teacher(ClassificationTask, ClassificationDataset, settings, data.labels, data.problem_type)
+            teacher = load_teacher(ClassificationTask, ClassificationDataset, settings, label_names, data.problem_type)
         return ClassificationDataset(
             settings,
             decoder,
@@ -173,7 +174,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             "head_type": problem_type.head_type,
         }
         plan = fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
-        return plan_method(plan, self.settings, problem_type)
+        return plan_method(plan, self.settings, problem_type, features.label_ids)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
@@ -226,8 +227,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             of_labels = np.array(class_weights)[features.label_ids]
             row_weights = of_labels if row_weights is None else row_weights * of_labels
         batch_size = self.settings.inference.eval_batch_size
-        decoder = data.decoder.problem_type.decoder
-        return fit_head(engine, features, features.label_ids, row_weights, decoder, batch_size)
+        return fit_head(engine, features, features.label_ids, row_weights, data.decoder.problem_type, batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation[FittedPredictions]:
         """Return metrics and scores per label.
