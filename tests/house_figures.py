@@ -37,11 +37,9 @@ OLDER_CHOICES = {
 MAX_CHECK_LINES = 15
 MAX_METHODS = 13  # Classifier: each is a thing that its user does
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
-# Properties of a problem type and its parts that other code can ask for.
-ABILITIES = {
-    "has_choices", "is_numeric", "is_exclusive", "has_thresholds", "calibration_refusal", "distillation_refusal",
-    "loss_refusal", "class_weights_refusal",
-}  # fmt: skip
+PROBLEM_TYPE = "ProblemType"
+# Starts and ends of names that ask for a kind, whatever their type is.
+QUESTIONS = re.compile(r"(check|refuse|require)_|.*_refusal$")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -314,23 +312,90 @@ def large_classes(checkout: Checkout) -> str:
     return f"{len(large)} {', '.join(f'{name} {count}' for name, count in sorted(large.items()))}"
 
 
-def type_tests(checkout: Checkout) -> int:
-    """Return the number of isinstance calls with a class of problem_types/."""
-    names = {node.name for node in checkout.nodes(ast.ClassDef, checkout.below("problem_types"))}
-    return sum(
-        ast.unparse(node.func) == "isinstance" and bool(names & set(re.findall(r"\w+", ast.unparse(node.args[1]))))
-        for node in checkout.nodes(ast.Call)
-    )
+def abilities(checkout: Checkout) -> set[str]:
+    """Return the names of members by which a problem type or its parts can be told apart.
+
+    They are truth values, methods that return one, and methods and texts that refuse. The parts are
+    the classes that a problem type's members and their members name, and the classes derived from
+    these.
+    """
+    classes = {node.name: node for node in checkout.nodes(ast.ClassDef, checkout.below("problem_types"))}
+    parts = {PROBLEM_TYPE}
+    while True:
+        named = {name for part in parts & classes.keys() for name in _named_classes(classes[part])}
+        derived = {name for name, node in classes.items() if parts & set(map(ast.unparse, node.bases))}
+        if named | derived <= parts:
+            return {member for part in parts & classes.keys() for member in _questions(classes[part])}
+        parts |= named | derived
+
+
+def _named_classes(node: ast.ClassDef) -> set[str]:
+    """Return the class names that a class's fields and methods are annotated with."""
+    fields = [member.annotation for member in node.body if isinstance(member, ast.AnnAssign)]
+    results = [member.returns for member in node.body if isinstance(member, Function) and member.returns is not None]
+    return {name for annotation in (*fields, *results) for name in re.findall(r"\w+", ast.unparse(annotation))}
+
+
+def _questions(node: ast.ClassDef) -> Iterator[str]:
+    for member in node.body:
+        if isinstance(member, Function):
+            returns_truth = member.returns is not None and ast.unparse(member.returns) == "bool"
+            names = [member.name] if returns_truth or QUESTIONS.match(member.name) else []
+        elif isinstance(member, ast.AnnAssign):
+            names = [ast.unparse(member.target)]
+            names = names if ast.unparse(member.annotation) == "bool" or QUESTIONS.match(names[0]) else []
+        elif isinstance(member, ast.Assign):
+            is_truth = isinstance(member.value, ast.Constant) and isinstance(member.value.value, bool)
+            targets = map(ast.unparse, member.targets)
+            names = [target for target in targets if is_truth or QUESTIONS.match(target)]
+        else:
+            names = []
+        yield from (name for name in names if not name.startswith("__"))
+
+
+def capability_places(checkout: Checkout) -> list[tuple[str, str]]:
+    """Return (path:line, question) wherever code outside problem_types/ asks for the kind.
+
+    It asks with one of the `abilities`, with a comparison to a certain type or its name, or with
+    isinstance.
+    """
+    inside = checkout.below("problem_types")
+    names, classes = abilities(checkout), {node.name for node in checkout.nodes(ast.ClassDef, inside)}
+    types = {
+        target
+        for module in inside
+        for node in checkout.tree(module).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(f"{PROBLEM_TYPE}(")
+        for target in map(ast.unparse, node.targets)
+    }
+    places = []
+    for module in sorted(set(checkout.modules).difference(inside)):
+        for node in nodes_of(checkout.read(module)):
+            question = _question(node, names, types, classes)
+            if question:
+                places.append((f"{checkout.path_of(module)}:{getattr(node, 'lineno', 1)}", question))
+    return places
+
+
+def _question(node: ast.AST, names: set[str], types: set[str], classes: set[str]) -> str:
+    """Return the question that a node asks, or ""."""
+    if isinstance(node, ast.Attribute):
+        return node.attr if node.attr in names else ""
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        values = [value for side in sides for value in getattr(side, "elts", [side])]
+        # A name, its attribute such as MULTI_LABEL.name, or the spelling in --problem_type.
+        words = {ast.unparse(value).partition(".")[0].strip("'").upper() for value in values}
+        return next(iter(sorted(words & types)), "")
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+        words = set(re.findall(r"\w+", ast.unparse(node.args[1])))
+        return "isinstance" if words & classes else ""
+    return ""
 
 
 def capability_questions(checkout: Checkout) -> str:
-    """Return how often code outside problem_types/ asks for an ability of a problem type, by ability."""
-    inside = set(checkout.below("problem_types"))
-    counts: Counter[str] = Counter()
-    for node in checkout.nodes(ast.Attribute, [module for module in checkout.modules if module not in inside]):
-        # Tables have names, too.
-        if node.attr in ABILITIES or (node.attr == "has_names" and ast.unparse(node.value).endswith("reader")):
-            counts[node.attr] += 1
+    """Return how often code outside problem_types/ asks for a problem type's kind, by question."""
+    counts = Counter(question for _, question in capability_places(checkout))
     return f"{counts.total()}: {', '.join(f'{name} {count}' for name, count in counts.most_common())}"
 
 
@@ -424,8 +489,7 @@ FIGURES: dict[str, Callable[[Checkout], object]] = {
     "functions that choose a checkpoint": checkpoint_choices,
     "lines with dict[str, Any]": untyped_values,
     f"classes with more than {MAX_METHODS} public methods": large_classes,
-    "isinstance tests on problem types": type_tests,
-    "questions for abilities of problem types": capability_questions,
+    "questions for the kind of a problem type": capability_questions,
     "tasks/classification": lambda checkout: checkout.size("runs/tasks/classification"),
     "module-level names that functions change": module_state,
     "functions without types": untyped_functions,

@@ -2,7 +2,15 @@
 
 import pytest
 
-from tests.house_figures import Checkout, lookups, module_state, public_methods, room_sizes, type_tests
+from tests.house_figures import (
+    Checkout,
+    abilities,
+    capability_places,
+    lookups,
+    module_state,
+    public_methods,
+    room_sizes,
+)
 
 FILES = {
     "__init__.py": "from bert_cli.base import names\n",
@@ -33,9 +41,55 @@ def test_reach_includes_types_functions_and_packages_with_code(checkout):
     assert checkout.reach("bert_cli.bystander") == set()
 
 
-def test_changed_names_and_type_tests(checkout):
+def test_changed_names(checkout):
     assert module_state(checkout) == "1: NAMES"
-    assert type_tests(checkout) == 1
+
+
+TYPES = """
+class Rows(NamedTuple):
+    are_sorted: bool
+
+class Reader:
+    is_fast = False
+    shape = ()
+    def rows(self) -> Rows: ...
+    def can_read(self, path) -> bool: ...
+    def check_rows(self): ...
+
+class FastReader(Reader):
+    loss_refusal = ""
+
+class Other:
+    is_other = True
+
+class ProblemType:
+    name: str
+    is_plain: bool
+    reader: Reader | None
+
+PLAIN = ProblemType(name="plain")
+"""
+USES = """
+from bert_cli.problem_types.types import PLAIN, FastReader
+t.is_plain, t.reader.is_fast, t.reader.shape, t.is_other, t.reader.can_read(p), t.reader.rows().are_sorted
+t.reader.check_rows()
+t is PLAIN
+t.name in (None, PLAIN.name)
+t.name == "plain"
+t.name == PLAINER
+isinstance(t.reader, FastReader)
+"""
+
+
+def test_questions_for_the_kind_of_a_problem_type(tmp_path):
+    for name, source in {"problem_types/types.py": TYPES, "uses.py": USES}.items():
+        path = tmp_path / "bert_cli" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, "utf-8")
+    tree = Checkout(tmp_path)
+    assert abilities(tree) == {"is_plain", "is_fast", "can_read", "check_rows", "loss_refusal", "are_sorted"}
+    lines = [place.rpartition(":")[2] for place, _ in capability_places(tree)]
+    assert sorted(lines, key=int) == ["3", "3", "3", "3", "4", "5", "6", "7", "9"]
 
 
 def test_lookups_are_by_name(checkout):

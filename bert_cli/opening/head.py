@@ -242,7 +242,7 @@ class HeadFiles:
         ):
             head_type = TAGGING.head_type
         named_type = self.named_problem_type
-        return named_type.head_type if named_type and named_type.has_choices else head_type
+        return named_type.head_type if named_type is MULTIPLE_CHOICE else head_type
 
     def calibration(self, problem_type: ProblemType, labels: Sequence[str] | None) -> Calibration | None:
         """Return the calibration that --calibrate saved for a text classifier, or None.

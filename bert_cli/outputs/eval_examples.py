@@ -121,10 +121,7 @@ def classification_examples(
     )
     thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
     errors = [problem_type.metrics.row_error(row, thresholds) for row in exact]
-    head: dict[str, Any] = {"kind": problem_type.name}
-    if not problem_type.has_choices:
-        head["labels"] = list(labels.names)
-    head["rows"] = count
+    head: dict[str, Any] = {"kind": problem_type.name, **problem_type.columns.eval_head(labels), "rows": count}
     if thresholds:
         # JSON has no NaN.
         head["thresholds"] = [None if math.isnan(threshold) else significant(threshold) for threshold in thresholds]

@@ -29,6 +29,7 @@ from bert_cli.predicting.explanation import (
 )
 from bert_cli.predicting.opening import ClassifierSettings, open_for_new_texts
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import find_facts, problem_type
@@ -63,12 +64,13 @@ def find_flag_type(task: Classification, label_kind: LabelKind, choices: Choices
         raise InputError(
             f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
         )
-    if choices.choice_columns and resolved_type and not resolved_type.has_choices:
+    choices_type = MULTIPLE_CHOICE if choices.choice_columns else None
+    if choices_type and resolved_type and resolved_type is not choices_type:
         source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
         raise InputError(
-            f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
+            f"--choice_columns: {source} is {resolved_type.name}, not {choices_type.name}; leave --choice_columns out"
         )
-    return MULTIPLE_CHOICE if choices.choice_columns else resolved_type
+    return choices_type or resolved_type
 
 
 def classifier_network(decoder: Decoder, text_input: TextInput) -> Head:
@@ -110,6 +112,30 @@ def build_classifier(
     problem_type = decoder.problem_type.name
     return model_class(
         config, num_outputs, problem_type, text_input, distillation, loss_columns=loss_columns, **options
+    )
+
+
+def build_choice(
+    config: BertConfig | ModuleConfig,
+    decoder: Decoder,
+    text_input: TextInput,
+    long_text: str,
+    options: "NetworkOptions",
+    distillation: "DistillationLoss | None" = None,
+    loss_columns: tuple[BatchColumn, ...] = (),
+) -> "TaskModel":
+    """Return the encoder with a head for multiple choice, a keras.Model; import TensorFlow.
+
+    Args:
+        decoder, text_input, options, distillation, loss_columns: see build_classifier.
+        long_text: unused, because multiple choice has no --long_text.
+    """
+    from bert_cli.heads.choice import BertChoice
+
+    problem_type = decoder.problem_type
+    num_outputs = problem_type.reader.output_count(decoder.labels.names)
+    return BertChoice(
+        config, num_outputs, problem_type.name, text_input, distillation, loss_columns=loss_columns, **options
     )
 
 
@@ -189,9 +215,9 @@ class TextClassifier:
             features: the result of `encode`.
         """
         outputs = self.predict(pairs, features)
-        columns = self.decoder.problem_type.columns
+        answers = require(self.decoder.problem_type.text_answers, "--text")
         return [
-            text_record(*pair) | columns.record(outputs, row, self.decoder.labels) | cut_entry(num_cut)
+            text_record(*pair) | answers.record(outputs, row, self.decoder.labels) | cut_entry(num_cut)
             for row, (pair, num_cut) in enumerate(zip(pairs, features.cut_tokens.tolist(), strict=True))
         ]
 
@@ -249,8 +275,7 @@ def open_classifier(settings: ClassifierSettings, model: AnyModel, label_names: 
     folder = model.required_checkpoint.folder
     flag_type = find_flag_type(settings.task, settings.label_kind, settings.choices)
     trained_type = flag_type or model.head.problem_type or SINGLE_LABEL
-    if trained_type.has_choices:
-        raise InputError(f"{folder}: this is a multiple-choice model; predict a file with bert-classify")
+    require(trained_type.text_answers, folder, "; predict a file with bert-classify")
     output_names = model.head.label_names(trained_type, label_names, settings.task.task_name, may_rename=True)
     if output_names is None:
         raise model.head.unknown_labels()

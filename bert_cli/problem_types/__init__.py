@@ -1,1 +1,1 @@
-"""Problem types as values with four parts: single-label, multi-label, regression, multiple choice."""
+"""Problem types as values with parts: single-label, multi-label, regression, multiple choice."""

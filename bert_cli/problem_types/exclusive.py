@@ -26,6 +26,7 @@ from bert_cli.problem_types.columns import (
     significant,
 )
 from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics, SingleLabelMetrics, output_names
+from bert_cli.problem_types.kinds import CHOICE_USES
 from bert_cli.problem_types.linear_models import fit_logistic, logistic_probabilities
 from bert_cli.problem_types.optional_parts import (
     NO_CLASSES,
@@ -36,6 +37,7 @@ from bert_cli.problem_types.optional_parts import (
     LabelLoss,
     Missing,
     Suspects,
+    TextAnswers,
     Thresholds,
 )
 from bert_cli.problem_types.parts import (
@@ -147,6 +149,16 @@ class ChoiceReader(LabelReader):
         return np.array([0 if label is None else label for label in row_labels], np.int32)
 
 
+class ChoiceColumns(ExclusiveColumns):
+    """Columns with indices of choices."""
+
+    def describe_names(self, names: Sequence[str]) -> str:
+        return ""
+
+    def eval_head(self, labels: LabelSet) -> dict[str, list[str]]:
+        return {}
+
+
 _CHOICE_DECODER, _CHOICE_METRICS = ExclusiveDecoder(), ExclusiveMetrics()
 MULTIPLE_CHOICE = ProblemType(
     name="multiple_choice",
@@ -155,14 +167,16 @@ MULTIPLE_CHOICE = ProblemType(
     cell_reader=Missing("has labels of texts, and multiple choice has endings; give --choice_columns"),
     decoder=_CHOICE_DECODER,
     metrics=_CHOICE_METRICS,
-    columns=ExclusiveColumns(_CHOICE_DECODER),
+    columns=ChoiceColumns(_CHOICE_DECODER),
     calibrator=ExclusiveCalibrator(_CHOICE_DECODER, _CHOICE_METRICS),
     label_loss=LabelLoss(Missing("is about labels, and the endings of a choice are none")),
     distiller=Missing("learns the probabilities of labels, which multiple choice does not have"),
+    text_answers=Missing("this is a multiple-choice model"),
     explainer=Missing("explains the words of one sequence, and multiple choice has one per choice"),
     fold_columns=Missing("compares labels, which multiple choice does not have"),
     fit_head=Missing(NO_CLASSES),
     head_type=CHOICE,
+    uses=CHOICE_USES,
     has_choices=True,
 )
 
@@ -324,6 +338,7 @@ SINGLE_LABEL = ProblemType(
     calibrator=ExclusiveCalibrator(_DECODER, _METRICS),
     label_loss=LabelLoss(SingleLabelWeights()),
     distiller=Distiller(_DECODER),
+    text_answers=TextAnswers(_COLUMNS),
     explainer=SingleLabelExplainer(),
     fold_columns=_COLUMNS,
     thresholds=SingleLabelThresholds(),

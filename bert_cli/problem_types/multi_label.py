@@ -33,6 +33,7 @@ from bert_cli.problem_types.optional_parts import (
     FoldColumns,
     LabelLoss,
     Suspects,
+    TextAnswers,
     Thresholds,
 )
 from bert_cli.problem_types.parts import (
@@ -364,6 +365,7 @@ MULTI_LABEL = ProblemType(
     calibrator=MultiLabelCalibrator(_DECODER, _METRICS),
     label_loss=LabelLoss(MultiLabelWeights()),
     distiller=Distiller(_DECODER),
+    text_answers=TextAnswers(_COLUMNS),
     explainer=MultiLabelExplainer(),
     fold_columns=_COLUMNS,
     thresholds=MultiLabelThresholds(),

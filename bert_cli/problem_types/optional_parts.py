@@ -118,6 +118,23 @@ class Thresholds(abc.ABC):
         """
 
 
+@dataclass(frozen=True)
+class TextAnswers:
+    """Answers for new texts or pairs without a table.
+
+    Attributes:
+        columns: the problem type's columns.
+    """
+
+    columns: PredictionColumns
+
+    def record(self, predictions: PredictionArrays, row: int, labels: LabelSet) -> dict[str, Any]:
+        """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
+        name = self.columns.decoder.output_name
+        columns = self.columns.prediction_columns({name: predictions[name][row : row + 1]}, labels)
+        return {name: column.records()[0] for name, column in columns.items()}
+
+
 class Explainer(abc.ABC):
     """Scores that show how much each word contributes to a prediction."""
 

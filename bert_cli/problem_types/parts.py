@@ -16,6 +16,7 @@ import numpy as np
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import quote
+from bert_cli.base.names import show_names
 from bert_cli.metrics.custom import MetricArrays
 from bert_cli.metrics.doubts import DOUBTS, Doubt
 from bert_cli.problem_types.columns import Column, FlagColumn, LabelCells
@@ -226,12 +227,6 @@ class PredictionColumns(abc.ABC):
     chart: str = "calibration"
     mistakes_title: str = "The most confident mistakes"
 
-    def record(self, predictions: PredictionArrays, row: int, labels: LabelSet) -> dict[str, Any]:
-        """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
-        output_name = self.decoder.output_name
-        columns = self.prediction_columns({output_name: predictions[output_name][row : row + 1]}, labels)
-        return {name: column.records()[0] for name, column in columns.items()}
-
     def prediction_columns(self, predictions: PredictionArrays, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""
         return self.decision_columns(predictions, labels)
@@ -247,6 +242,14 @@ class PredictionColumns(abc.ABC):
     @abc.abstractmethod
     def eval_columns(self, label_ids: np.ndarray, predictions: PredictionArrays) -> dict[str, np.ndarray]:
         """Return the columns of eval_examples.jsonl, [n, …] each."""
+
+    def describe_names(self, names: Sequence[str]) -> str:
+        """Return label names for the log, or "" for choices."""
+        return show_names(names)
+
+    def eval_head(self, labels: LabelSet) -> dict[str, list[str]]:
+        """Return the label names for the first line of eval_examples.jsonl, {} for choices."""
+        return {"labels": list(labels.names)}
 
     @abc.abstractmethod
     def read_eval_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -13,6 +13,7 @@ import numpy as np
 from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.problem_types.calibration import Calibrator
+from bert_cli.problem_types.kinds import CLASSIFICATION
 from bert_cli.problem_types.metrics import Metrics
 from bert_cli.problem_types.optional_parts import (
     Distiller,
@@ -22,6 +23,7 @@ from bert_cli.problem_types.optional_parts import (
     LabelLoss,
     LinearBaseline,
     Missing,
+    TextAnswers,
     Thresholds,
 )
 from bert_cli.problem_types.parts import CellReader, LabelReader, OutputDecoder, PredictionColumns
@@ -44,6 +46,7 @@ class ProblemType:
         calibrator: calibrates probabilities.
         label_loss: loss for labels, which flags change.
         distiller: makes targets for a student.
+        text_answers: answers new texts.
         explainer: scores words.
         fold_columns: `columns` if they also compare predictions with labels, for cross-validation.
         thresholds: thresholds for probabilities, see `find_thresholds`.
@@ -51,6 +54,7 @@ class ProblemType:
         linear_baseline: fits a linear model on words, to compare the model with.
         head_type: key of base.head_types.HEAD_TYPES.
         hugging_face: problem_type in a config.json, None if the architecture implies it.
+        uses: pairs (purpose, command line) for a report, see kinds.Kind.
         has_choices: whether an example is a context with several choices (examples.choice) instead of one or two texts.
     """
 
@@ -64,6 +68,7 @@ class ProblemType:
     calibrator: Calibrator | Missing
     label_loss: LabelLoss | Missing
     distiller: Distiller | Missing
+    text_answers: TextAnswers | Missing
     explainer: Explainer | Missing
     fold_columns: FoldColumns | Missing
     fit_head: HeadFit | Missing
@@ -71,6 +76,7 @@ class ProblemType:
     linear_baseline: LinearBaseline | None = None
     head_type: str = CLASSIFIER
     hugging_face: str | None = None
+    uses: tuple[tuple[str, str], ...] = CLASSIFICATION.uses
     has_choices: bool = False
 
     def find_thresholds(self, names: Sequence[str]) -> Thresholds | None:

@@ -15,7 +15,7 @@ from bert_cli.metrics.custom import MetricArrays
 from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.optional_parts import NO_CLASSES, Explainer, FoldColumns, Missing, Suspects
+from bert_cli.problem_types.optional_parts import NO_CLASSES, Explainer, FoldColumns, Missing, Suspects, TextAnswers
 from bert_cli.problem_types.parts import (
     CellReader,
     LabelSet,
@@ -244,6 +244,9 @@ class NumberMetrics(Metrics):
 class NumberColumns(FoldColumns):
     """The predicted number."""
 
+    def describe_names(self, names: Sequence[str]) -> str:
+        return "none, a number is predicted"
+
     def metric_arrays(self, label_ids: np.ndarray, predictions: PredictionArrays, labels: LabelSet) -> MetricArrays:
         return MetricArrays(label_ids, predictions["values"])
 
@@ -296,6 +299,7 @@ REGRESSION = ProblemType(
         "learns the probabilities of labels, and here numbers are predicted; let the other model predict the texts, "
         "and train on its numbers"
     ),
+    text_answers=TextAnswers(_COLUMNS),
     explainer=NumberExplainer(),
     fold_columns=_COLUMNS,
     linear_baseline=ridge_values,

@@ -2,12 +2,11 @@
 
 import os
 import shlex
-from typing import cast
 
 from bert_cli.base.json_files import member_object
 from bert_cli.base.names import EVAL_RESULTS, FLAGS, FOLDS
 from bert_cli.metrics.bootstrap import CONFIDENCE
-from bert_cli.problem_types.kinds import CHOICE_USES, KINDS
+from bert_cli.problem_types.kinds import KINDS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import (
     Card,
@@ -120,12 +119,11 @@ def _quoted_folder(folder: str) -> str:
 
 def _usages(run: Run, folder: str) -> list[tuple[str, str]]:
     """Return (purpose, command) pairs that use a model like the run's in a quoted `folder`."""
-    is_choice = problem_type(cast(str | None, run.manifest.get("problem_type"))).has_choices
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
     # A newer version's run.json may have other commands.
-    kind = KINDS.get(run.command)
-    uses = CHOICE_USES if is_choice else kind.uses if kind else ()
+    kind, type_name = KINDS.get(run.command), run.manifest.get("problem_type")
+    uses = problem_type(str(type_name)).uses if type_name else kind.uses if kind else ()
     return [(purpose, use.format(folder=folder, pair=pair)) for purpose, use in uses]
 
 

@@ -83,7 +83,7 @@ def test_user_file(chosen, classify, tmp_path, capfd):
 
     # Commands without choices refuse; a Hugging Face directory records its problem type.
     refused_text = classify("--text=a dog", f"--output_dir={out.path}")
-    refused_text.assert_refused("--text: the model in", "is a multiple-choice model", "--predict_file")
+    refused_text.assert_refused("--text: ", "this is a multiple-choice model", "--predict_file")
     with pytest.raises(InputError, match="is a multiple-choice model"):
         Classifier.load(out.path)
     for output in ("saved_model", "onnx"):

@@ -137,7 +137,7 @@ def test_abstain_is_a_column_and_a_key():
     assert "abstain" not in SINGLE_LABEL.columns.prediction_columns(predictions, LABELS)
     labels = LABELS._replace(abstain_from=0.25)
     assert SINGLE_LABEL.columns.prediction_columns(predictions, labels)["abstain"].values.tolist() == [False, True]
-    assert [SINGLE_LABEL.columns.record(predictions, row, labels)["abstain"] for row in (0, 1)] == [False, True]
+    assert [SINGLE_LABEL.text_answers.record(predictions, row, labels)["abstain"] for row in (0, 1)] == [False, True]
     # With 0, no prediction is certain enough.
     assert SINGLE_LABEL.columns.prediction_columns(predictions, LABELS._replace(abstain_from=0.0))[
         "abstain"

@@ -12,10 +12,8 @@ PREDICTIONS = {"probabilities": np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]],
 NO_LABELS = LabelSet()
 
 
-def test_decisions_are_indices_and_records_their_names():
+def test_decisions_are_indices():
     assert MULTIPLE_CHOICE.decoder.decisions(PREDICTIONS, NO_LABELS) == [1, 0]
-    record = MULTIPLE_CHOICE.columns.record(PREDICTIONS, 0, NO_LABELS)
-    assert record == {"label": "1", "probabilities": {"0": 0.25, "1": 0.5, "2": 0.25}}
 
 
 def test_prediction_columns():

@@ -53,7 +53,7 @@ def test_the_first_label_wins_a_tie():
 
 
 def test_record():
-    record = SINGLE_LABEL.columns.record(PREDICTIONS, 2, LABELS)
+    record = SINGLE_LABEL.text_answers.record(PREDICTIONS, 2, LABELS)
     assert record == {"label": "yes", "probabilities": {"no": 0.125, "yes": 0.875}}
 
 

@@ -43,7 +43,7 @@ def test_postprocess_is_sigmoid_and_the_mean_of_binary_cross_entropies():
 
 def test_decisions_are_at_or_above_the_thresholds():
     assert MULTI_LABEL.decoder.decisions(PREDICTIONS, LABELS) == [("p",), ("p", "q"), ("q",), ("q",)]
-    assert MULTI_LABEL.columns.record(PREDICTIONS, 0, LABELS) == {
+    assert MULTI_LABEL.text_answers.record(PREDICTIONS, 0, LABELS) == {
         "labels": ["p"],
         "probabilities": {"p": 0.75, "q": 0.25},
     }

@@ -17,6 +17,7 @@ MISSING = {
     "calibrator": {"regression"},
     "label_loss": {"regression"},
     "distiller": {"regression", "multiple_choice"},
+    "text_answers": {"multiple_choice"},
     "explainer": {"multiple_choice"},
     "fold_columns": {"multiple_choice"},
     "thresholds": {"regression", "multiple_choice"},

@@ -43,7 +43,7 @@ def test_rows_are_left_to_people_from_an_uncertainty_on():
 
 def test_one_row_as_json():
     predictions = {"probabilities": np.array([[0.75, 0.25], [0.25, 0.75]], np.float32)}
-    record = SINGLE_LABEL.columns.record(predictions, 1, LabelSet(("no", "yes")))
+    record = SINGLE_LABEL.text_answers.record(predictions, 1, LabelSet(("no", "yes")))
     assert record == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
 
 

@@ -39,7 +39,7 @@ def test_postprocess_is_the_squared_error():
 
 
 def test_record_has_the_shortest_decimal():
-    assert REGRESSION.columns.record({"values": np.array([0.1], np.float32)}, 0, NO_LABELS) == {"value": 0.1}
+    assert REGRESSION.text_answers.record({"values": np.array([0.1], np.float32)}, 0, NO_LABELS) == {"value": 0.1}
 
 
 def test_suspects_are_all_rows_with_the_largest_errors_first():

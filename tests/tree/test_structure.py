@@ -8,6 +8,7 @@ from tests.tree.structure import (
     cycles_of_files,
     far_reaches,
     faulty_modules,
+    kind_questions,
     large_classes,
     long_functions,
     private_api,
@@ -153,3 +154,14 @@ def test_entries_reach_few_modules(monkeypatch, write_tree):
         write_tree({"bert_cli/__init__.py": "from bert_cli.text import a", "bert_cli/text/a.py": ""})
     )
     assert message.startswith("bert_cli/__init__.py:1: import bert_cli reaches 1 modules")
+
+
+def test_questions_for_kinds_are_listed_if_there_are_more_than_allowed(write_tree, monkeypatch):
+    tree = write_tree({
+        "bert_cli/problem_types/a.py": "class ProblemType:\n    is_plain: bool",
+        "bert_cli/text/a.py": "def f(t):\n    return t.is_plain",
+    })  # fmt: skip
+    assert not list(kind_questions(tree))
+    monkeypatch.setattr(structure, "MAX_QUESTIONS", 0)
+    (message,) = kind_questions(tree)
+    assert message.startswith("bert_cli/text/a.py:2: is_plain asks for a problem type's kind")

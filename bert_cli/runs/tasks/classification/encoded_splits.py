@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bert_cli.base.head_types import CHOICE, CLASSIFIER
 from bert_cli.base.log import LOG
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
@@ -156,6 +157,9 @@ class ChoiceSplit(ClassificationSplit):
         return SplitStatistics(texts, labels, self.features.sequences.lengths, "sequence")
 
 
+_Encoded = tuple[ClassificationSplit, list[str]]  # a split, and lines for the log
+
+
 def make_split(
     split_name: str,
     examples: Sequence[Any],
@@ -176,18 +180,36 @@ def make_split(
     Raises:
         InputError: --max_seq_length is too short for the rows.
     """
-    length = encoding.max_seq_length
-    split: ClassificationSplit
-    if problem_type.has_choices:
-        choices = choice_features(examples, tokenizer, length)
-        lines = [describe_choices(examples)]
-        if choices.cuts.num_cut_texts:
-            lines.append(describe_cuts(choices.cuts, length, "sequences"))
-        split = ChoiceSplit(examples, choices)
-    else:
-        texts = classification_features(examples, labels, tokenizer, length, problem_type, encoding.long_text)
-        lines = [describe_examples(examples, labels), *format_cuts(texts, length)]
-        split = TextSplit(examples, texts)
+    split, lines = _ENCODERS[problem_type.head_type](examples, labels, tokenizer, problem_type, encoding)
     for line in lines:
         LOG.info("%s: %s", split_name, line)
     return split
+
+
+def _encode_texts(
+    examples: Sequence[Any],
+    labels: tuple[str, ...],
+    tokenizer: FullTokenizer,
+    problem_type: ProblemType,
+    encoding: Encoding,
+) -> _Encoded:
+    length = encoding.max_seq_length
+    texts = classification_features(examples, labels, tokenizer, length, problem_type, encoding.long_text)
+    return TextSplit(examples, texts), [describe_examples(examples, labels), *format_cuts(texts, length)]
+
+
+def _encode_choices(
+    examples: Sequence[Any],
+    labels: tuple[str, ...],
+    tokenizer: FullTokenizer,
+    problem_type: ProblemType,
+    encoding: Encoding,
+) -> _Encoded:
+    length = encoding.max_seq_length
+    choices = choice_features(examples, tokenizer, length)
+    cuts = [describe_cuts(choices.cuts, length, "sequences")] if choices.cuts.num_cut_texts else []
+    return ChoiceSplit(examples, choices), [describe_choices(examples), *cuts]
+
+
+# Head type of a problem type -> encoder.
+_ENCODERS = {CLASSIFIER: _encode_texts, CHOICE: _encode_choices}

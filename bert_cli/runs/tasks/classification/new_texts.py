@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_texts import make_text_lines
@@ -24,6 +24,7 @@ from bert_cli.opening.paths import find_members, run_folders
 from bert_cli.opening.trained import num_trained_texts, read_trained_columns
 from bert_cli.predicting.ensemble import average, label_order, mean_decoder, reorder
 from bert_cli.predicting.explanation import text_record
+from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.engine import shards
@@ -104,12 +105,10 @@ def _dataset(settings: ClassifySettings, model: AnyModel) -> ClassificationDatas
     """
     checkpoint = model.required_checkpoint
     problem_type = find_trained_type(settings, model)
-    if problem_type.has_choices:
-        raise InputError(
-            f"--{'input_file' if settings.files.input_file else 'text'}: the model in "
-            f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "
-            "a --predict_file, with --do_predict"
-        )
+    flag = f"--{'input_file' if settings.files.input_file else 'text'}: {checkpoint.folder}"
+    require(
+        problem_type.text_answers, flag, "; give the texts with their endings as a --predict_file, with --do_predict"
+    )
     labels = find_trained_labels(settings, model)
     if labels is None:
         raise model.head.unknown_labels()
@@ -182,10 +181,10 @@ class _TextClassifier:
         features = _features(lines, self.data)
         check(lines, features)
         predictions = self.predict(lines, features)
-        columns, labels = self.data.decoder.problem_type.columns, self.data.decoder.labels
+        answers, labels = require(self.data.decoder.problem_type.text_answers, "--text"), self.data.decoder.labels
         for row, (line, num_cut) in enumerate(zip(lines, features.cut_tokens.tolist(), strict=True)):
             record = {} if line.identifier is None else {"id": line.identifier}
-            record |= text_record(line.text_a, line.text_b) | columns.record(predictions, row, labels)
+            record |= text_record(line.text_a, line.text_b) | answers.record(predictions, row, labels)
             yield record | cut_entry(num_cut)
 
     def predict(self, lines: Sequence[TextLine], features: ClassificationFeatures) -> PredictionArrays:

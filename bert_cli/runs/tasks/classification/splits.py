@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.head_types import CHOICE, CLASSIFIER
 from bert_cli.base.log import LOG
 from bert_cli.examples.choice import (
     AUTO,
@@ -177,14 +178,17 @@ def read_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels
         path: the user's file, None for the task's file.
         labels: the labels so far.
     """
-    if labels.problem_type and labels.problem_type.has_choices:
-        data = _read_choices(inputs, split, path, labels)
-    elif inputs.task:
-        data = _read_task_split(inputs, split, path, labels)
-    else:
-        data = _read_user_split(inputs, split, inputs.open_table(split, path), labels)
+    head_type = labels.problem_type.head_type if labels.problem_type else CLASSIFIER
+    data = _READERS[head_type](inputs, split, path, labels)
     log_facts(data.facts)
     return data
+
+
+def _read_texts(inputs: Inputs, split: str, path: str | None, labels: KnownLabels) -> SplitData:
+    """Read a split of texts or pairs; see `read_split`."""
+    if inputs.task:
+        return _read_task_split(inputs, split, path, labels)
+    return _read_user_split(inputs, split, inputs.open_table(split, path), labels)
 
 
 def _read_task_split(inputs: Inputs, split: str, path: str | None, labels: KnownLabels) -> SplitData:
@@ -292,3 +296,7 @@ def _columns_for_later_runs(
     if file.columns.choices:
         columns["choice_columns"] = file.flag_names(file.columns.choices)
     return columns, guesses
+
+
+# Head type of a problem type -> reader.
+_READERS = {CLASSIFIER: _read_texts, CHOICE: _read_choices}

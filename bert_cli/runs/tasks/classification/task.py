@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CHOICE, CLASSIFIER
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.base.names import show_names
 from bert_cli.inference.engine import Head
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
@@ -22,7 +22,7 @@ from bert_cli.metrics.selection import MetricsByName
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.paths import run_folders
 from bert_cli.opening.trained import read_trained_columns
-from bert_cli.predicting.classifier import build_classifier, classifier_network
+from bert_cli.predicting.classifier import build_choice, build_classifier, classifier_network
 from bert_cli.problem_types.kinds import CLASSIFICATION
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.reading.probe import TableFile
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.inference.tensorflow import TensorFlowEngine
     from bert_cli.runs.engine.training_inputs import RowInput
+
+# Head type of a problem type -> function that builds the network.
+_BUILDERS = {CLASSIFIER: build_classifier, CHOICE: build_choice}
 
 
 def find_trained_labels(settings: ClassifySettings, model: AnyModel) -> tuple[str, ...] | None:
@@ -135,8 +138,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         for name, split in splits.items():
             is_dev = np.full(len(split.examples), name != "train")
             check_weights(split.features.weights, is_dev, settings.rows.weighted_metrics)
-        if not data.problem_type.has_choices:
-            LOG.info("labels: %s", show_names(label_names) or "none, a number is predicted")
+        if description := data.problem_type.columns.describe_names(label_names):
+            LOG.info("labels: %s", description)
         positive_label = decoder.problem_type.metrics.positive_label(decoder.labels)
         if positive_label and (phases.do_eval or settings.sweep.cross_validation):
             LOG.info("eval_f1 is of the label %s; --positive_label chooses the other one", positive_label)
@@ -178,7 +181,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
-        from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertContrastiveClassifier
         from bert_cli.heads.losses import DistillationLoss
 
@@ -188,14 +190,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             num_outputs = problem_type.reader.output_count(data.decoder.labels.names)
             return BertContrastiveClassifier(model.config, num_outputs, problem_type.name, text_input, **options)
         distillation = DistillationLoss(flags.distill_temperature, flags.distill_share) if data.teacher else None
-        if problem_type.has_choices:
-            return BertChoice(
-                model.config, 1, problem_type.name, text_input, distillation, loss_columns=loss_columns(data), **options
-            )
-        long_text = self.settings.encoding.long_text
-        return build_classifier(
-            model.config, data.decoder, text_input, long_text, options, distillation, loss_columns(data)
-        )
+        long_text, build = self.settings.encoding.long_text, _BUILDERS[problem_type.head_type]
+        return build(model.config, data.decoder, text_input, long_text, options, distillation, loss_columns(data))
 
     def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
         return classifier_network(data.decoder, self.settings.head.text_input)
