@@ -270,7 +270,6 @@ REFUSALS = {
         "--do_train --input_file=a",
         "--do_train --input_file=a --output_dir=b --num_train_epochs=2 --num_train_steps=9",
         "--do_train --input_file=a --output_dir=b --pack",
-        "--do_train --input_file=a --output_dir=b --no_nsp --pack --line_by_line",
         "--do_train --input_file=a --output_dir=b --line_by_line",
         "--do_train --input_file=a --output_dir=b --no_nsp --pack --short_seq_prob=0.2",
         "--do_train --input_file=a --output_dir=b --no_nsp --line_by_line --short_seq_prob=0.2",

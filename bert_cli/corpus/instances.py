@@ -7,9 +7,8 @@ and masked: some tokens are to be predicted, and other tokens replace them.
 
 import dataclasses
 import random
-from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.corpus.random_draws import randbelow, shuffle
@@ -70,7 +69,7 @@ def num_predictions(num_tokens: int, masking: Masking) -> int:
 
 
 def mask_tokens(
-    token_ids: list[int], candidates: list[int], masking: Masking, rng: random.Random
+    token_ids: list[int], candidates: list[int], masking: Masking, rng: random.Random, num_tokens: int | None = None
 ) -> tuple[list[int], list[int]]:
     """Mask a sequence in place, as the original does.
 
@@ -83,12 +82,13 @@ def mask_tokens(
         candidates: positions that may be masked, ascending; shuffled by the call.
         masking: the rules.
         rng: source of random numbers.
+        num_tokens: number of tokens that masked_lm_prob is a share of; None for all, as in the original.
 
     Returns:
         The positions to predict, ascending, and their original ids.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
-    count = num_predictions(len(token_ids), masking)
+    count = num_predictions(len(token_ids) if num_tokens is None else num_tokens, masking)
     if masking.whole_word:
         words = group_words(token_ids, candidates, masking.is_inside)
         shuffle(getrandbits, words)
@@ -239,104 +239,6 @@ def document_instances(
         candidates = [*range(1, separator), *range(separator + 1, len(token_ids) - 1)]
         positions, labels = mask_tokens(token_ids, candidates, masking, rng)
         yield Instance(token_ids, separator + 1, positions, labels, is_random_next, max(num_dropped, 0))
-
-
-def document_sequences(
-    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
-) -> Iterator[Instance]:
-    """Yield the sequences of documents, each with as many consecutive sentences as fit.
-
-    This is like DOC-SENTENCES in RoBERTa (Liu et al., 2019). A sentence that is longer than a
-    sequence continues in the next one. No token is lost.
-
-    Args:
-        corpus: the documents.
-        numbers: documents, in order.
-        sampling: rules for making instances.
-        rng: source of random numbers.
-    """
-    for number in numbers:
-        budget = target = sampling.max_seq_length - 2
-        if rng.random() < sampling.short_seq_prob:
-            target = 1 + randbelow(rng.getrandbits, budget)
-        sentence, end = corpus.document(number)
-        start = corpus.sentence_offsets[sentence : sentence + 1][0]
-        while sentence < end:
-            # Every sentence has a token, so the bounds of `target` more sentences are enough.
-            bounds = corpus.sentence_offsets[sentence : min(sentence + target + 1, end) + 1]
-            size = bisect_left(bounds, start + target + 1) - 1  # number of sentences that end within the sequence
-            stop = bounds[size] if bounds[size] > start else start + target
-            yield _masked(corpus.token_ids[start:stop], sampling, rng)
-            sentence = sentence + size
-            start = stop
-
-
-def packed_sequences(
-    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
-) -> Iterator[Instance]:
-    """Yield full sequences of joined documents, with [SEP] between two documents.
-
-    This is like FULL-SENTENCES in RoBERTa, and is cut at any token like the groups of texts in
-    transformers' run_mlm. No token is lost: the last sequence may be shorter.
-
-    Args:
-        corpus: the documents.
-        numbers: documents, in order.
-        sampling: rules for making instances.
-        rng: source of random numbers.
-    """
-    budget = sampling.max_seq_length - 2
-    pending = array("q")
-    for number in numbers:
-        # Do not end a sequence with two [SEP].
-        if pending and len(pending) == budget - 1:
-            yield _masked(pending, sampling, rng)
-            pending = array("q")
-        if pending:
-            pending.append(sampling.masking.sep_id)
-        start, stop = _token_range(corpus, number)
-        # Read slice by slice: a document may be as large as the corpus.
-        while start < stop:
-            taken = min(stop - start, budget - len(pending))
-            pending.extend(corpus.token_ids[start : start + taken])
-            start += taken
-            if len(pending) == budget:
-                yield _masked(pending, sampling, rng)
-                pending = array("q")
-    if pending:
-        yield _masked(pending, sampling, rng)
-
-
-def line_sequences(
-    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
-) -> Iterator[Instance]:
-    """Yield one sequence per document, a line of the text, without tokens that do not fit.
-
-    Args:
-        corpus: the documents.
-        numbers: documents, in order.
-        sampling: rules for making instances.
-        rng: source of random numbers.
-    """
-    for number in numbers:
-        start, stop = _token_range(corpus, number)
-        num_dropped = max(0, stop - start - (sampling.max_seq_length - 2))
-        sequence = _masked(corpus.token_ids[start : stop - num_dropped], sampling, rng)
-        yield sequence._replace(num_dropped=num_dropped)
-
-
-def _token_range(corpus: Corpus, number: int) -> tuple[int, int]:
-    """Return the index of a document's first token, and of the first one after it."""
-    first, end = corpus.document(number)
-    return corpus.sentence_offsets[first : first + 1][0], corpus.sentence_offsets[end : end + 1][0]
-
-
-def _masked(text: Sequence[int], sampling: Sampling, rng: random.Random) -> Instance:
-    masking = sampling.masking
-    token_ids = [masking.cls_id, *text, masking.sep_id]
-    candidates = [place for place in range(1, len(token_ids) - 1) if token_ids[place] != masking.sep_id]
-    positions, labels = mask_tokens(token_ids, candidates, masking, rng)
-    return Instance(token_ids, len(token_ids), positions, labels, False, 0)
 
 
 def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:

@@ -2,36 +2,179 @@
 
 Each pass uses new pairs and masks, and a new document order. The passes are cut into shards with
 equal numbers of documents. Each shard has a separate seed, so that it does not depend on earlier
-shards, and its instances are shuffled.
+shards, and its instances are shuffled. If masked words are the only objective, the sequences are
+single texts: documents, joined documents, lines or joined lines.
 """
 
 import functools
 import itertools
 import random
 from array import array
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from bert_cli.corpus.instance_rows import RowFormat
-from bert_cli.corpus.instances import (
-    Instance,
-    Sampling,
-    document_instances,
-    document_sequences,
-    line_sequences,
-    packed_sequences,
-)
-from bert_cli.corpus.random_draws import permute_range
+from bert_cli.corpus.instances import Instance, Sampling, document_instances, mask_tokens
+from bert_cli.corpus.random_draws import permute_range, randbelow
 from bert_cli.corpus.store import Corpus, CorpusSize
-from bert_cli.settings.pretraining import DOCUMENTS, LINES, PACKED, PAIRS
+from bert_cli.settings.pretraining import DOCUMENTS, GROUPS, LINES, PACKED, PAIRS
 
 # Tokens per shard: about a second of work and some megabytes, and enough for shuffling. In a small
 # corpus, a shard has several passes.
 _SHARD_TOKENS = 1_000_000
 _SHARD_PASSES = 8
-_SINGLE_TEXTS = {DOCUMENTS: document_sequences, PACKED: packed_sequences, LINES: line_sequences}
+
+
+def document_sequences(
+    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
+) -> Iterator[Instance]:
+    """Yield the sequences of documents, each with as many consecutive sentences as fit.
+
+    This is like DOC-SENTENCES in RoBERTa (Liu et al., 2019). A sentence that is longer than a
+    sequence continues in the next one. No token is lost.
+
+    Args:
+        corpus: the documents.
+        numbers: documents, in order.
+        sampling: rules for making instances.
+        rng: source of random numbers.
+    """
+    for number in numbers:
+        budget = target = sampling.max_seq_length - 2
+        if rng.random() < sampling.short_seq_prob:
+            target = 1 + randbelow(rng.getrandbits, budget)
+        sentence, end = corpus.document(number)
+        start = corpus.sentence_offsets[sentence : sentence + 1][0]
+        while sentence < end:
+            # Every sentence has a token, so the bounds of `target` more sentences are enough.
+            bounds = corpus.sentence_offsets[sentence : min(sentence + target + 1, end) + 1]
+            size = bisect_left(bounds, start + target + 1) - 1  # number of sentences that end within the sequence
+            stop = bounds[size] if bounds[size] > start else start + target
+            yield _masked(corpus.token_ids[start:stop], sampling, rng)
+            sentence = sentence + size
+            start = stop
+
+
+def packed_sequences(
+    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
+) -> Iterator[Instance]:
+    """Yield full sequences of joined documents, with [SEP] between two documents.
+
+    This is like FULL-SENTENCES in RoBERTa, and is cut at any token like the groups of texts in
+    transformers' run_mlm. No token is lost: the last sequence may be shorter.
+
+    Args:
+        corpus: the documents.
+        numbers: documents, in order.
+        sampling: rules for making instances.
+        rng: source of random numbers.
+    """
+    budget = sampling.max_seq_length - 2
+    pending = array("q")
+    for number in numbers:
+        # Do not end a sequence with two [SEP].
+        if pending and len(pending) == budget - 1:
+            yield _masked(pending, sampling, rng)
+            pending = array("q")
+        if pending:
+            pending.append(sampling.masking.sep_id)
+        start, stop = _token_range(corpus, number)
+        # Read slice by slice: a document may be as large as the corpus.
+        while start < stop:
+            taken = min(stop - start, budget - len(pending))
+            pending.extend(corpus.token_ids[start : start + taken])
+            start += taken
+            if len(pending) == budget:
+                yield _masked(pending, sampling, rng)
+                pending = array("q")
+    if pending:
+        yield _masked(pending, sampling, rng)
+
+
+def line_sequences(
+    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
+) -> Iterator[Instance]:
+    """Yield one sequence per document, a line of the text, without tokens that do not fit.
+
+    Args:
+        corpus: the documents.
+        numbers: documents, in order.
+        sampling: rules for making instances.
+        rng: source of random numbers.
+    """
+    for number in numbers:
+        start, stop = _token_range(corpus, number)
+        num_dropped = max(0, stop - start - (sampling.max_seq_length - 2))
+        sequence = _masked(corpus.token_ids[start : stop - num_dropped], sampling, rng)
+        yield sequence._replace(num_dropped=num_dropped)
+
+
+def grouped_sequences(
+    corpus: Corpus, numbers: Iterable[int], sampling: Sampling, rng: random.Random
+) -> Iterator[Instance]:
+    """Yield full sequences of joined documents, each document with [CLS] and [SEP] around it.
+
+    These are the groups of texts of transformers' run_mlm, which are cut at any token. No token is
+    lost: the last sequence may be shorter.
+
+    Args:
+        corpus: the documents.
+        numbers: documents, in order.
+        sampling: rules for making instances.
+        rng: source of random numbers.
+    """
+    masking, length = sampling.masking, sampling.max_seq_length
+    pending = array("q")
+    for number in numbers:
+        start, stop = _token_range(corpus, number)
+        pending.append(masking.cls_id)
+        pending.extend(corpus.token_ids[start:stop])
+        pending.append(masking.sep_id)
+        for first in range(0, len(pending) - length + 1, length):
+            yield _mask_text(pending[first : first + length].tolist(), sampling, rng, counts_special=False)
+        pending = pending[len(pending) // length * length :]
+    if len(pending) > 1:  # a rest of one token is [SEP]
+        yield _mask_text(pending.tolist(), sampling, rng, counts_special=False)
+
+
+def _token_range(corpus: Corpus, number: int) -> tuple[int, int]:
+    """Return the index of a document's first token, and of the first one after it."""
+    first, end = corpus.document(number)
+    return corpus.sentence_offsets[first : first + 1][0], corpus.sentence_offsets[end : end + 1][0]
+
+
+def _masked(text: Sequence[int], sampling: Sampling, rng: random.Random) -> Instance:
+    masking = sampling.masking
+    return _mask_text([masking.cls_id, *text, masking.sep_id], sampling, rng)
+
+
+def _mask_text(token_ids: list[int], sampling: Sampling, rng: random.Random, counts_special: bool = True) -> Instance:
+    """Mask a sequence with one segment in place, except for its special tokens.
+
+    Args:
+        token_ids: the sequence.
+        sampling: rules for making instances.
+        rng: source of random numbers.
+        counts_special: whether masked_lm_prob is a share of all tokens, as in Google's script.
+            Joined lines may have many special tokens, which run_mlm does not count.
+    """
+    masking = sampling.masking
+    kept_ids = (masking.cls_id, masking.sep_id)
+    candidates = [place for place, token_id in enumerate(token_ids) if token_id not in kept_ids]
+    num_tokens = None if counts_special else len(candidates)
+    positions, labels = mask_tokens(token_ids, candidates, masking, rng, num_tokens)
+    return Instance(token_ids, len(token_ids), positions, labels, False, 0)
+
+
+_SINGLE_TEXTS = {
+    DOCUMENTS: document_sequences,
+    PACKED: packed_sequences,
+    LINES: line_sequences,
+    GROUPS: grouped_sequences,
+}
 
 
 def split_documents(num_documents: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +207,7 @@ class CorpusSource:
             corpus: the stored corpus.
             documents: document numbers, used for instances and for random next texts.
             sampling: rules for making instances.
-            form: form of the sequences: PAIRS, DOCUMENTS, PACKED or LINES.
+            form: form of the sequences: PAIRS, DOCUMENTS, PACKED, LINES or GROUPS.
             seed: seed used for all draws.
         """
         self._corpus = corpus

@@ -12,6 +12,7 @@ from bert_cli.base.formats import list_names
 from bert_cli.base.names import HUB_PREFIX
 from bert_cli.flags.foreign.advice import OFF, Advice, fitting_advice, unknown_flags_message
 from bert_cli.flags.foreign.command_lines import ForeignLine, flags_of_variables, read_foreign_line, scripts, scripts_of
+from bert_cli.flags.foreign.implied import implied_words
 from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.refusals import refusals
@@ -56,7 +57,7 @@ def translate(settings_class: type, command: str, text: str) -> str:
     translator = _Translator({flag.name: flag for flag in every_flag(settings_class)})
     translator.add(line)
     words = [*(f"--{name}={value}" if value else f"--{name}" for name, value in translator.ours.items())]
-    words += [word for word in line.script.implied if word.removeprefix("--").partition("=")[0] not in translator.ours]
+    words += implied_words(line.script.implied, translator.ours)
     try:
         values, _ = parse(settings_class, words)
         problems = [refusal.message for refusal in refusals(build(settings_class, values))]

@@ -26,7 +26,8 @@ from bert_cli.settings.texts import CORPUS_COLUMNS, CORPUS_TABLES
 from bert_cli.settings.training import EarlyStoppingFlags, ReportPage, Saving, Seed, Sweep, Training, TrainingSettings
 
 # Forms of sequences. PAIRS are for next-sentence prediction, the other ones for masked words alone.
-PAIRS, DOCUMENTS, PACKED, LINES = "pairs", "documents", "packed", "lines"
+PAIRS, DOCUMENTS, PACKED, LINES, GROUPS = "pairs", "documents", "packed", "lines", "groups"
+FORMS_OF_LINES = (LINES, GROUPS)  # each line is a document
 PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
 SHORT_SEQ_PROB = 0.1
 NUM_TRAIN_STEPS, NUM_WARMUP_STEPS = 100000, 10000  # Google's defaults
@@ -182,7 +183,8 @@ class Pretraining(FlagGroup, heading="Data"):
     pack: bool | None = deciding_option(
         None,
         "join documents, with [SEP] between them, so that sequences are full; false: a sequence ends with its document; "
-        "default: true with --no_nsp",
+        "with --line_by_line: join lines, each as [CLS] line [SEP], as run_mlm.py does; default: true with --no_nsp, false "
+        "with --line_by_line",
         remembered=True,
         needs="no_nsp=true",
         because="pairs of texts cannot be packed",
@@ -192,12 +194,11 @@ class Pretraining(FlagGroup, heading="Data"):
         "make each line a sequence, cut to --max_seq_length, as the same flag of run_mlm.py",
         remembered=True,
         needs="no_nsp=true",
-        excludes="pack=true",
-        because={"no_nsp=true": "next sentences need documents of several lines"},
+        because="next sentences need documents of several lines",
     )
 
     def form(self, short_seq_prob: float) -> str:
-        """Return the form of sequences that are made from text: PAIRS, DOCUMENTS, PACKED or LINES.
+        """Return the form of sequences from text: PAIRS, DOCUMENTS, PACKED, LINES or GROUPS.
 
         Raises:
             InputError: sequences should be both full and shorter.
@@ -205,7 +206,7 @@ class Pretraining(FlagGroup, heading="Data"):
         if not self.no_nsp:
             return PAIRS
         if self.line_by_line:
-            return LINES
+            return GROUPS if self.pack else LINES
         if self.pack is False:
             return DOCUMENTS
         refuse_if(

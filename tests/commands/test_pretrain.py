@@ -432,12 +432,14 @@ def test_sequences_without_next_sentences(from_text, read_input, pretrain, recor
         "also packed": ["--pack"],
         "documents": ["--pack=false", "--short_seq_prob=0"],
         "lines": ["--line_by_line"],
+        "joined lines": ["--line_by_line", "--pack"],
     }.items():
         outcome = pretrain("--do_eval", "--no_nsp", *words, **flags)
         assert outcome.code == 0, outcome.err
         rows[name] = run_folder(tmp_path / "out").eval_results()["eval_examples"]
     # 12 documents of 33 tokens, with 11 [SEP] between them, in sequences of 22 tokens besides [CLS] and the last [SEP].
-    assert rows == {"packed": 19, "also packed": 19, "documents": 24, "lines": 48}
+    # 48 lines of 8.25 tokens, each with [CLS] and [SEP], are 492 tokens in sequences of 24.
+    assert rows == {"packed": 19, "also packed": 19, "documents": 24, "lines": 48, "joined lines": 21}
     assert "48 lines, " in read_input("--no_nsp", "--line_by_line", input_file=path).err
     read_input("--no_nsp", "--short_seq_prob=0", input_file=path)
     refused = pretrain("--do_train", "--no_nsp", "--short_seq_prob=0.3", input_file=path)

@@ -12,7 +12,7 @@ from bert_cli.corpus.instances import Masking, Sampling
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import TokenizedBlock
-from bert_cli.settings.pretraining import DOCUMENTS, LINES, PACKED, PAIRS
+from bert_cli.settings.pretraining import DOCUMENTS, GROUPS, LINES, PACKED, PAIRS
 
 # Token ids encode their source, 100·document + sentence. 0 is padding; 1 to 3 are [CLS], [SEP], [MASK].
 MASKING = Masking(2, 0.15, False, 1, 2, 3, tuple(range(2000)), bytes(2000))
@@ -59,7 +59,7 @@ def test_sample_comes_from_the_first_shard(corpus):
     assert source.shard(0).tolist() == shard
 
 
-@pytest.mark.parametrize("form", [PAIRS, DOCUMENTS, PACKED, LINES])
+@pytest.mark.parametrize("form", [PAIRS, DOCUMENTS, PACKED, LINES, GROUPS])
 def test_stream_resumes_from_any_position(corpus, form):
     size, open_corpus = corpus
     source = CorpusSource(size, open_corpus, np.arange(11), SAMPLING, form, 5)

@@ -113,6 +113,23 @@ def test_defaults_of_the_script_are_written_if_it_trains():
     assert {"--num_train_steps=9", "--eval_share=0.1", "--no_nsp"} <= set(steps)
 
 
+def test_masked_words_have_the_form_of_the_script():
+    """run_mlm.py joins lines unless --line_by_line is given, and has no limit of masks or of evaluation steps."""
+    corpus = {"--no_nsp", "--line_by_line", "--pack", "--max_seq_length=512", "--max_predictions_per_seq=77"}
+    assert corpus <= set(words_of("bert-pretrain", "run_mlm.py --do_train"))
+    words = words_of("bert-pretrain", "run_mlm.py --do_eval --mlm_probability 0.3")
+    assert set(words[1:]) == corpus - {"--max_predictions_per_seq=77"} | {
+        "--do_eval",
+        "--masked_lm_prob=0.3",
+        "--max_eval_steps=0",
+        "--max_predictions_per_seq=154",
+    }
+    words = words_of("bert-pretrain", "run_mlm.py --do_train --line_by_line --max_seq_length 133")
+    assert "--line_by_line" in words
+    assert not any(word.startswith(("--pack", "--max_predictions", "--max_eval")) for word in words)
+    assert "--pack" in words_of("bert-pretrain", "run_mlm.py --do_train --line_by_line false")
+
+
 @pytest.mark.parametrize(
     ("theirs", "remark"),
     [

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files,
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.runtime.machine import num_processors
+from bert_cli.settings.pretraining import MaskedLM
 from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -86,6 +88,17 @@ def read_corpus(
         corpus = store_corpus(blocks, work_folder, typecode, show)
     check_has_sentences(corpus.num_documents, flag)
     return corpus
+
+
+def warn_of_few_predictions(masking: MaskedLM, max_seq_length: int) -> None:
+    """Warn if full sequences have more tokens to mask than --max_predictions_per_seq allows."""
+    expected_predictions = max_seq_length * masking.masked_lm_prob
+    if masking.max_predictions_per_seq < int(expected_predictions):
+        LOG.warning(
+            "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d would do for "
+            "--max_seq_length=%d",
+            masking.max_predictions_per_seq, math.ceil(expected_predictions), max_seq_length,
+        )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from bert_cli.outputs.preparation import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.preparation.corpus import CACHE_SIZE
+from bert_cli.runs.preparation.corpus import CACHE_SIZE, warn_of_few_predictions
 from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -52,13 +52,7 @@ def prepare_job(settings: CreateDataSettings) -> ShardJob:
     if do_lower_case is None:
         do_lower_case = stored.casing is None or stored.casing[1]
     check_casing(do_lower_case, vocabulary, None, stored.casing, settings=stored.settings)
-    expected_predictions = max_seq_length * masking.masked_lm_prob
-    if masking.max_predictions_per_seq < int(expected_predictions):
-        LOG.warning(
-            "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d "
-            "would do for --max_seq_length=%d",
-            masking.max_predictions_per_seq, -int(-expected_predictions // 1), max_seq_length,
-        )  # fmt: skip
+    warn_of_few_predictions(masking, max_seq_length)
     tokenizer = FullTokenizer(vocabulary, do_lower_case, CACHE_SIZE, stored.settings)
     num_ids = vocabulary.size
     if masking.whole_words_from == SPACES:

@@ -32,7 +32,7 @@ from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_
 from bert_cli.outputs.progress import Progress
 from bert_cli.problem_types.kinds import PRETRAINING
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
+from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES, warn_of_few_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, Pretraining, PretrainSettings
@@ -116,6 +116,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
                 counts = (data.num_unknown, data.num_tokens)
                 strict = settings.model.strict
                 warn_unknown(split, *counts, "tokens", model.vocabulary, strict)
+        if any(isinstance(data, PretrainingText) for data in splits.values()):
+            warn_of_few_predictions(settings.masking, settings.encoding.max_seq_length)
         check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
         if check_pairs.is_due:
             check_pairs.report(any(data.has_pairs for data in splits.values()))

@@ -20,7 +20,7 @@ from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
-from bert_cli.settings.pretraining import LINES, PAIRS
+from bert_cli.settings.pretraining import FORMS_OF_LINES, PAIRS
 from bert_cli.settings.texts import CorpusForm
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
@@ -83,7 +83,7 @@ class PretrainingText(contextlib.AbstractContextManager):
             folder = stack.enter_context(corpus_directory())
             tokenization = Tokenization(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), tokenization) as workers:
-                size = read_corpus(paths, workers, folder, corpus_form, flag, form == LINES)
+                size = read_corpus(paths, workers, folder, corpus_form, flag, form in FORMS_OF_LINES)
             self.digest = hash_corpus(size)
             corpus = stack.enter_context(Corpus(size))
             # Nothing failed, so keep the files open until __exit__.
@@ -91,7 +91,7 @@ class PretrainingText(contextlib.AbstractContextManager):
         training_documents, held_out_documents = split_documents(size.num_documents, eval_share, seed)
         self.num_tokens, self.num_unknown = size.num_tokens, size.num_unknown
         self.has_pairs = form == PAIRS
-        self._log(size, len(held_out_documents), eval_share, "lines" if form == LINES else "documents")
+        self._log(size, len(held_out_documents), eval_share, "lines" if form in FORMS_OF_LINES else "documents")
         self._training = CorpusSource(size, corpus, training_documents, sampling, form, seed)
         evaluation_documents = held_out_documents if len(held_out_documents) else training_documents
         self._evaluation = CorpusSource(size, corpus, evaluation_documents, sampling, form, seed)

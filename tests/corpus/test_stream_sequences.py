@@ -6,8 +6,9 @@ from itertools import accumulate
 
 import pytest
 
-from bert_cli.corpus.instances import Masking, Sampling, document_sequences, line_sequences, packed_sequences
+from bert_cli.corpus.instances import Masking, Sampling
 from bert_cli.corpus.store import Corpus, store_corpus
+from bert_cli.corpus.stream import document_sequences, grouped_sequences, line_sequences, packed_sequences
 from bert_cli.corpus.text import TokenizedBlock
 
 CLS, SEP, MASK = 1, 2, 3
@@ -80,3 +81,31 @@ def test_lines_are_cut(tmp_path):
         instances = list(line_sequences(corpus, [1, 0, 2], Sampling(8, 0.1, MASKING), random.Random(1)))
     assert texts_of(instances) == [[13, 14, 15, 16, 17, 18], [10, 11, 12], [22, 23, 24, 25, 26, 27]]
     assert [instance.num_dropped for instance in instances] == [3, 0, 0]
+
+
+@pytest.mark.parametrize("max_seq_length", [1, 3, 5, 9, 16, 200])
+def test_groups_are_cut_from_lines_with_special_tokens(tmp_path, max_seq_length):
+    """The sequences in a row are the stream of run_mlm.py: [CLS] and [SEP] around each line."""
+    with store(tmp_path, [3], [9], [1], [6]) as corpus:
+        order = [1, 0, 2, 3]
+        instances = list(grouped_sequences(corpus, order, Sampling(max_seq_length, 0.1, MASKING), random.Random(1)))
+    stream = []
+    for instance in instances:
+        ids = list(instance.token_ids)
+        assert instance.segment_start == len(ids)
+        for position, label in zip(instance.positions, instance.labels, strict=True):
+            ids[position] = label
+        stream += ids
+    lines = [range(13, 22), range(10, 13), [22], range(23, 29)]
+    expected = [token for line in lines for token in (CLS, *line, SEP)]
+    assert all(len(instance.token_ids) == max_seq_length for instance in instances[:-1])
+    # A last sequence of [SEP] alone has nothing to predict and is left out.
+    assert stream == expected[:-1] if len(expected) % max_seq_length == 1 else stream == expected
+
+
+def test_special_tokens_of_groups_are_never_masked(tmp_path):
+    every = Masking(20, 1.0, False, CLS, SEP, MASK, (4,), bytes(2000))
+    with store(tmp_path, [1], [1], [2]) as corpus:
+        first, second = grouped_sequences(corpus, [0, 1, 2], Sampling(8, 0.0, every), random.Random(1))
+    assert (first.positions, first.labels) == ([1, 4, 7], [10, 11, 12])
+    assert (second.positions, second.labels) == ([0], [13])
