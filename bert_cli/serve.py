@@ -111,18 +111,20 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     from bert_cli.serving.service import Service
     from bert_cli.serving.watching import Watcher
 
-    paths, flags = settings.paths, settings.model_flags()
+    paths, flags, folder_flags = settings.paths, settings.model_flags(), settings.folder_flags
     with ending_on_sigterm("bert-serve: stopped by SIGTERM; nothing was lost"):
         # Find the checkpoints again: a process that replaces another one uses the newest ones.
         models = {
-            name: load_served(name, flags[name], *map(shared.checkpoints.find, folders))
+            name: load_served(
+                name, flags[name], *(shared.checkpoints.find(path, folder_flags[path]) for path in folders)
+            )
             for name, folders in paths.items()
         }
     service = Service(models, settings.limits, shared.list_processes)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.source)
     watch_seconds = settings.served.watch_seconds if settings.served.watch else None
-    watcher = Watcher(service, paths, flags, keys, shared.certificate, watch_seconds)
+    watcher = Watcher(service, paths, flags, keys, shared.certificate, watch_seconds, folder_flags)
     request_log = RequestLog(settings.server.trusted_proxies) if settings.logs_requests else None
     metrics_port = shared.listeners[1].getsockname()[1] if len(shared.listeners) > 1 else None
     server = settings.server

@@ -85,6 +85,10 @@ def test_stored_messages_for_python_have_no_flags():
         ("m: has no config; copy it there, or give --bert_config_file", "m: has no config; copy it there"),
         ("m: damaged; restore it, or --overwrite_output_dir starts over", "m: damaged; restore it"),
         ("m: damaged; --overwrite_output_dir starts over", "m: damaged"),
+        (
+            "out of memory; lower --output_dir, or lower --top_k, or add --recompute=layers",
+            "out of memory; lower --output_dir",
+        ),
         ("--bert_config_file is needed; give --output_dir", "--bert_config_file is needed; give --output_dir"),
         ("m; bert-convert --head=encoder leaves it", "m; bert-convert --head=encoder leaves it"),
         ("m; pip install --force-reinstall x may help", "m; pip install --force-reinstall x may help"),

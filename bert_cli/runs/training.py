@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, without_repeats
 from bert_cli.base.names import FLAGS
 from bert_cli.flags.saved import write_flags
 from bert_cli.inference.rows import Predictor, load_trained
@@ -168,7 +168,8 @@ def _train(
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
     is_chief = engine.is_chief
-    load_initial(engine, model, settings.model.init_checkpoint, plan.state, plan.task_plan.run_labels(task.command))
+    with without_repeats(shared.logged_lines) if shared else contextlib.nullcontext():
+        load_initial(engine, model, settings.model.init_checkpoint, plan.state, plan.task_plan.run_labels(task.command))
     # A process with other flags or data would wait forever for gradients, or damage them.
     check_agreement(engine.strategy, {"the first step": plan.done_steps} | plan.manifest)
     if is_chief and plan.state:

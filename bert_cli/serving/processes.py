@@ -153,13 +153,17 @@ class SharedCheckpoints:
         self._versions = {checkpoint: file_version(checkpoint.location) for checkpoint in self._checkpoints.values()}
         self._readers = {checkpoint: SharedReader(open_checkpoint(checkpoint)) for checkpoint in self._versions}
 
-    def find(self, path: str) -> CheckpointPath:
+    def find(self, path: str, flag: str = "output_dir") -> CheckpointPath:
         """Return the checkpoint at a path, with shared weights unless its files have changed.
 
         If there is no complete checkpoint now, this is the one whose weights are in memory.
+
+        Args:
+            path: a checkpoint, or a directory with some.
+            flag: the flag that names it, for messages.
         """
         try:
-            checkpoint = find_checkpoint(path, "output_dir")
+            checkpoint = find_checkpoint(path, flag)
         except InputError as error:
             if path not in self._checkpoints:
                 raise

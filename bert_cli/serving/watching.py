@@ -4,6 +4,7 @@ import contextlib
 import queue
 from collections.abc import Mapping, Sequence
 from threading import Thread
+from types import MappingProxyType
 
 from bert_cli.base.errors import first_line
 from bert_cli.base.log import LOG
@@ -25,6 +26,7 @@ class Watcher:
         keys: ApiKeys,
         certificate: Certificate | None,
         seconds: float | None,
+        folder_flags: Mapping[str, str] = MappingProxyType({}),
     ):
         """Start the thread.
 
@@ -35,6 +37,8 @@ class Watcher:
             keys: API keys that a reload reads again.
             certificate: certificate that a reload reads again, or None.
             seconds: time between two checks; None to check only on request.
+            folder_flags: the flag that names a directory, for messages; others are named by
+                --output_dir.
         """
         self._service = service
         self._paths = dict(paths)
@@ -42,6 +46,7 @@ class Watcher:
         self._keys = keys
         self._certificate = certificate
         self._seconds = seconds
+        self._folder_flags = folder_flags
         # By model name: the checkpoint that could not be loaded, or else the error message.
         self._rejected: dict[str, str] = {}
         self._versions = {name: _find_versions(model.checkpoints) for name, model in service.models.items()}
@@ -108,7 +113,8 @@ class Watcher:
         served = self._service.models[name]
         try:
             # Be strict: a damaged checkpoint is an error here, instead of using an older one.
-            checkpoints = [find_checkpoint(path, "output_dir", strict=True) for path in paths]
+            labels = [self._folder_flags.get(path, "output_dir") for path in paths]
+            checkpoints = [find_checkpoint(path, label, strict=True) for path, label in zip(paths, labels, strict=True)]
             newest = _join_locations(checkpoints)
             versions = _find_versions(checkpoints)
             is_newer = newest != _join_locations(served.checkpoints)

@@ -90,13 +90,11 @@ def memory_advice(flag: str) -> Iterator[None]:
     try:
         yield
     except (tf.errors.ResourceExhaustedError, MemoryError):
-        in_training = ""
-        if flag == "train_batch_size":
-            in_training = (
-                ", or raise --gradient_accumulation_steps, or add --recompute=layers (--auto_batch does both by itself)"
-            )
+        # Commands leave out alternatives with flags that they lack, see errors.without_advice.
+        in_training = ", or raise --gradient_accumulation_steps, or add --recompute=layers, or let --auto_batch do both"
         raise InputError(
-            f"out of memory: lower --{flag}, or --max_seq_length{in_training}, or use --precision=bfloat16"
+            f"out of memory; lower --{flag}, or lower --max_seq_length"
+            f"{in_training if flag == 'train_batch_size' else ''}, or use --precision=bfloat16"
         ) from None
 
 

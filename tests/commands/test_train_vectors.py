@@ -177,6 +177,8 @@ def test_a_run_continues_a_sentence_model(vectors, trained, tmp_path, two_layer_
         ("anchor\tpositive\na\tb\n", ["--loss=cosent"]),
         ("anchor\tpositive\na\tb\n", ["--loss=triplet"]),
         ("anchor\tpositive\na\tb\nb\tc\n", ["--train_batch_size=1"]),
+        ("anchor\tpositive\na\tb\n", ["--train_batch_size=8"]),
+        ("anchor\tpositive\tscore\na\tb\t1\n", []),
         ("anchor\tpositive\na\t\n\tb\n", []),
         ("anchor\tpositive\na\tb\n", ["--do_eval"]),
         ("left\tright\na\tb\n", []),

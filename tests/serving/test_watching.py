@@ -31,6 +31,17 @@ def test_the_generator_of_a_newer_electra_is_loaded(service, tmp_path, monkeypat
     assert (checkpoint, checkpoint.opened) == (expected, None)
 
 
+@pytest.mark.parametrize("flag", ["model", "ensemble"])
+def test_an_error_names_the_flag_of_the_directory(service, tmp_path, caplog, flag):
+    flags = {str(tmp_path): flag}
+    watcher = Watcher(service, {}, {"lengths": FLAGS}, keys=None, certificate=None, seconds=None, folder_flags=flags)
+    watcher.update("lengths", str(tmp_path))
+    watcher.close()
+    [error] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert f"--{flag}" in error
+    assert "--output_dir" not in error
+
+
 def test_a_newer_checkpoint_of_a_member_replaces_the_ensemble(tmp_path, monkeypatch):
     paths = [str(tmp_path / f"model.ckpt-{step}") for step in (10, 20, 30)]
     for path in paths:

@@ -1,6 +1,6 @@
 """The weights that a run starts from."""
 
-from bert_cli.base.log import LOG, inform_once
+from bert_cli.base.log import LOG
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.checkpoints import builtin_message, random_start_message
@@ -36,7 +36,7 @@ def load_initial(
         report = engine.load_weights(_with_head_rows(engine, model, open_checkpoint(checkpoint), labels))
         report.check_known(checkpoint.is_strict)
         if message := builtin_message(checkpoint, encoder.config):
-            inform_once(message)
+            LOG.info(message)
         else:
             for line in report.lines():
                 LOG.info(line)

@@ -3,7 +3,7 @@
 import os
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import FETCH, read_json
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import HUGGING_FACE_CONFIG, KERAS_HUB_TASK, MODULES, keras_hub_class
@@ -64,8 +64,14 @@ def name_unread_files(folder: str) -> None:
 
 
 def is_keras_hub_bert(folder: str) -> bool:
-    """Return whether a directory is a preset of KerasHub with a BERT."""
-    return _keras_hub_class(folder) == _KERAS_HUB_BERT
+    """Return whether a directory is a preset of KerasHub; raise InputError for other networks."""
+    class_name = _keras_hub_class(folder)
+    refuse_if(
+        class_name not in ("", _KERAS_HUB_BERT),
+        f"{folder}: is a preset of KerasHub ({class_name}), of which only {_KERAS_HUB_BERT} is read; take the same "
+        "model from Hugging Face's hub (config.json, vocab.txt and model.safetensors)",
+    )
+    return bool(class_name)
 
 
 def _keras_hub_class(folder: str) -> str:
@@ -80,11 +86,6 @@ def _keras_hub_class(folder: str) -> str:
 def describe_other_model(folder: str) -> str:
     """Return a description of a directory's model from another program, with advice, or ""."""
     names = files.list_directory(folder)
-    if class_name := _keras_hub_class(folder):
-        return (
-            f"is a preset of KerasHub ({class_name}), of which only {_KERAS_HUB_BERT} is read; take the same model from "
-            "Hugging Face's hub (config.json, vocab.txt and model.safetensors)"
-        )
     inner = next((name for name in names if files.exists(os.path.join(folder, name, SAVED_MODEL))), None)
     if inner:
         return f"holds a SavedModel in {inner}; if bert-export wrote it, give the model that it was exported from"

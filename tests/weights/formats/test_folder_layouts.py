@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder
+from bert_cli.weights.formats.folder_layouts import describe_other_model, inner_folder, is_keras_hub_bert
 from bert_cli.weights.path import find_checkpoint
 from tests.sentence_cases import folder_of
 
@@ -59,3 +60,15 @@ def test_a_directory_of_exports_is_named(tmp_path):
     assert describe_other_model(str(tmp_path)).startswith(
         "holds a SavedModel in 1; if bert-export wrote it, give the model"
     )
+
+
+def test_a_preset_of_another_network_is_refused_after_one_look_at_its_directory(tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_text(
+        json.dumps({"class_name": "GemmaBackbone", "module": "keras_hub.src.models.gemma"})
+    )
+    (tmp_path / "model.weights.h5").write_bytes(b"")
+    list_directory, looks = files.list_directory, []
+    monkeypatch.setattr(files, "list_directory", lambda path: looks.append(path) or list_directory(path))
+    with pytest.raises(InputError, match="GemmaBackbone"):
+        is_keras_hub_bert(str(tmp_path))
+    assert looks == [str(tmp_path)]

@@ -77,9 +77,15 @@ class VectorTask(Task[VectorBundle, VectorDataset, None]):
         }
         plan = fine_tuning_plan(self.settings, recipe, len(features), len(features), head_type=ENCODER, **values)
         batch_size = plan.batch_size or self.settings.training.train_batch_size
-        is_alone = data.loss.compares_rows and batch_size < 2 and not split.table.has_negatives
-        advice = "give --train_batch_size=2 or more"
-        refuse_if(is_alone, f"--loss={data.loss.name}: compares rows of a batch; {advice}")
+        # A row has nothing to be compared with, and equal rows of several epochs have no loss.
+        is_alone = data.loss.compares_rows and not split.table.has_negatives
+        needs_more = f"--loss={data.loss.name} compares rows of a batch"
+        refuse_if(
+            is_alone and len(features) < 2,
+            f"{split.table.path}: has one row, and {needs_more}; give more rows"
+            f"{'' if data.loss.uses_scores else ', or negatives of the row'}",
+        )
+        refuse_if(is_alone and batch_size < 2, f"{needs_more}; give --train_batch_size=2 or more")
         return plan
 
     def make_model(self, model: VectorBundle, data: VectorDataset, options: "NetworkOptions") -> "TaskModel":
