@@ -100,12 +100,22 @@ def commands(run: Run) -> list[tuple[str, str]]:
 def sweep_commands(sweep: SweepReport, run: Run) -> list[tuple[str, str]]:
     """Return (purpose, command) pairs to repeat a sweep, use its best run, and make the page."""
     folder = _quoted_folder(sweep.folder)
+    usages = [(f"{purpose}, with the best run", use) for purpose, use in sweep_usages(sweep, run)]
+    repeat = [("The command that made these runs", sweep.command_line)] if sweep.command_line else []
+    return [*repeat, *usages, (_AGAIN, f"bert-report {folder}")]
+
+
+def sweep_usages(sweep: SweepReport, run: Run) -> list[tuple[str, str]]:
+    """Return (purpose, command) pairs to use a sweep's best run.
+
+    Args:
+        sweep: the sweep.
+        run: one of its runs.
+    """
     # --output_dir loads the best run; folds have no model to load.
     best = read_sweep(os.path.join(sweep.folder, sweep.best)) if sweep.best else None
     has_model = sweep.best and not (best and best.kind == FOLDS)
-    usages = [(f"{purpose}, with the best run", use) for purpose, use in _usages(run, folder)] if has_model else []
-    repeat = [("The command that made these runs", sweep.command_line)] if sweep.command_line else []
-    return [*repeat, *usages, (_AGAIN, f"bert-report {folder}")]
+    return _usages(run, _quoted_folder(sweep.folder)) if has_model else []
 
 
 def _absolute(folder: str) -> str:

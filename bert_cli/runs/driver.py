@@ -134,7 +134,7 @@ def run_once(
         if predictor.is_chief:
             directory.write_report(report, results)
             if should_finish:
-                _finish(settings, plan)
+                _finish(settings, plan, is_single=sweep_trackers is None)
             if plan:
                 directory.owned.drop_unwritten()
     end(trained.observers, report)
@@ -200,10 +200,10 @@ def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:
     return (*evaluated, *(data.prediction_files if settings.inference.do_predict else ()))
 
 
-def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
+def _finish(settings: TrainingSettings, plan: TrainingPlan | None, is_single: bool) -> None:
     has_news = settings.phases.do_eval or (plan is not None and plan.finished_checkpoint is None)
-    # Do not suggest a next command for a directory that is deleted.
-    names_next = not (plan and plan.is_temporary)
+    # Suggest no next command for a directory that is deleted. A sweep suggests one for its best run.
+    names_next = is_single and not (plan and plan.is_temporary)
     finish(RunDirectory(settings.phases.output_dir), settings.page, has_news, names_next=names_next)
 
 

@@ -21,7 +21,7 @@ from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.report.components import time_span
 from bert_cli.report.main_metric import best_step, display_name, format_metric, main_metric
-from bert_cli.report.overview import commands
+from bert_cli.report.overview import commands, sweep_usages
 from bert_cli.report.page import compare_runs, comparison_page, run_page, write_page
 from bert_cli.report.run_files import BestStep, Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
@@ -165,8 +165,9 @@ def finish(directory: RunDirectory, page: ReportPage, has_news: bool = True, nam
         if not page.report and PAGE in directory.owned.names():
             files.remove(directory.file(PAGE))
         if is_sweep:
-            lines = [_comparison_summary(directory)]  # also logged if the page fails
-            lines += make_page(directory) if page.report else []
+            following = _next_of_sweep(directory)
+            lines = [_comparison_summary(directory), *following]  # also logged if the page fails
+            lines = [lines[0], *(make_page(directory) if page.report else []), *following]
         else:
             run = read_run(directory.path)
             lines = summary(run, names_next=names_next)  # also logged if the page fails
@@ -205,6 +206,14 @@ def _comparison_summary(directory: RunDirectory) -> str:
     if AVERAGED_RUNS in report and files.exists(directory.file(EVAL_RESULTS)):
         run_note = f"of the mean prediction of {len(report[AVERAGED_RUNS])} runs"
     return f"{line}: {name} {format_metric(command, metric, results[metric])}, {run_note}"
+
+
+def _next_of_sweep(directory: RunDirectory) -> list[str]:
+    """Return a line with a command that uses a sweep's best run, [] without one."""
+    sweep = read_sweep(directory.path)
+    run = read_run(member_folders(directory.path)[0])
+    usages = sweep_usages(sweep, run) if sweep else []
+    return [f"next: {command}" for _, command in usages[:1]]
 
 
 def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:

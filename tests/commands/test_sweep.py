@@ -30,6 +30,8 @@ def test_seeds(trained_flags, tmp_path, classify, run_folder):
     out, flags = tmp_path / "out", [*trained_flags, "--num_train_epochs=1", "--num_runs=2"]
     outcome = classify(*flags, f"--output_dir={out}", "--metric_for_best=loss")
     assert outcome.code == 0, outcome.err
+    [following] = [line for line in outcome.lines if line.startswith("next: ")]
+    assert following.startswith(f"next: bert-classify --output_dir={out} --text")
     runs = table(out / "runs.tsv")
     assert list(runs["folder"]) == ["run-1", "run-2", "mean", "std"]
     best = runs["folder"][runs["loss"][:2].astype(float).idxmin()]
