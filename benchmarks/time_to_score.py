@@ -4,13 +4,13 @@
     python -m benchmarks.time_to_score --data=DATA_SETS --peer_python=OTHER_VENV/bin/python --seeds=1 --grid
 
 All programs start from the built-in model. The Trainer runs with TrainingArguments' defaults
-(trainer), and with the rate and the batch size that have its best score (trainer-best). Our commands
-run without any flag for the training. A second run with our command evaluates along the way: its
-time to the score is the time from the process's start to its first evaluation that reaches the
-Trainer's final score with the same seed. Earlier evaluations count. The table has means over the seeds with their
-standard deviation, and in parentheses the share of the Trainer's time. "all" is the mean over the
-tasks. --grid tries rates and batches of the Trainer
-instead. This needs Linux: /proc has the processor time of a running process.
+(trainer), and with the rate and batch size in score_tasks.py (trainer-best), which --grid helps to
+choose. Our commands run without any flag for the training. A second run with our command evaluates
+along the way. Its time to the score is the time from the process's start to its first evaluation
+that reaches the Trainer's final score with the same seed. Earlier evaluations count. The table has
+means over the seeds with their standard deviation, and in parentheses the share of the Trainer's
+time. "all" is the mean over the tasks. This needs Linux: /proc has the processor time of a running
+process.
 """
 
 import argparse

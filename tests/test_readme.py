@@ -26,6 +26,7 @@ def known_flags() -> set[str]:
     names = {"flagfile", "help", "helpfull", "completion", "from_command", "name"}  # the last one is in "--name=value"
     names |= {"no"}  # pip's --no-index
     names |= {"logdir", "preload", "rounds", "rows", "only"}  # flags of TensorBoard, gunicorn and our benchmarks
+    names |= {"data", "peer_python", "grid", "flags"}  # flags of benchmarks.time_to_score
     for command in COMMANDS:
         names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names
