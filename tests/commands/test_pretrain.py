@@ -466,6 +466,14 @@ def test_epochs_decide_the_number_of_steps(from_text, pretrain, run_folder, tmp_
     assert run_folder(tmp_path / "out").report()["global_step"] == 9
 
 
+def test_a_limit_below_the_share_of_masks_is_named(from_text, read_input):
+    flags = {"max_predictions_per_seq": 2, "max_seq_length": 24}
+    log = read_input("--no_nsp", input_file=from_text[1]["input_file"], **flags).err
+    assert "warning: --max_predictions_per_seq=2 masks less than --masked_lm_prob says; 4 would do for" in log
+    log = read_input("--no_nsp", input_file=from_text[1]["input_file"], **flags | {"max_predictions_per_seq": 3}).err
+    assert "masks less than" not in log
+
+
 def test_many_passes_are_named(from_text, records, read_input):
     """The default of 100,000 steps is far too much for a small text, and causes a warning."""
     flags = {"num_train_steps": None, "num_warmup_steps": None}
