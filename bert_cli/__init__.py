@@ -8,8 +8,8 @@ import importlib
 
 from bert_cli.runtime.early_interrupt import (
     answer_early_interrupts,
-    await_early_signals,
     collect_less_garbage,
+    handle_early_server_signals,
     started_command,
 )
 from bert_cli.runtime.telemetry import turn_off_telemetry
@@ -17,7 +17,7 @@ from bert_cli.runtime.telemetry import turn_off_telemetry
 __version__ = "0.1.0"
 
 answer_early_interrupts()
-await_early_signals()
+handle_early_server_signals()
 if started_command():
     collect_less_garbage()
 # Do this before any other import: TensorFlow's threads may read the environment

@@ -18,8 +18,8 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import staging_folder
-from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
-from bert_cli.exports.converted import Converted, convert_checkpoint
+from bert_cli.exports.conversion_plan import check_dtype, check_vocabulary_size, find_source, warn_of_google
+from bert_cli.exports.converted import ConvertedModel, convert_checkpoint
 from bert_cli.exports.converted_files import write_converted
 from bert_cli.exports.target import FORMATS, check_free, find_target, publish
 from bert_cli.flags.command import Command
@@ -45,7 +45,7 @@ def run(settings: ConvertSettings) -> dict:
     # Check this before reading the source, which takes a while.
     check_free(target, overwrite)
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
+    check_vocabulary_size(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
     modules = find_modules(checkpoint.folder, changes.head, settings.model.strict)
 
@@ -70,7 +70,7 @@ def run(settings: ConvertSettings) -> dict:
     }
 
 
-def _compare(staging_path: str, converted: Converted, random_seed: int) -> dict[str, float]:
+def _compare(staging_path: str, converted: ConvertedModel, random_seed: int) -> dict[str, float]:
     # Import late: the comparison computes with TensorFlow.
     from bert_cli.exports.conversion_check import compare_with_source
 

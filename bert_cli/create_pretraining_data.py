@@ -34,7 +34,7 @@ from bert_cli.corpus.shards import ShardJob
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
-from bert_cli.outputs.preparation import pretraining_table, shares, warnings
+from bert_cli.outputs.preparation import pretraining_data_shares, pretraining_data_warnings, pretraining_table
 from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_with_beam
 from bert_cli.runs.preparation.corpus import MAX_LOGGED_FILES, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
@@ -74,7 +74,7 @@ def run(settings: CreateDataSettings) -> dict:
     for path in outputs[:MAX_LOGGED_FILES]:
         LOG.info("  %s", path)
     seconds = time.monotonic() - start_seconds
-    report |= shares(report) | {
+    report |= pretraining_data_shares(report) | {
         "reading_seconds": round(report["reading_seconds"], 3),
         "total_seconds": round(seconds, 3),
         "instances_per_second": report["instances"] / seconds,
@@ -82,7 +82,7 @@ def run(settings: CreateDataSettings) -> dict:
     }
     for line in pretraining_table(report):
         LOG.info(line)
-    for line in warnings(report):
+    for line in pretraining_data_warnings(report):
         LOG.warning("warning: %s", line)
     LOG.info("Wrote %d total instances", report["instances"])
     return report

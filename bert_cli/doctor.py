@@ -29,7 +29,7 @@ from bert_cli.base.formats import byte_size, list_some
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.flags.command import Command
 from bert_cli.model.config_files import read_config
-from bert_cli.opening.checkpoints import to_use
+from bert_cli.opening.checkpoints import model_to_use
 from bert_cli.opening.description import ModelDescription, describe_checkpoint, describe_config
 from bert_cli.runtime.installing import FULL, LIGHT, distribution, extras, how_to_install, installed_distributions
 from bert_cli.runtime.machine import TENSORFLOW_BYTES, describe_processors, free_memory, machine_memory
@@ -67,7 +67,7 @@ def run(settings: DoctorSettings) -> dict:
     if config_file:
         describe = functools.partial(describe_config, config_file, read_config(config_file))
     else:
-        checkpoint = to_use(ModelFiles(init_checkpoint=path)).find()
+        checkpoint = model_to_use(ModelFiles(init_checkpoint=path)).find()
         describe = functools.partial(describe_checkpoint, checkpoint)
     broken: dict[str, str] = {}
     devices = _attempt(_devices, broken) if distribution() == FULL else None

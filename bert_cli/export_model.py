@@ -33,7 +33,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import ENCODER
 from bert_cli.base.log import LOG
 from bert_cli.exports.ensembles import find_models
-from bert_cli.exports.exported import Exported, check_target, exporting, read_text_sequences
+from bert_cli.exports.exported import ModelToExport, check_target, exporting, read_text_sequences
 from bert_cli.exports.triton import TRITON_CONFIG, VERSION, model_path, write_triton_config
 from bert_cli.flags.command import Command
 from bert_cli.opening.trained import command_of, load_with_settings
@@ -104,7 +104,7 @@ def run(settings: ExportSettings) -> list[str]:
 
 
 def _open_comparison(
-    settings: ExportSettings, exported: Exported, stack: contextlib.ExitStack
+    settings: ExportSettings, exported: ModelToExport, stack: contextlib.ExitStack
 ) -> Int8Comparison[Any, Any, Any] | None:
     """Return the comparison of int8 on the dev data, or None for an encoder.
 

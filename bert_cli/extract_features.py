@@ -29,10 +29,10 @@ from bert_cli.base.pooling import NONE
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.model.config import ModuleConfig
-from bert_cli.opening.checkpoints import builtin_message, to_use
+from bert_cli.opening.checkpoints import builtin_message, model_to_use
 from bert_cli.opening.loader import load_model
 from bert_cli.opening.trained import default_length
-from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
+from bert_cli.outputs.vectors.files import has_finished_output, lines_to_skip, partial_name
 from bert_cli.predicting.vector_recipe import DEFAULT_LENGTH, choose_recipe
 from bert_cli.predicting.vectors import VectorChoice, open_vector_model
 from bert_cli.reading.formats import is_table
@@ -72,7 +72,7 @@ def run(settings: ExtractSettings) -> int:
         plan.check_extraction_files(input_file, output_file, attention.attentions, extraction.output_format)
     if max_seq_length:
         check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    checkpoint = to_use(settings.model, settings.hub).find()
+    checkpoint = model_to_use(settings.model, settings.hub).find()
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
@@ -83,7 +83,7 @@ def run(settings: ExtractSettings) -> int:
     layers = parse_layers(recipe.layers, model.config.num_hidden_layers)
     vector_format = plan.choose_format(extraction, recipe, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
-    if not shows_attention and extraction.resume and is_whole(output_file):
+    if not shows_attention and extraction.resume and has_finished_output(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
     shards = plan.plan_vector_shards(settings, model, recipe) if is_sharded else None

@@ -25,10 +25,10 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.text_lines import read_located_texts
-from bert_cli.features.encoded_text import candidate_text, masked_text, unmasked_text
+from bert_cli.features.encoded_text import encode_candidate_text, encode_masked_text, encode_unmasked_text
 from bert_cli.features.row_batches import iterate_chunks
 from bert_cli.flags.command import Command
-from bert_cli.opening.checkpoints import builtin_message, to_use
+from bert_cli.opening.checkpoints import builtin_message, model_to_use
 from bert_cli.opening.loader import load_model
 from bert_cli.reading.formats import refuse_table
 from bert_cli.runs.tasks.interactive import ChunkReader, write_records
@@ -49,13 +49,13 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
     files.check_output_files([output_file], [input_file])
-    checkpoint = to_use(settings.model, default="bert_output").find()
+    checkpoint = model_to_use(settings.model, default="bert_output").find()
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer = model.config, model.tokenizer
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
-    encode = unmasked_text if score else candidate_text if candidates else masked_text
+    encode = encode_unmasked_text if score else encode_candidate_text if candidates else encode_masked_text
     for place, text in read_located_texts(words, "", UTF_8) if words else ():
         encode(text, tokenizer, positions, place)
 

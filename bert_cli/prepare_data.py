@@ -35,7 +35,7 @@ from bert_cli.runs.preparation.prepare_data import (
     assign_file_groups,
     check_folder,
     count_labels,
-    plan,
+    plan_split_sizes,
     write_splits,
 )
 from bert_cli.settings.data import TextForm
@@ -73,7 +73,7 @@ def run(settings: PrepareSettings) -> dict:
     groups = None
     if settings.rows.group_column is not None:
         groups = assign_file_groups(source, counts, settings.selection, settings.seed.random_seed)
-    split_counts = plan(counts, settings.selection, groups)
+    split_counts = plan_split_sizes(counts, settings.selection, groups)
     num_rows = sum(counts.values()) + sum(dropped.values())
     num_beyond = sum(counts.values()) - sum(sum(label_counts.values()) for label_counts in split_counts.values())
     if num_beyond:

@@ -38,7 +38,7 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.tasks.averaging import settings_of_sweep
 from bert_cli.runs.tasks.classification.ensemble import (
@@ -59,7 +59,9 @@ def check(settings: ClassifySettings, given_names: frozenset[str]) -> ClassifySe
     """
     check_shards(settings, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
     ensemble = settings if settings.ensemble.ensemble else None
-    settings = check_members(settings, given_names) if ensemble else complete(settings, given_names, REPLACED_FLAGS)
+    settings = (
+        check_members(settings, given_names) if ensemble else complete_settings(settings, given_names, REPLACED_FLAGS)
+    )
     data, new = settings.data, settings.new
     # The training files' header does not determine whether another file has one.
     header = data.predict_header or (data.header if "header" in given_names else "auto")

@@ -34,8 +34,8 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.flags.option import replace_values
 from bert_cli.flags.run_flags import read_flags
-from bert_cli.opening.checkpoints import to_use
-from bert_cli.opening.completion import complete
+from bert_cli.opening.checkpoints import model_to_use
+from bert_cli.opening.completion import complete_settings
 from bert_cli.runs import driver
 from bert_cli.runs.tasks.pretraining import PretrainingTask, absolute_patterns
 from bert_cli.settings.pretraining import PretrainSettings
@@ -44,7 +44,7 @@ from bert_cli.settings.pretraining import PretrainSettings
 def check(settings: PretrainSettings, given_names: frozenset[str]) -> PretrainSettings:
     """Return the settings, completed from a training run's flags.txt; refuse too short sequences."""
     # Instances have the length of their TFRecords, or that which a training packs texts into.
-    settings = complete(settings, given_names, has_own_length=False)
+    settings = complete_settings(settings, given_names, has_own_length=False)
     if not settings.phases.do_train and "eval_share" not in given_names:
         settings = _with_trained_share(settings)
     check_max_seq_length(settings.encoding.max_seq_length, pairs=not settings.task.no_nsp)
@@ -56,7 +56,9 @@ def _with_trained_share(settings: PretrainSettings) -> PretrainSettings:
 
     It uses held-out documents of the training text, but all documents of another text.
     """
-    saved = read_flags(os.path.join(to_use(settings.model, settings.hub, settings.phases.output_dir).folder, FLAGS))
+    saved = read_flags(
+        os.path.join(model_to_use(settings.model, settings.hub, settings.phases.output_dir).folder, FLAGS)
+    )
     is_same_text = saved.get("input_file") == absolute_patterns(settings.files.input_file)
     if is_same_text and "eval_file" not in saved:
         return settings

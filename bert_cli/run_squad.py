@@ -30,7 +30,7 @@ Examples:
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_answers, score_file
 from bert_cli.settings.squad import SquadSettings
@@ -45,7 +45,7 @@ def check(settings: SquadSettings, given_names: frozenset[str]) -> SquadSettings
         # Questions need no output_dir: a checkpoint is enough.
         if not (settings.phases.do_train or settings.phases.output_dir or settings.model.init_checkpoint):
             raise InputError("--output_dir or --init_checkpoint is needed: the folder of a model trained by bert-squad")
-        settings = complete(settings, given_names)
+        settings = complete_settings(settings, given_names)
     return check_answers(settings)
 
 

@@ -29,7 +29,7 @@ Examples:
 
 from bert_cli.base import files
 from bert_cli.flags.command import Command
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 from bert_cli.reading.formats import is_table
 from bert_cli.runs.tasks.averaging import settings_of_sweep
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
@@ -46,7 +46,7 @@ def check(settings: TagSettings, given_names: frozenset[str]) -> TagSettings:
     """
     if settings.files.input_file:
         check_table_flags(given_names - {"header"}, is_table(settings.files.input_file))
-    settings = complete(settings, given_names, REPLACED_FLAGS)
+    settings = complete_settings(settings, given_names, REPLACED_FLAGS)
     return with_stride(settings)
 
 

@@ -31,14 +31,14 @@ Examples:
 """
 
 from bert_cli.flags.command import Command
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 from bert_cli.runs.tasks.vectors.task import VectorTask
 from bert_cli.settings.vectors import VectorTrainingSettings
 
 
 def check(settings: VectorTrainingSettings, given_names: frozenset[str]) -> VectorTrainingSettings:
     """Return the settings, completed from a training run's flags.txt."""
-    return complete(settings, given_names)
+    return complete_settings(settings, given_names)
 
 
 def run(settings: VectorTrainingSettings) -> dict:

@@ -36,7 +36,7 @@ from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.serving.processes import Shared
+    from bert_cli.serving.processes import SharedResources
     from bert_cli.serving.workers import Supervisor
 
 _PACKAGES = ("starlette", "uvicorn", "httptools", "prometheus_client")
@@ -75,17 +75,19 @@ def run(settings: ServeSettings) -> None:
     checkpoints = {folder: find_checkpoint(folder, settings.folder_flags[folder]) for folder in folders}
     # Import everything else later: clients need not wait for a port that listens.
     with listening(server) as listeners:
-        from bert_cli.serving.processes import Shared, SharedCheckpoints, list_this_process, shared_metrics
+        from bert_cli.serving.processes import SharedCheckpoints, SharedResources, list_this_process, shared_metrics
         from bert_cli.serving.workers import Supervisor
 
         if server.num_workers == 1:
-            _work(settings, keys, Shared(listeners, list_this_process, certificate=certificate), Supervisor())
+            _work(settings, keys, SharedResources(listeners, list_this_process, certificate=certificate), Supervisor())
             return
         with shared_metrics() as list_processes:
-            _run_workers(settings, keys, Shared(listeners, list_processes, SharedCheckpoints(checkpoints), certificate))
+            _run_workers(
+                settings, keys, SharedResources(listeners, list_processes, SharedCheckpoints(checkpoints), certificate)
+            )
 
 
-def _run_workers(settings: ServeSettings, keys: ApiKeys, shared: "Shared") -> None:
+def _run_workers(settings: ServeSettings, keys: ApiKeys, shared: "SharedResources") -> None:
     """Answer requests in several processes that share sockets, weights and metrics."""
     from bert_cli.serving.metrics import restart_counter
     from bert_cli.serving.workers import run_workers
@@ -96,7 +98,7 @@ def _run_workers(settings: ServeSettings, keys: ApiKeys, shared: "Shared") -> No
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
-def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: "Supervisor") -> None:
+def _work(settings: ServeSettings, keys: ApiKeys, shared: "SharedResources", supervisor: "Supervisor") -> None:
     """Load the models, then answer requests, in one process.
 
     Args:
@@ -105,7 +107,7 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     """
     from bert_cli.runtime.spans import open_spans
     from bert_cli.serving.access import RequestLog
-    from bert_cli.serving.http.protocol import State
+    from bert_cli.serving.http.protocol import ServerState
     from bert_cli.serving.http.server import serve
     from bert_cli.serving.loading import load_served
     from bert_cli.serving.service import Service
@@ -130,7 +132,7 @@ def _work(settings: ServeSettings, keys: ApiKeys, shared: "Shared", supervisor: 
     server = settings.server
     # Open them here: their thread would not survive the start of this process.
     spans = open_spans()
-    state = State(service, keys, server.root_path, request_log, metrics_port, server.allowed_hosts, spans)
+    state = ServerState(service, keys, server.root_path, request_log, metrics_port, server.allowed_hosts, spans)
     signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
     # Processes of --num_workers block the signal until here.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

@@ -40,7 +40,7 @@ from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.shards import LISTING, ShardPlan
-from bert_cli.runs.resuming import find_state
+from bert_cli.runs.resuming import find_checkpoint_to_resume
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.hugging_face_files import read_tokenizer_json
 from bert_cli.text.tokenization import FullTokenizer
@@ -274,7 +274,7 @@ def _folder(path: str) -> None:
     _ = directory.manifest, directory.report
     newest_undamaged(folder)
     read_remembered(ClassifySettings, folder, ())
-    find_state(directory, MANIFEST, False, None)
+    find_checkpoint_to_resume(directory, MANIFEST, False, None)
 
 
 def _shards(folder: pathlib.Path) -> Fuzzed:

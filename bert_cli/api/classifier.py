@@ -24,7 +24,7 @@ from bert_cli.api.inputs.texts import Texts, list_items, read_texts_argument
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.results.explanation import Explanation, Explanations, make_explanation
 from bert_cli.api.results.predictions import Prediction, Predictions, make_predictions
-from bert_cli.api.saving import with_source
+from bert_cli.api.saving import remember_model_source
 from bert_cli.base.errors import InputError, check_count, check_text, name_arguments_in_errors, refuse_if
 from bert_cli.base.formats import list_names
 from bert_cli.features.classification import ClassificationFeatures
@@ -144,7 +144,7 @@ class Classifier(TrainableClassifier, CuttingModel):
         classifier.labels = read_label_values(opened.labels, label_type)
         classifier._columns = trained_columns(model)
         classifier._trained_columns = trained.read_trained_columns(model, settings.columns, settings.task.task_name)
-        return with_source(classifier, checkpoint, values)
+        return remember_model_source(classifier, checkpoint, values)
 
     @overload
     def predict(self, texts: str, batch_size: int = BATCH_SIZE) -> Prediction: ...

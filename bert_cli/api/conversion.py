@@ -14,7 +14,7 @@ from bert_cli.opening.loader import load_model
 from bert_cli.sentence.conversion import find_modules
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.groups import ModelFiles
-from bert_cli.settings.tools import Changes
+from bert_cli.settings.tools import ModelChanges
 from bert_cli.weights.path import CheckpointPath
 
 _FLAGS = ("vocab_file", "do_lower_case", "gelu")  # arguments of `load` that bert-convert has, too
@@ -45,7 +45,7 @@ def write_hugging_face(
     flags = ModelFiles(**{name: arguments[name] for name in _FLAGS if arguments.get(name) is not None})
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     modules = modules or find_modules(checkpoint.folder, "auto")
-    converted = convert_checkpoint(model, target, Changes(), random_seed=0, modules=modules)
+    converted = convert_checkpoint(model, target, ModelChanges(), random_seed=0, modules=modules)
     with staging_folder(target.folder) as staging_path:
         names = write_converted(staging_path, converted)
         for name, content in new_files.items():

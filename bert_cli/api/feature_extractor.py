@@ -21,16 +21,16 @@ from bert_cli.api.inputs.texts import SINGLE_TEXTS, Pair, read_texts_argument
 from bert_cli.api.inputs.trained_columns import trained_columns
 from bert_cli.api.results.attention import Attention
 from bert_cli.api.results.vectors import TokenFeatures, TokenVectors, Vectors, make_vectors
-from bert_cli.api.saving import with_source
+from bert_cli.api.saving import remember_model_source
 from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import InputError, check_text, name_arguments_in_errors
 from bert_cli.base.log import LOG
 from bert_cli.base.pooling import NONE
 from bert_cli.examples.text_lines import make_line
-from bert_cli.features.packing import NOT_CUT, Cuts, CuttingModel
+from bert_cli.features.packing import NOT_CUT, CutCounts, CuttingModel
 from bert_cli.model.config import ModuleConfig
-from bert_cli.opening.checkpoints import to_use
+from bert_cli.opening.checkpoints import model_to_use
 from bert_cli.opening.trained import load_with_settings
 from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.predicting.opening import VectorSettings, select_groups
@@ -41,7 +41,7 @@ from bert_cli.runs.tasks.vectors.task import VectorTask
 from bert_cli.sentence.modules import SentenceModules
 from bert_cli.settings.answering import Extraction
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import LAST_LAYER, Hub, ModelFiles
+from bert_cli.settings.groups import LAST_LAYER, HubEncoder, ModelFiles
 from bert_cli.settings.texts import ExtractSettings
 from bert_cli.settings.vectors import VectorTrainingSettings
 
@@ -224,7 +224,7 @@ class FeatureExtractor(TrainableModel, CuttingModel, Generic[Result]):
         values = check_arguments(ExtractSettings, arguments)
         pooling = values["pooling"]
         if path is None:
-            checkpoint = to_use(ModelFiles(), Hub(hub_module=hub_module)).find()
+            checkpoint = model_to_use(ModelFiles(), HubEncoder(hub_module=hub_module)).find()
             values["hub_module"] = None  # already used as the checkpoint
         else:
             checkpoint = find_model(path)
@@ -237,7 +237,7 @@ class FeatureExtractor(TrainableModel, CuttingModel, Generic[Result]):
         length = settings.encoding.max_seq_length or DEFAULT_LENGTH
         recipe = choose_recipe(chosen, model.folder, model.config, default_length=length)
         vectors = open_vectors(select_groups(VectorSettings, settings), model, recipe)
-        return with_source(cls(vectors, settings.devices), checkpoint, values)
+        return remember_model_source(cls(vectors, settings.devices), checkpoint, values)
 
     @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> Result:
@@ -327,7 +327,7 @@ class FeatureExtractor(TrainableModel, CuttingModel, Generic[Result]):
         self._report(cuts)
         return tokens
 
-    def _report(self, cuts: Cuts) -> None:
+    def _report(self, cuts: CutCounts) -> None:
         self.on_cut(cuts, self._vectors.max_seq_length)
 
 

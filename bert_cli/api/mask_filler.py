@@ -26,7 +26,7 @@ from bert_cli.api.results.masked_words import (
     make_filled_text,
     make_scored_text,
 )
-from bert_cli.api.saving import with_source
+from bert_cli.api.saving import remember_model_source
 from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import check_count, check_text, name_arguments_in_errors, refuse_if
@@ -152,7 +152,7 @@ class MaskFiller(TrainableModel):
         settings = build(FillMaskSettings, {name: value for name, value in values.items() if value is not None})
         checkpoint = find_model(path)
         filler = open_mask_filler(select_groups(MaskFillerSettings, settings), checkpoint)
-        return with_source(cls(filler), checkpoint, values)
+        return remember_model_source(cls(filler), checkpoint, values)
 
     @overload
     def fill(self, text: str, top_k: int | None = None, candidates: Sequence[str] | None = None) -> FilledText: ...  # type: ignore[overload-overlap]

@@ -9,7 +9,7 @@ from bert_cli.runtime.process import ForkedLock
 Model = TypeVar("Model", covariant=True)
 
 
-class ModelClass(Protocol[Model]):
+class LoadableClass(Protocol[Model]):
     """One of the classes Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer and Tagger."""
 
     def load(self, path: str, **arguments: Any) -> Model: ...
@@ -19,7 +19,7 @@ _LOCK = ForkedLock()
 _LOADED: dict[tuple[Any, ...], Any] = {}
 
 
-def load_once(kind: ModelClass[Model], path: str | os.PathLike, **arguments: Any) -> Model:
+def load_once(kind: LoadableClass[Model], path: str | os.PathLike, **arguments: Any) -> Model:
     """Return kind.load(path, **arguments), which runs only once per process.
 
     The model stays in memory until the process ends, even if `path` is trained again. Threads may

@@ -22,7 +22,7 @@ from bert_cli.api.inputs.questions import number_questions
 from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import QUESTIONS, Texts, read_texts_argument
 from bert_cli.api.results.answers import Answers, make_answer
-from bert_cli.api.saving import with_source
+from bert_cli.api.saving import remember_model_source
 from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors
@@ -164,7 +164,7 @@ class QuestionAnswerer(TrainableModel, CuttingModel):
         check_command(checkpoint, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, values)
         answerer = open_answerer(select_groups(AnswererSettings, settings), model)
-        return with_source(cls(answerer, settings, model), checkpoint, values)
+        return remember_model_source(cls(answerer, settings, model), checkpoint, values)
 
     @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> Answers:

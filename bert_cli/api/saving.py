@@ -61,7 +61,7 @@ class ModelSource:
     def check_unchanged(self) -> None:
         """Raise InputError if the weights were removed or replaced since the model was loaded."""
         checkpoint = self.checkpoint
-        if not files.exists(checkpoint.file) or stamp_of(checkpoint) != self.stamp:
+        if not files.exists(checkpoint.file) or checkpoint_time_and_size(checkpoint) != self.stamp:
             raise InputError(
                 f"{checkpoint.name}: was removed or replaced since the model was loaded; load the model again"
             )
@@ -123,7 +123,7 @@ class ModelSource:
         return name.endswith(_WEIGHTS)
 
 
-def stamp_of(checkpoint: CheckpointPath) -> tuple[int, int]:
+def checkpoint_time_and_size(checkpoint: CheckpointPath) -> tuple[int, int]:
     """Return the time in ns and the size of a checkpoint's main file."""
     return files.mtime_ns(checkpoint.file), files.file_size(checkpoint.file)
 
@@ -219,9 +219,9 @@ class SavableModel(MadeByMethods):
 Model = TypeVar("Model", bound=SavableModel)
 
 
-def with_source(model: Model, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Model:
+def remember_model_source(model: Model, checkpoint: CheckpointPath, arguments: Mapping[str, Any]) -> Model:
     """Return a model that remembers its checkpoint and the arguments of `load`."""
-    model.source = ModelSource(checkpoint, dict(arguments), stamp_of(checkpoint))
+    model.source = ModelSource(checkpoint, dict(arguments), checkpoint_time_and_size(checkpoint))
     # They belong to the class and return a new model, so a call on an object would change nothing.
     for name in TRAINING_METHODS:
         if hasattr(model, name):

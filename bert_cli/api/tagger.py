@@ -18,7 +18,7 @@ from bert_cli.api.inputs.tables import is_path
 from bert_cli.api.inputs.texts import Texts
 from bert_cli.api.results.cross_validation import CrossValidation
 from bert_cli.api.results.tags import TaggedText, TaggedTexts
-from bert_cli.api.saving import with_source
+from bert_cli.api.saving import remember_model_source
 from bert_cli.api.training import PythonTraining, TrainableModel
 from bert_cli.api.watching import Callback, Watching
 from bert_cli.base.errors import name_arguments_in_errors, refuse_if
@@ -185,7 +185,7 @@ class Tagger(TrainableModel):
         check_command(checkpoint, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, values)
         tagger = open_tagger(select_groups(TaggerSettings, settings), model)
-        return with_source(cls(tagger, settings, model), checkpoint, values)
+        return remember_model_source(cls(tagger, settings, model), checkpoint, values)
 
     @name_arguments_in_errors()
     def tag(self, texts: Iterable[str | Sequence[str]]) -> TaggedTexts:

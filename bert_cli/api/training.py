@@ -89,7 +89,7 @@ class PythonTraining:
         check_rules(settings)
         # Import late: this includes the report pages, which `load` does not need.
         from bert_cli.runs import driver
-        from bert_cli.runs.resuming import Rerun
+        from bert_cli.runs.resuming import ResumingCall
 
         given_folder = None if output_dir is None else contextlib.nullcontext(path_text(output_dir, "output_dir"))
         with given_folder or temporary_folder() as folder:
@@ -102,7 +102,7 @@ class PythonTraining:
                 settings = build(self.settings_class, values | dict.fromkeys(self.in_memory) | {"output_dir": folder})
                 settings = self.complete(with_frozen_encoder(settings))
                 try:
-                    rerun = Rerun(call, output_dir is None)
+                    rerun = ResumingCall(call, output_dir is None)
                     report = driver.run_phases(self.make_task, settings, rerun, self.watching.observers())
                 except Stopped as stop:
                     if output_dir is None and (checkpoint := RunDirectory(folder).newest_checkpoint):

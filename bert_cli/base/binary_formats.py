@@ -54,7 +54,7 @@ def field_key(field: int, wire_type: int) -> bytes:
     return write_varint(field << 3 | wire_type)
 
 
-def mask(checksum: int) -> bytes:
+def mask_checksum(checksum: int) -> bytes:
     """Return a CRC-32C checksum as the 4 bytes that are stored in a file."""
     rotated = (checksum >> 15) | (checksum << 17)
     return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)
@@ -62,4 +62,4 @@ def mask(checksum: int) -> bytes:
 
 def masked_crc32c(data: bytes) -> bytes:
     """Return the checksum of `data` as the 4 bytes that are stored in a file."""
-    return mask(google_crc32c.value(data))
+    return mask_checksum(google_crc32c.value(data))

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bert_cli.base.errors import InputError, refuse_endless, refuse_if
 from bert_cli.base.names import HUB_PREFIX, STANDARD
-from bert_cli.base.remote import gfile, is_remote, open_remote, report_errors
+from bert_cli.base.remote import gfile, is_remote, open_remote, reporting_remote_errors
 
 _Result = TypeVar("_Result")
 # First line and longest size of a Git LFS pointer.
@@ -29,7 +29,7 @@ def _report_remote_errors(function: Callable[[str], _Result]) -> Callable[[str],
 
     @functools.wraps(function)
     def wrapper(path: str) -> _Result:
-        with report_errors(path):
+        with reporting_remote_errors(path):
             return function(path)
 
     return wrapper

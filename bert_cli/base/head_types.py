@@ -154,12 +154,12 @@ HEAD_TYPES = {
 }
 
 
-def is_of_tokens(head_type: str | None) -> bool:
+def is_token_head(head_type: str | None) -> bool:
     """Return whether a head has a label per token; False for None, an unknown head."""
     return head_type is not None and HEAD_TYPES[head_type].is_of_tokens
 
 
-def is_of_choices(head_type: str | None) -> bool:
+def is_multiple_choice_head(head_type: str | None) -> bool:
     """Return whether a head has a score per choice."""
     return head_type is not None and HEAD_TYPES[head_type].is_of_choices
 

@@ -58,7 +58,7 @@ def _encoding_advice(data: bytes) -> str:
     return f"give its encoding, as in --encoding={encoding}, or " if encoding else "give its --encoding, or "
 
 
-def line_too_long(name: str, number: int) -> InputError:
+def line_too_long_error(name: str, number: int) -> InputError:
     """Return the error for a line longer than LONGEST_LINE."""
     return InputError(f"{name}:{number}: is a line of more than 10 MB; does each line of this text have a line end?")
 
@@ -74,7 +74,7 @@ def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
         lines = iter(lambda: file.readline(LONGEST_LINE + 2), b"")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE + 1:
-            raise line_too_long(name, number)
+            raise line_too_long_error(name, number)
         yield line
 
 
@@ -88,7 +88,7 @@ def split_lines(text: str, name: str) -> list[str]:
         # A short text cannot hold a long line, so most files skip this loop.
         for number, line in enumerate(lines, start=1):
             if len(line) > LONGEST_LINE:
-                raise line_too_long(name, number)
+                raise line_too_long_error(name, number)
     return lines
 
 

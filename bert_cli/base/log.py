@@ -48,7 +48,7 @@ def inform_once(text: str) -> None:
 
 
 @contextlib.contextmanager
-def without_repeats(lines: set[str]) -> Iterator[None]:
+def dropping_lines_logged_before(lines: set[str]) -> Iterator[None]:
     """Drop information that was logged in an earlier context with the same set.
 
     Args:

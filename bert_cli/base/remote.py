@@ -92,7 +92,7 @@ def _check_scheme(scheme: str) -> None:
 
 
 @contextlib.contextmanager
-def report_errors(path: str, action: str = "reached") -> Iterator[None]:
+def reporting_remote_errors(path: str, action: str = "reached") -> Iterator[None]:
     """Raise InputError `cannot be …` for errors with a remote path within a block.
 
     Args:
@@ -127,13 +127,13 @@ class _File(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        with report_errors(self._path, "read"):
+        with reporting_remote_errors(self._path, "read"):
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        with report_errors(self._path, "read"):
+        with reporting_remote_errors(self._path, "read"):
             self._file.seek(offset, whence)
             return self._file.tell()
 

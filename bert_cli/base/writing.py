@@ -14,7 +14,7 @@ from typing import IO
 from bert_cli.base.errors import DISK_FULL, InputError, explain_write_error
 from bert_cli.base.files import exists, file_size, make_directory
 from bert_cli.base.names import UNFINISHED
-from bert_cli.base.remote import gfile, is_remote, report_errors
+from bert_cli.base.remote import gfile, is_remote, reporting_remote_errors
 
 # Object stores: a file appears complete when it is closed, and renaming it copies it.
 _OBJECT_STORES = ("gs://", "s3://", "az://")
@@ -63,7 +63,7 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
 @contextlib.contextmanager
 def _rename_when_complete(path: str) -> Iterator[str]:
     """Yield the name to write a remote file under; it is renamed to `path` when the block ends."""
-    with report_errors(path, "written"):
+    with reporting_remote_errors(path, "written"):
         if path.startswith(_OBJECT_STORES):
             yield path
             return
@@ -175,7 +175,7 @@ def link_file(staged: str, target: str) -> None:
 def move_file(source: str, target: str) -> None:
     """Rename a complete file within its file system, local or remote, replacing an existing file."""
     if is_remote(target):
-        with report_errors(target, "written"):
+        with reporting_remote_errors(target, "written"):
             gfile(target).rename(source, target, overwrite=True)
         return
     try:
@@ -195,7 +195,7 @@ def copy_file(source: str, target: str) -> None:
             shutil.copyfileobj(reader, writer)
         return
     remote_path = target if is_remote(target) else source
-    with report_errors(remote_path, "copied"), atomic_paths([target]) as temporaries:
+    with reporting_remote_errors(remote_path, "copied"), atomic_paths([target]) as temporaries:
         gfile(remote_path).copy(source, temporaries[0], overwrite=True)
 
 
@@ -233,12 +233,12 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
     """
     if is_remote(folder) and may_be_remote:
         hidden = f"{folder.rstrip('/')}/{UNFINISHED}{os.urandom(4).hex()}"
-        with report_errors(hidden, "written"):
+        with reporting_remote_errors(hidden, "written"):
             gfile(hidden).makedirs(hidden)
         try:
             yield hidden
         finally:
-            with report_errors(hidden, "removed"):
+            with reporting_remote_errors(hidden, "removed"):
                 gfile(hidden).rmtree(hidden)
         return
     # Stay on the same disk: a complete file gets its name by renaming.
@@ -287,7 +287,7 @@ def publish_folder(staged: str, folder: str, last: str) -> None:
     """
     if is_remote(folder):
         if exists(folder):
-            with report_errors(folder, "replaced"):
+            with reporting_remote_errors(folder, "replaced"):
                 gfile(folder).rmtree(folder)
         paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
         for path in sorted(paths, key=lambda path: os.path.basename(path) == last):

@@ -82,7 +82,8 @@ def mask_tokens(
         candidates: positions that may be masked, ascending; shuffled by the call.
         masking: the rules.
         rng: source of random numbers.
-        num_tokens: number of tokens that masked_lm_prob is a share of; None for all, as in the original.
+        num_tokens: number of tokens that masked_lm_prob is a share of; None for all, as in the
+            original.
 
     Returns:
         The positions to predict, ascending, and their original ids.

@@ -19,7 +19,7 @@ from typing import BinaryIO, Literal, NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, line_too_long
+from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, line_too_long_error
 from bert_cli.base.misread_text import warn_of_misread_text
 from bert_cli.base.names import STANDARD
 from bert_cli.corpus.space_words import SpaceWordTokenizer
@@ -170,7 +170,7 @@ def _plain_blocks(source: Source, encoding: str, pieces: Iterable[bytes]) -> Ite
             pending.append(data)
             # A file without a newline, such as a binary file, must not fill the memory.
             if sum(map(len, pending)) > LONGEST_LINE:
-                raise line_too_long(name, first_line)
+                raise line_too_long_error(name, first_line)
             continue
         lines = b"".join([*pending, head, newline])
         pending = [tail]

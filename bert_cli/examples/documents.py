@@ -23,7 +23,7 @@ from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.formats import is_table
 from bert_cli.reading.header import AUTO, YES
 from bert_cli.reading.probe import TableFile, read_json_table, read_layout
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import Columns, TrainedColumns
 from bert_cli.settings.texts import PLAIN_TEXT, CorpusForm
@@ -103,7 +103,7 @@ def _read_rows(table: TableFile, form: CorpusForm) -> Iterator[TextLines]:
         Columns(text_column=form.text_column), form.header, needs_label=False, trained=TrainedColumns(num_texts=1)
     )
     table = table.with_paths(rules.flag_columns)
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     unread: dict[str, None] = {}
     stream = table.filled_rows(left_out=left_out, unread=unread)
     sample = list(itertools.islice(stream, SAMPLE))
@@ -134,8 +134,8 @@ def _read_rows(table: TableFile, form: CorpusForm) -> Iterator[TextLines]:
             continue
         num_documents += 1
         yield TextLines(row.line, lines)
-    left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
-    left_out += LeftOut.of_lines("rows without a text", empty)
+    left_out += LeftOutRows.of_lines("rows that repeat the header, as in joined files", headers)
+    left_out += LeftOutRows.of_lines("rows without a text", empty)
     log_facts(columns.facts(path, num_documents, left_out, unread=unread))
 
 
@@ -188,7 +188,7 @@ def strip_extracts(name: str, blocks: Iterable[tuple[int, bytes]]) -> Iterator[T
     _check_closed(name, start)
     form = "extracts of WikiExtractor, read without <doc …> and </doc>"
     log_facts(
-        DataFacts(name, num_documents, "documents", left_out=LeftOut.of_lines("empty documents", empty), form=form)
+        DataFacts(name, num_documents, "documents", left_out=LeftOutRows.of_lines("empty documents", empty), form=form)
     )
 
 

@@ -10,12 +10,12 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import parse_number, quote
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.examples.user_tables import join_text, make_cell_check, read_user_table
-from bert_cli.reading.columns.facts import DataFacts, account_for, log_facts
+from bert_cli.reading.columns.facts import DataFacts, log_facts, table_facts
 from bert_cli.reading.columns.find import SAMPLE
 from bert_cli.reading.columns.pairs import ColumnsOfPairs, PairRules, find_pair_columns
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.reading.rows import LeftOut, Row, refuse_rows
+from bert_cli.reading.rows import LeftOutRows, Row, refuse_rows
 from bert_cli.settings.data import NO_COLUMN, Columns, TextForm, TrainedColumns
 
 
@@ -94,11 +94,12 @@ def read_pairs(table: TableFile, rules: PairRules) -> PairTable:
     """Read a table's pairs. A row without one of its two texts is left out.
 
     Raises:
-        InputError: the table has no pair, a column is missing or ambiguous, or a score is no number.
+        InputError: the table has no pair, a column is missing or ambiguous, or a score is no
+            number.
     """
     path = table.path
     table = table.with_paths(rules.flag_columns)
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     unread: dict[str, None] = {}
     stream = table.filled_rows(left_out=left_out, unread=unread)
     sample = list(itertools.islice(stream, SAMPLE))
@@ -130,8 +131,8 @@ def read_pairs(table: TableFile, rules: PairRules) -> PairTable:
     )
     if not pairs:
         raise InputError(f"{path}: has no row with two texts; check --text_column and --text_b_column")
-    left_out += LeftOut.of_lines("rows without one of their two texts", lines_without_text)
-    facts = account_for(path, columns.names, columns.width, columns.roles, left_out).use(len(pairs))
+    left_out += LeftOutRows.of_lines("rows without one of their two texts", lines_without_text)
+    facts = table_facts(path, columns.names, columns.width, columns.roles, left_out).use(len(pairs))
     return PairTable(path, pairs, replace(facts, not_used=[*facts.not_used, *unread]))
 
 

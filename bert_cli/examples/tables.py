@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.reading.delimited import find_separator_name, read_tab_rows
-from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.open_quotes import MultiLineRowCheck
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.reading.rows import LeftOut, Row, refuse_rows, skip_blank_lines
+from bert_cli.reading.rows import LeftOutRows, Row, refuse_rows, skip_blank_lines
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import LITERAL
 
 
-def read_rows(source: Source, quoting: str = LITERAL, left_out: list[LeftOut] | None = None) -> list[Row]:
+def read_rows(source: Source, quoting: str = LITERAL, left_out: list[LeftOutRows] | None = None) -> list[Row]:
     r"""Return a tab-separated file's rows without blank lines.
 
     Only `\n` ends a line, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters. Carriage
@@ -28,7 +28,7 @@ def read_rows(source: Source, quoting: str = LITERAL, left_out: list[LeftOut] | 
     Raises:
         InputError: the file has no rows, or a carriage return inside a line.
     """
-    multi_line = MultiLineRows()
+    multi_line = MultiLineRowCheck()
     tab_rows = read_tab_rows(source.name, source.lines(), quoting, multi_line=multi_line)
     rows = list(skip_blank_lines(tab_rows, left_out))
     if not rows:

@@ -11,8 +11,8 @@ from bert_cli.examples.labels.label_names import check_data_label_names, natural
 from bert_cli.problem_types.columns import SKIP_ADVICE, skip_advice
 from bert_cli.reading.header import (
     AUTO,
-    Header,
-    Sign,
+    HeaderDecision,
+    HeaderSign,
     decide_header,
     find_data_reason,
     find_header_reason,
@@ -22,7 +22,7 @@ from bert_cli.reading.header import (
 from bert_cli.reading.rows import Row, refuse_rows
 
 
-def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tuple[str, ...] | None) -> Header:
+def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tuple[str, ...] | None) -> HeaderDecision:
     """Decide whether a file's first row is a header.
 
     Args:
@@ -32,17 +32,19 @@ def find_header(rows: Sequence[Row], layout: FileLayout, header: str, labels: tu
     return decide_header(header, _signs(rows[0], rows[1:], layout, labels), layout.has_header)
 
 
-def _signs(first: Row, other_rows: Sequence[Row], layout: FileLayout, labels: tuple[str, ...] | None) -> Iterator[Sign]:
+def _signs(
+    first: Row, other_rows: Sequence[Row], layout: FileLayout, labels: tuple[str, ...] | None
+) -> Iterator[HeaderSign]:
     columns = layout.key_columns
     if layout.has_header and has_common_label(first, other_rows, labels or (), layout.label):
-        yield Sign(is_header=False)
+        yield HeaderSign(is_header=False)
     if reason := find_data_reason(first, other_rows, [*(labels or ()), *layout.aliases], columns):
-        yield Sign(is_header=False, doubt=reason)
+        yield HeaderSign(is_header=False, doubt=reason)
     if layout.label is not None and (reason := find_header_reason(first, other_rows, labels, columns)):
-        yield Sign(is_header=True, doubt=reason)
+        yield HeaderSign(is_header=True, doubt=reason)
 
 
-def report_first_row(path: str, first: Row, found: Header, header: str) -> None:
+def report_first_row(path: str, first: Row, found: HeaderDecision, header: str) -> None:
     """Report a first row that may contradict the decision.
 
     Args:

@@ -33,7 +33,7 @@ from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.columns.roles import find_column
 from bert_cli.reading.folder import find_existing
 from bert_cli.reading.header import AUTO
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -150,7 +150,7 @@ class _TaskFile(NamedTuple):
     layout: FileLayout
     source: Source
     rows: list[Row]
-    left_out: list[LeftOut]
+    left_out: list[LeftOutRows]
 
 
 class _SelectedRows(NamedTuple):
@@ -158,7 +158,7 @@ class _SelectedRows(NamedTuple):
 
     numbers: Sequence[int]
     data: list[Row]
-    left_out: list[LeftOut]
+    left_out: list[LeftOutRows]
 
 
 def _find_layouts(task: GlueTask, task_name: str, split: str) -> Sequence[FileLayout]:
@@ -176,7 +176,7 @@ def _find_layouts(task: GlueTask, task_name: str, split: str) -> Sequence[FileLa
 
 def _open_split(layouts: Sequence[FileLayout], source: Source | str, options: TaskOptions) -> _TaskFile:
     """Read the rows of the first existing file in a directory, or of an open file."""
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     if isinstance(source, str):
         paths = [os.path.join(source, layout.file.format(language=options.language)) for layout in layouts]
         source = Source(find_existing(paths) or paths[0], options.form.encoding, "data_dir")
@@ -211,11 +211,11 @@ def _select_rows(file: _TaskFile, has_header: bool, language: str) -> _SelectedR
     layout, rows, path = file.layout, file.rows, file.source.name
     # Row numbers include the header, because the original's guids do.
     numbers: Sequence[int] = range(int(has_header), len(rows))
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
 
     def keep(reason: str, selected: Sequence[int], is_requested: bool = True) -> Sequence[int]:
         lines = [rows[number].line for number in sorted(set(numbers).difference(selected))]
-        left_out.extend(LeftOut.of_lines(reason, lines, is_requested))
+        left_out.extend(LeftOutRows.of_lines(reason, lines, is_requested))
         return selected
 
     if layout.has_languages:

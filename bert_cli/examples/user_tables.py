@@ -27,7 +27,7 @@ from bert_cli.reading.columns.roles import ColumnRules, TableColumns
 from bert_cli.reading.columns.row_values import normalize_weights, read_group, read_weight
 from bert_cli.reading.exports.cells import DecimalList, JsonCell, Unannotated
 from bert_cli.reading.probe import TableFile
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 
 
 class UserRow(NamedTuple):
@@ -74,7 +74,7 @@ class UserTable:
     path: str
     columns: TableColumns
     rows: list[UserRow]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRows, ...] = ()
     kept: tuple[int, ...] = ()
     uses_labels: bool = True
     unread: tuple[str, ...] = ()
@@ -169,7 +169,7 @@ def read_user_table(
     """
     path = table.path
     table = table.with_paths([*rules.flag_columns, *rules.keep])
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     unread: dict[str, None] = {}
     stream = table.filled_rows(left_out=left_out, unread=unread)
     sample = list(itertools.islice(stream, SAMPLE))
@@ -211,8 +211,8 @@ def read_user_table(
         )
     if empty_lines:
         LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
-    repeated = LeftOut.of_lines("rows that repeat the header, as in joined files", header_lines)
-    unannotated = LeftOut.of_lines("texts that nobody has annotated", unannotated_lines)
+    repeated = LeftOutRows.of_lines("rows that repeat the header, as in joined files", header_lines)
+    unannotated = LeftOutRows.of_lines("texts that nobody has annotated", unannotated_lines)
     all_left_out = (*left_out, *repeated, *unannotated)
     return UserTable(path, indices, rows, all_left_out, tuple(kept.values()), rules.needs_label, tuple(unread))
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
-from bert_cli.base.head_types import is_of_tokens
+from bert_cli.base.head_types import is_token_head
 from bert_cli.base.log import LOG, mute_log
-from bert_cli.exports.converted import Converted
+from bert_cli.exports.converted import ConvertedModel
 from bert_cli.exports.loaded import build_network, random_inputs
 from bert_cli.exports.target import FORMATS
 from bert_cli.heads.all_heads import BertWithHeads
@@ -32,7 +32,7 @@ _ROWS, _TOKENS = 10, 32
 TOKEN_IDS = "token_ids"  # name of their difference in the result
 
 
-def compare_with_source(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
+def compare_with_source(staged: str, converted: ConvertedModel, random_seed: int) -> dict[str, float]:
     """Compare a written model with its source, and log the largest differences.
 
     Texts go through both tokenizers, and their token ids and random ones through both models.
@@ -56,7 +56,7 @@ def compare_with_source(staged: str, converted: Converted, random_seed: int) -> 
         written = load_model(ModelFiles(), path, None, needs_bert=True, needs_vocab=False, to_convert=True)
     weights = read_with_heads(open_source(path), written.config, converted.heads)
     models = tuple(
-        build_network(config, converted.heads, side.tensors, is_of_tokens(converted.head_type))
+        build_network(config, converted.heads, side.tensors, is_token_head(converted.head_type))
         for config, side in ((converted.source.config, converted.weights), (written.config, weights))
     )
     # Skip the pooler's output without weights in a file: the pooler is random then.
@@ -85,7 +85,7 @@ def compare_with_source(staged: str, converted: Converted, random_seed: int) -> 
     return differences
 
 
-def _compare_tokenizers(converted: Converted, written: ModelBundle, seed: int) -> list[str]:
+def _compare_tokenizers(converted: ConvertedModel, written: ModelBundle, seed: int) -> list[str]:
     """Return sample texts after a comparison of the ids from both tokenizers.
 
     Texts with special tokens such as [MASK] may differ: Google's scripts split these tokens, and a

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import list_names
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, head_of, is_of_tokens
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, MASKED_LM, NEXT_SENTENCE, head_of, is_token_head
 from bert_cli.base.log import LOG
 from bert_cli.base.names import OUTSIDE, find_label_problem
 from bert_cli.exports.target import FORMATS, Target
@@ -111,7 +111,9 @@ def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, targ
     return head_type
 
 
-def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
+def check_vocabulary_size(
+    vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target
+) -> None:
     """Compare the vocabulary's size with the converted model's, and warn if it is smaller.
 
     Args:
@@ -197,7 +199,7 @@ def choose_labels(entries: Sequence[str], stored: Sequence[str], count: int, hea
     check_label_names(chosen.names, len(entries))
     twice = [entry for entry, row in zip(entries, chosen.rows, strict=True) if chosen.rows.count(row) > 1]
     refuse_if(twice, f"--labels: {list_names(twice)} name the same output of the source; give each one once")
-    is_tagger = is_of_tokens(head_type)
+    is_tagger = is_token_head(head_type)
     refuse_if(
         is_tagger and OUTSIDE in chosen.dropped, f"--labels: a tagger needs the tag {OUTSIDE}; add it to the labels"
     )

@@ -14,8 +14,8 @@ from bert_cli.base.head_types import (
     HEAD_TYPES,
     POOLER,
     count_parameters,
-    is_of_choices,
-    is_of_tokens,
+    is_multiple_choice_head,
+    is_token_head,
     parameters_line,
 )
 from bert_cli.base.log import LOG
@@ -33,14 +33,14 @@ from bert_cli.model.resizing import resize_embeddings
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.sentence.modules import SentenceModules
-from bert_cli.settings.tools import Changes
+from bert_cli.settings.tools import ModelChanges
 from bert_cli.weights.checkpoint import CheckpointWeights, open_source, read_with_heads
 from bert_cli.weights.head_rows import HEAD_WEIGHTS, HeadRowsReader
 from bert_cli.weights.variables import Reader
 
 
 @dataclasses.dataclass(frozen=True)
-class Converted:
+class ConvertedModel:
     """A converted model.
 
     Attributes:
@@ -75,10 +75,10 @@ class Converted:
 def convert_checkpoint(
     model: ModelBundle[BertConfig],
     target: Target,
-    changes: Changes,
+    changes: ModelChanges,
     random_seed: int,
     modules: SentenceModules | None = None,
-) -> Converted:
+) -> ConvertedModel:
     """Load and convert a checkpoint, and log which weights are dropped.
 
     Args:
@@ -100,11 +100,11 @@ def convert_checkpoint(
     reader = HeadRowsReader(reader, chosen.rows) if chosen else reader
     weights = read_with_heads(reader, config, heads, model.required_checkpoint.is_strict)
     shape = weights.tensors["output_weights"].shape if CLASSIFIER in heads else None
-    if is_of_choices(head_type) and shape and shape[0] != 1:
+    if is_multiple_choice_head(head_type) and shape and shape[0] != 1:
         raise InputError(
             f"--head={head_type}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
-    labels = _choose_labels(shape, model, target, chosen) if shape and not is_of_choices(head_type) else None
+    labels = _choose_labels(shape, model, target, chosen) if shape and not is_multiple_choice_head(head_type) else None
     tensors = dict(weights.tensors)
     left_out = []
     network = config.network
@@ -141,7 +141,7 @@ def convert_checkpoint(
         LOG.info("dropped: %s, which %s does not have", list_some(left_out), architecture)
     if weights.report.unused:
         LOG.info("unused: %s", list_some(weights.report.unused))
-    return Converted(
+    return ConvertedModel(
         model, target, changes.dtype, weights, head_type, heads, labels, tensors, new_config, left_out, modules, chosen
     )
 
@@ -160,8 +160,10 @@ def _choose_rows(
     """
     if not entries:
         return None
-    refuse_if(CLASSIFIER not in heads or is_of_choices(head_type), "--labels: the new model has no head with labels")
-    problem_type = None if is_of_tokens(head_type) else model.head.problem_type
+    refuse_if(
+        CLASSIFIER not in heads or is_multiple_choice_head(head_type), "--labels: the new model has no head with labels"
+    )
+    problem_type = None if is_token_head(head_type) else model.head.problem_type
     if problem_type:
         problem_type.reader.check_flag_labels("the model")
     count = reader.shapes[HEAD_WEIGHTS][0]

@@ -25,7 +25,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, reporting_errors, write_json, write_lines
 from bert_cli.exports.conversion_plan import ChosenLabels
-from bert_cli.exports.converted import Converted
+from bert_cli.exports.converted import ConvertedModel
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
 from bert_cli.metrics.multi_label import write_thresholds
 from bert_cli.model.config_files import write_config
@@ -45,7 +45,7 @@ from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.variables import DISCRIMINATOR, GENERATOR
 
 
-def write_converted(staged: str, converted: Converted) -> list[str]:
+def write_converted(staged: str, converted: ConvertedModel) -> list[str]:
     """Write all files into a directory, and return the names of files other than weights.
 
     Args:
@@ -63,7 +63,7 @@ def write_converted(staged: str, converted: Converted) -> list[str]:
     return names
 
 
-def _write_sidecars(staged: str, converted: Converted) -> list[str]:
+def _write_sidecars(staged: str, converted: ConvertedModel) -> list[str]:
     """Write all files other than weights, and return their names.
 
     For a tensorflow-hub module, this only returns the names of files that come with the weights.
@@ -107,7 +107,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     return files.list_directory(staged)
 
 
-def _write_calibration(staged: str, converted: Converted) -> None:
+def _write_calibration(staged: str, converted: ConvertedModel) -> None:
     """Write the model's calibration for the converted labels, unless some were dropped."""
     model, chosen = converted.source, converted.chosen_labels
     problem_type = model.head.named_problem_type or SINGLE_LABEL
@@ -125,7 +125,7 @@ def _write_calibration(staged: str, converted: Converted) -> None:
     write_calibration(staged, calibration, calibrator.temperature_names(converted.labels or ()))
 
 
-def _write_thresholds(path: str, converted: Converted) -> None:
+def _write_thresholds(path: str, converted: ConvertedModel) -> None:
     """Write the model's tuned thresholds with the new label names."""
     model, chosen = converted.source, converted.chosen_labels
     source, labels = find_thresholds(run_folders(model.required_checkpoint)), model.head.labels
@@ -175,7 +175,7 @@ def _with_labels(flags: str, chosen: ChosenLabels) -> str:
     return "".join(lines)
 
 
-def _write_weights(staged: str, converted: Converted) -> None:
+def _write_weights(staged: str, converted: ConvertedModel) -> None:
     """Write the weights under the target's names; a module also contains the vocabulary."""
     target, config, tensors = converted.target, converted.config, converted.tensors
     path = os.path.join(staged, target.name)

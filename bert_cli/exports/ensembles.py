@@ -5,30 +5,30 @@ from collections.abc import Sequence
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import CLASSIFIER
-from bert_cli.exports.exported import Exported, find_exported
+from bert_cli.exports.exported import ModelToExport, find_model_to_export
 from bert_cli.opening.paths import ensemble_members
 from bert_cli.predicting.ensemble import check_same_texts, label_order
 from bert_cli.settings.tools import ExportSettings
 
 
-def find_models(settings: ExportSettings) -> Exported:
+def find_models(settings: ExportSettings) -> ModelToExport:
     """Load the model for an export, or the members of --ensemble as one model.
 
     Raises:
         InputError: if a model does not fit the flags, or the members do not belong together.
     """
     if not settings.export.ensemble:
-        return find_exported(settings)
+        return find_model_to_export(settings)
     folders = ensemble_members(settings.export.ensemble, "--ensemble")
     flags = settings.model
     members = [
-        find_exported(dataclasses.replace(settings, model=dataclasses.replace(flags, init_checkpoint=folder)))
+        find_model_to_export(dataclasses.replace(settings, model=dataclasses.replace(flags, init_checkpoint=folder)))
         for folder in folders
     ]
     return _join(folders, members)
 
 
-def _join(folders: Sequence[str], members: Sequence[Exported]) -> Exported:
+def _join(folders: Sequence[str], members: Sequence[ModelToExport]) -> ModelToExport:
     """Return the first member with the others, and with the order of their labels."""
     first, name = members[0], folders[0]
     for folder, member in zip(folders, members, strict=True):
@@ -46,7 +46,7 @@ def _join(folders: Sequence[str], members: Sequence[Exported]) -> Exported:
     return dataclasses.replace(first, members=tuple(members), orders=orders)
 
 
-def _check_same_ids(names: tuple[str, str], models: tuple[Exported, Exported]) -> None:
+def _check_same_ids(names: tuple[str, str], models: tuple[ModelToExport, ModelToExport]) -> None:
     """Raise InputError if two models make other token ids of a text."""
     first, second = (model.model for model in models)
     for thing, are_equal in (

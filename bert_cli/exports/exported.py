@@ -20,8 +20,8 @@ from bert_cli.base.head_types import (
     TAGGER,
     HeadSpec,
     head_of,
-    is_of_choices,
-    is_of_tokens,
+    is_multiple_choice_head,
+    is_token_head,
 )
 from bert_cli.base.names import (
     CONFIG,
@@ -49,7 +49,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
 from bert_cli.opening.loader import load_model
-from bert_cli.opening.paths import lacks_file, run_folders
+from bert_cli.opening.paths import missing_file_error, run_folders
 from bert_cli.opening.trained import default_length, has_text_pairs
 from bert_cli.predicting.decoder import Decoder, make_decoder
 from bert_cli.predicting.ensemble import mean_thresholds
@@ -58,7 +58,7 @@ from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.source import Source
 from bert_cli.sentence.modules import SentenceModules, modules_file
-from bert_cli.sentence.vectors import SentenceVectors
+from bert_cli.sentence.vectors import PoolingAndSteps
 from bert_cli.settings.answering import WINDOW_LENGTH
 from bert_cli.settings.groups import TOP_K, Encoding, Inference
 from bert_cli.settings.tools import ExportSettings
@@ -90,7 +90,7 @@ _MODULE_FOLDER = re.compile(r"\d+_[A-Z][A-Za-z]+")
 
 
 @dataclasses.dataclass(frozen=True)
-class Exported:
+class ModelToExport:
     """A model to export.
 
     Attributes:
@@ -112,11 +112,11 @@ class Exported:
     head_type: str = CLASSIFIER
     top_k: int = TOP_K
     recipe: VectorRecipe | None = None
-    members: tuple["Exported", ...] = ()
+    members: tuple["ModelToExport", ...] = ()
     orders: Sequence[Sequence[int]] = ()
 
     @property
-    def ordered_members(self) -> Iterator[tuple["Exported", Sequence[int]]]:
+    def ordered_members(self) -> Iterator[tuple["ModelToExport", Sequence[int]]]:
         """Yield each member and its columns, or only this model if it is no ensemble."""
         return zip(self.members or (self,), self.orders or ((),), strict=True)
 
@@ -126,12 +126,12 @@ class Exported:
         return self.model.head.problem_type or SINGLE_LABEL
 
     @property
-    def vectors(self) -> SentenceVectors | None:
+    def vectors(self) -> PoolingAndSteps | None:
         """Return the steps after the encoder for vectors of texts, or None."""
         if self.recipe is None:
             return None
         num_skipped = self.recipe.num_skipped(self.model.tokenizer)
-        return SentenceVectors(self.recipe.pooling, self.recipe.steps, num_skipped)
+        return PoolingAndSteps(self.recipe.pooling, self.recipe.steps, num_skipped)
 
     @property
     def reads_pooler(self) -> bool:
@@ -185,7 +185,7 @@ class Exported:
         return make_decoder(self.problem_type, self.labels or (), inference, folders, positive_label)
 
 
-def find_exported(settings: ExportSettings) -> Exported:
+def find_model_to_export(settings: ExportSettings) -> ModelToExport:
     """Load the model for an export; raise InputError if it does not fit the flags."""
     export = settings.export
     flags = settings.model
@@ -196,7 +196,7 @@ def find_exported(settings: ExportSettings) -> Exported:
         flags = dataclasses.replace(flags, gelu=saved_flags.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
-        raise lacks_file(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
+        raise missing_file_error(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     is_hub = export.format == "hub"
     head_type = ENCODER if is_hub else _find_head_type(settings, model)
@@ -218,13 +218,13 @@ def find_exported(settings: ExportSettings) -> Exported:
     check_max_seq_length(length, takes_pairs or is_hub)
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if head_type == ENCODER:
-        return Exported(model, None, length, takes_pairs, ENCODER, recipe=recipe)
+        return ModelToExport(model, None, length, takes_pairs, ENCODER, recipe=recipe)
     if head_type == MASKED_LM:
-        return Exported(model, None, length, takes_pairs, MASKED_LM, export.top_k)
+        return ModelToExport(model, None, length, takes_pairs, MASKED_LM, export.top_k)
     if head_type == SPANS:
-        return Exported(model, None, length, takes_pairs, SPANS)
+        return ModelToExport(model, None, length, takes_pairs, SPANS)
     _check_text_classifier(model)
-    return Exported(model, _find_labels(settings, model), length, takes_pairs, head_type)
+    return ModelToExport(model, _find_labels(settings, model), length, takes_pairs, head_type)
 
 
 def _check_head_flags(settings: ExportSettings, model: ModelBundle, head_type: str) -> None:
@@ -260,7 +260,7 @@ def _find_head_type(settings: ExportSettings, model: ModelBundle) -> str:
     # A directory of sentence-transformers is made for vectors.
     if head_type == ENCODER and MASKED_LM in heads and not modules_file(model.folder):
         return MASKED_LM if settings.export.format == "saved_model" else ENCODER
-    return TAGGER if head_type == CLASSIFIER and is_of_tokens(model.head.classifier_type) else head_type
+    return TAGGER if head_type == CLASSIFIER and is_token_head(model.head.classifier_type) else head_type
 
 
 def _choose_recipe(settings: ExportSettings, model: ModelBundle[BertConfig]) -> VectorRecipe:
@@ -283,7 +283,7 @@ def _choose_recipe(settings: ExportSettings, model: ModelBundle[BertConfig]) -> 
 
 def _check_text_classifier(model: ModelBundle) -> None:
     """Raise InputError for a model that reads several sequences per text."""
-    if is_of_choices(model.head.classifier_type):
+    if is_multiple_choice_head(model.head.classifier_type):
         raise InputError(
             f"{model.folder}: this is a multiple-choice model, which no signature takes; predict "
             "with bert-classify, or export the encoder with --format=hub"
@@ -314,7 +314,7 @@ def _find_labels(settings: ExportSettings, model: ModelBundle) -> tuple[str, ...
     return label_names
 
 
-def read_text_sequences(exported: Exported, path: str | None) -> list[RaggedFeatures]:
+def read_text_sequences(exported: ModelToExport, path: str | None) -> list[RaggedFeatures]:
     """Return a file's lines as sequences for an encoder.
 
     Args:

@@ -58,10 +58,10 @@ class AddedTokenMarker:
         if not marks:
             return texts
         # Put longer tokens first: RE2 uses the first alternative that matches.
-        pattern = "|".join(map(escape, sorted(marks, key=len, reverse=True)))
+        pattern = "|".join(map(literal_re2_pattern, sorted(marks, key=len, reverse=True)))
         texts = tf.strings.regex_replace(texts, f"({pattern})", rf"{_OPEN}\1{_CLOSE}")
         for text, mark in marks.items():
-            texts = tf.strings.regex_replace(texts, f"{_OPEN}{escape(text)}{_CLOSE}", mark)
+            texts = tf.strings.regex_replace(texts, f"{_OPEN}{literal_re2_pattern(text)}{_CLOSE}", mark)
         return texts
 
     def replace_marks(self, words: tf.Tensor, characters: tf.RaggedTensor) -> tf.Tensor:
@@ -80,7 +80,7 @@ class AddedTokenMarker:
         return self._normalize(token.content) if token.normalized else token.content
 
 
-def escape(text: str) -> str:
+def literal_re2_pattern(text: str) -> str:
     """Return an RE2 pattern that matches only `text`."""
     if not text.isascii():
         return re.escape(text)

@@ -19,7 +19,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.onnx.exported import ENCODER_OUTPUTS
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
+from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, PoolingAndSteps
 from bert_cli.weights.checkpoint import NO_BERT, CheckpointWeights, load_weights
 from bert_cli.weights.variables import Reader
 
@@ -28,13 +28,13 @@ _ROWS, _TOKENS = 4, 32
 
 
 @dataclasses.dataclass(frozen=True)
-class Loaded(CheckpointWeights):
+class LoadedModel(CheckpointWeights):
     """A model with the weights of a checkpoint."""
 
     model: keras.Model
 
 
-def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], strict: bool) -> Loaded:
+def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], strict: bool) -> LoadedModel:
     """Load the weights; raise InputError if one is missing, unless its name begins with `optional`.
 
     With `strict`, weights of unknown meaning are an error, too.
@@ -42,7 +42,7 @@ def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...], s
     variables = named_weights(model)
     report = load_weights(variables, reader)
     report.check_whole(NO_BERT, optional, strict)
-    return Loaded({name: variables[name].numpy() for name in report.loaded}, report, model)
+    return LoadedModel({name: variables[name].numpy() for name in report.loaded}, report, model)
 
 
 def build_network(
@@ -90,7 +90,7 @@ def load_head_model(
     problem_type: ProblemType = SINGLE_LABEL,
     optional: str | tuple[str, ...] = (),
     strict: bool = False,
-) -> Loaded:
+) -> LoadedModel:
     """Load an encoder with one head.
 
     Args:
@@ -120,7 +120,7 @@ def head_outputs(
     problem_type: ProblemType,
     inputs: Mapping[str, tf.Tensor],
     is_hugging_face: bool = False,
-    vectors: SentenceVectors | None = None,
+    vectors: PoolingAndSteps | None = None,
 ) -> dict[str, tf.Tensor]:
     """Return the outputs that an exported file of the model has.
 

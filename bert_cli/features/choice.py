@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.spec import EXAMPLE_WEIGHT, BatchColumn
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines, weight_array
-from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, pack
+from bert_cli.features.packing import NOT_CUT, CutCounts, check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.text.tokenization import FullTokenizer
@@ -32,7 +32,7 @@ class ChoiceFeatures:
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
-    cuts: Cuts = NOT_CUT
+    cuts: CutCounts = NOT_CUT
     weights: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=MULTIPLE_CHOICE.reader.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
-        cuts=Cuts(len(ends) - 1, num_truncated, num_tokens, num_cut),
+        cuts=CutCounts(len(ends) - 1, num_truncated, num_tokens, num_cut),
         weights=weight_array(examples),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from bert_cli.base.names import TRUNCATE, WINDOWS
 from bert_cli.base.spec import EXAMPLE_WEIGHT, LABEL_DISTRIBUTION, BatchColumn
 from bert_cli.features.encoded_text import LabeledText, WeightedExample
-from bert_cli.features.packing import NOT_CUT, Cuts, check_max_seq_length, describe_cuts, long_sequences
+from bert_cli.features.packing import NOT_CUT, CutCounts, check_max_seq_length, describe_cuts, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
@@ -41,7 +41,7 @@ class ClassificationFeatures:
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
-    cuts: Cuts = NOT_CUT
+    cuts: CutCounts = NOT_CUT
     text_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     cut_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     row_starts: np.ndarray | None = None
@@ -206,7 +206,7 @@ def classification_features(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.reader.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
-        cuts=Cuts(len(examples), sum(map(bool, cut_tokens)), sum(text_tokens), sum(cut_tokens)),
+        cuts=CutCounts(len(examples), sum(map(bool, cut_tokens)), sum(text_tokens), sum(cut_tokens)),
         text_tokens=np.array(text_tokens, np.int32),
         cut_tokens=np.array(cut_tokens, np.int32),
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,

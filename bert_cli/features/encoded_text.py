@@ -82,7 +82,7 @@ class MaskedText(NamedTuple):
     is_pair: bool
 
 
-def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+def encode_masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
     """Tokenize a text that contains [MASK], or two texts with ` ||| ` between them.
 
     Args:
@@ -100,16 +100,16 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     return masked
 
 
-def candidate_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
-    """Tokenize a text or pair that needs a [MASK] for candidates; see `masked_text`."""
+def encode_candidate_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+    """Tokenize a text or pair that needs a [MASK] for candidates; see `encode_masked_text`."""
     masked = _pack_text(text, tokenizer, max_seq_length, place)
     if not masked.positions:
         raise InputError(f"{place}: has no [MASK] for the candidates: {text[:60]!r}")
     return masked
 
 
-def unmasked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
-    """Tokenize a text or pair without [MASK]; see `masked_text`."""
+def encode_unmasked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+    """Tokenize a text or pair without [MASK]; see `encode_masked_text`."""
     unmasked = _pack_text(text, tokenizer, max_seq_length, place)
     if unmasked.positions:
         raise InputError(f"{place}: has a [MASK], which cannot be scored: {text[:60]!r}; give the whole text")

@@ -13,7 +13,7 @@ import numpy as np
 
 from bert_cli.base.pooling import LAST, MEAN_SQRT_LEN, SMALLEST_TOTAL, WEIGHTED_MEAN
 from bert_cli.examples.text_lines import LineWord, TextLine, split_line_words
-from bert_cli.features.packing import Cuts, DocSpan, doc_spans, pack
+from bert_cli.features.packing import CutCounts, DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -46,8 +46,8 @@ class ExtractionFeatures:
         words: WordSpan records per line, None if they were not requested.
         num_cut: int64 [n], tokens that each line lost to the maximum length.
         cuts: counts of these losses.
-        num_skipped: number of tokens at the start of each line, such as a prompt, that pooling leaves
-            out; int64 [n], or None to use all tokens.
+        num_skipped: number of tokens at the start of each line, such as a prompt, that pooling
+            leaves out; int64 [n], or None to use all tokens.
     """
 
     first_line: int
@@ -58,7 +58,7 @@ class ExtractionFeatures:
     token_ids: np.ndarray
     words: list[list[WordSpan]] | None
     num_cut: np.ndarray
-    cuts: Cuts
+    cuts: CutCounts
     num_skipped: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -244,7 +244,7 @@ class _Chunk:
             np.array(self.token_ids, np.int32),
             self.words,
             num_cut,
-            Cuts(len(self), int(np.count_nonzero(num_cut)), self.num_tokens, int(num_cut.sum())),
+            CutCounts(len(self), int(np.count_nonzero(num_cut)), self.num_tokens, int(num_cut.sum())),
         )
 
 

@@ -209,7 +209,7 @@ def _windows(ids: Sequence[int], length: int) -> list[Sequence[int]]:
 
 
 @dataclass(frozen=True)
-class Cuts:
+class CutCounts:
     """Counts of texts and tokens, without [CLS] and [SEP].
 
     Attributes:
@@ -224,17 +224,17 @@ class Cuts:
     num_tokens: int = 0
     num_cut_tokens: int = 0
 
-    def __add__(self, other: "Cuts") -> "Cuts":
-        return Cuts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: "CutCounts") -> "CutCounts":
+        return CutCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
-NOT_CUT = Cuts()
+NOT_CUT = CutCounts()
 
 
-def cuts_of(lengths: Sequence[int], max_tokens: int) -> Cuts:
+def measure_cuts(lengths: Sequence[int], max_tokens: int) -> CutCounts:
     """Return the counts for texts of these lengths, each cut to `max_tokens`."""
     lost = [length - max_tokens for length in lengths if length > max_tokens]
-    return Cuts(len(lengths), len(lost), sum(lengths), sum(lost))
+    return CutCounts(len(lengths), len(lost), sum(lengths), sum(lost))
 
 
 def cut_entry(num_cut: int) -> dict[str, int]:
@@ -242,7 +242,7 @@ def cut_entry(num_cut: int) -> dict[str, int]:
     return {"cut": num_cut} if num_cut else {}
 
 
-def describe_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts") -> str:
+def describe_cuts(cuts: CutCounts, max_tokens: int, noun: str = "texts") -> str:
     """Return a sentence such as `1 of 2 texts were cut to 16 tokens: …`, "" if no text was cut.
 
     Args:
@@ -259,7 +259,7 @@ def describe_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts") -> str:
     )
 
 
-def warn_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts", place: str = "", advice: str = "") -> None:
+def warn_cuts(cuts: CutCounts, max_tokens: int, noun: str = "texts", place: str = "", advice: str = "") -> None:
     """Log a warning if texts were cut.
 
     Args:
@@ -282,4 +282,4 @@ class CuttingModel:
             warning.
     """
 
-    on_cut: Callable[[Cuts, int], None] = staticmethod(warn_cuts)
+    on_cut: Callable[[CutCounts, int], None] = staticmethod(warn_cuts)

@@ -128,7 +128,7 @@ def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
     return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))
 
 
-class Batches(Protocol):
+class BatchSource(Protocol):
     """n rows of training data for any model."""
 
     def __len__(self) -> int: ...
@@ -137,7 +137,7 @@ class Batches(Protocol):
         """Return arrays for these rows, padded to `width` tokens or to the longest sequence."""
 
 
-class Features(Batches, Protocol):
+class Features(BatchSource, Protocol):
     """Features of any task, for training and prediction."""
 
     @property

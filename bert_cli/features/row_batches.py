@@ -89,7 +89,8 @@ def training_rows(
         batch_size: rows per batch.
         seed: seed of the shuffles, see epoch_order.
         start_step: number of the first batch.
-        lengths: row lengths in tokens, used to balance each batch between devices (see `balance_lengths`).
+        lengths: row lengths in tokens, used to balance each batch between devices (see
+            `balance_lengths`).
     """
     position = start_step * batch_size
     # Compute the position from the step, so that a resumed run needs no data state.

@@ -13,7 +13,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import Paragraph, SquadExample
-from bert_cli.features.packing import Cuts, check_doc_stride, cuts_of, doc_spans
+from bert_cli.features.packing import CutCounts, check_doc_stride, doc_spans, measure_cuts
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -40,8 +40,8 @@ class SquadFeatures:
         is_impossible: bool [n], whether the example has no answer.
         word_indices: int32, each word piece's word in its context, all contexts end to end.
         word_offsets: int64 [n], index in `word_indices` of the window's first context token.
-        answer_lengths: int32 [num_examples], word pieces of each answer; 0 in prediction, and if there
-            is no answer.
+        answer_lengths: int32 [num_examples], word pieces of each answer; 0 in prediction, and if
+            there is no answer.
         is_training: whether answer positions were computed.
         num_examples: number of examples, including those without window.
         cuts: word pieces that questions lost to max_query_length; contexts lose none.
@@ -60,7 +60,7 @@ class SquadFeatures:
     answer_lengths: np.ndarray
     is_training: bool
     num_examples: int
-    cuts: Cuts
+    cuts: CutCounts
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -212,7 +212,7 @@ def squad_features(
         answer_lengths=np.array(answer_lengths, np.int32),
         is_training=is_training,
         num_examples=len(examples),
-        cuts=cuts_of(question_lengths, max_query_length),
+        cuts=measure_cuts(question_lengths, max_query_length),
     )
 
 

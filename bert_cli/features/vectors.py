@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bert_cli.examples.table_texts import PairRow
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.features.ragged import RaggedFeatures
 
 
@@ -15,7 +15,7 @@ class TextSequences:
     """Token sequences of texts, and counts of texts that were cut."""
 
     sequences: RaggedFeatures
-    cuts: Cuts
+    cuts: CutCounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PairFeatures:
     sequences: RaggedFeatures
     text_ids: np.ndarray
     scores: np.ndarray
-    cuts: Cuts
+    cuts: CutCounts
 
     def __len__(self) -> int:
         return len(self.scores)

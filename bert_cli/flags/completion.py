@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.foreign.command_lines import scripts_of
-from bert_cli.flags.help import rule_texts, sections, word_flags
+from bert_cli.flags.help import positional_flags, rule_texts, sections
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.flags.translation import FROM_COMMAND
 
@@ -97,7 +97,7 @@ def completion(settings_class: type, command: str, shell: str) -> str:
         if not flag.option.words
     ]
     completed_flags += (*_ALWAYS, _FOR_SCRIPTS) if scripts_of(command) else _ALWAYS
-    words_are_files = any(flag.is_file for flag in word_flags(sections_by_title))
+    words_are_files = any(flag.is_file for flag in positional_flags(sections_by_title))
     if shell == "fish":
         return "\n".join(_fish_lines(command, completed_flags, words_are_files))
     values = (

@@ -87,7 +87,7 @@ def sections(flags: Iterable[Flag]) -> dict[str, list[Flag]]:
     return flags_by_title
 
 
-def word_flags(flags_by_title: dict[str, list[Flag]]) -> list[Flag]:
+def positional_flags(flags_by_title: dict[str, list[Flag]]) -> list[Flag]:
     """Return the flags that take the arguments which are not flags.
 
     Args:
@@ -112,7 +112,7 @@ def _flag_lines(
         separator: lines after each heading's flags.
     """
     lines = []
-    for flag in word_flags(flags_by_title):
+    for flag in positional_flags(flags_by_title):
         lines += [*_wrap(f"{flag.label}: {flag.option.help}"), *separator]
     for title, flags in flags_by_title.items():
         descriptions = [describe(flag) for flag in flags if not flag.option.words]

@@ -12,7 +12,7 @@ from bert_cli.heads.model import NetworkOptions, TaskModel, mean_weights
 from bert_cli.heads.vector_losses import VECTOR_LOSSES, VectorLossRule
 from bert_cli.model.config import BertConfig
 from bert_cli.sentence.steps import LAYER_NORM_EPS, SMALLEST_LENGTH, Dense, LayerNorm, Step, Truncate
-from bert_cli.sentence.vectors import SentenceVectors
+from bert_cli.sentence.vectors import PoolingAndSteps
 
 # Keys of sentence.steps.ACTIVATIONS.
 _ACTIVATIONS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
@@ -25,7 +25,7 @@ _ACTIVATIONS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
 }
 
 
-def embed_texts(outputs: Mapping[str, tf.Tensor], mask: tf.Tensor, vectors: SentenceVectors) -> tf.Tensor:
+def embed_texts(outputs: Mapping[str, tf.Tensor], mask: tf.Tensor, vectors: PoolingAndSteps) -> tf.Tensor:
     """Return one vector per text, float32 [B, W].
 
     Args:
@@ -89,7 +89,7 @@ class BertVectors(TaskModel):
     columns = spec.TEXT_PAIRS
 
     def __init__(
-        self, config: BertConfig, vectors: SentenceVectors, loss: VectorLossRule, **options: Unpack[NetworkOptions]
+        self, config: BertConfig, vectors: PoolingAndSteps, loss: VectorLossRule, **options: Unpack[NetworkOptions]
     ):
         """Create the encoder.
 

@@ -48,7 +48,7 @@ def _missing_advice(description: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Head:
+class FineTunedNetwork:
     """An encoder with a fine-tuned head.
 
     The output is `logits`: [B, n] for text heads, [B, S, n] for token heads.
@@ -77,7 +77,7 @@ class Head:
 
 
 @dataclasses.dataclass(frozen=True)
-class Layers:
+class EncoderNetwork:
     """An encoder without a head.
 
     The outputs are `state_0`, … [B, S, H], one per index, or `pooled_output` [B, H] without
@@ -107,7 +107,7 @@ class Layers:
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskedWords:
+class MaskedWordsNetwork:
     """An encoder with its pre-trained heads.
 
     A batch also has `masked_lm_positions`, int32 [B, P], padded with 0. The outputs are `logits`
@@ -130,7 +130,7 @@ class MaskedWords:
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainingSums:
+class PretrainingEvaluationNetwork:
     """An encoder with its pre-trained heads, for evaluations by TensorFlow.
 
     A batch has the columns spec.PRETRAINING. The outputs are the sums of metrics.pretraining: a
@@ -147,7 +147,7 @@ class PretrainingSums:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        return () if self.has_next_sentences else MaskedWords.optional
+        return () if self.has_next_sentences else MaskedWordsNetwork.optional
 
     def shapes(self, config: BertConfig) -> dict[str, tuple[int, ...]]:
         return _pretrained_shapes(config)
@@ -163,7 +163,7 @@ def has_small_outputs(network: Network) -> bool:
 
     Attention and logits over the vocabulary are too large.
     """
-    return isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
+    return isinstance(network, FineTunedNetwork) or (isinstance(network, EncoderNetwork) and not network.with_attention)
 
 
 class _Switching:
@@ -198,7 +198,7 @@ class _Switching:
 _SWITCHING = _Switching()
 
 
-class Background(Generic[Result]):
+class BackgroundCall(Generic[Result]):
     """A function call in a separate thread.
 
     It only saves time if the function releases Python's lock, like the compilation in both engines.
@@ -244,7 +244,7 @@ class Engine(Protocol):
     precision: str
     is_chief: bool
     concurrency: int
-    compilation: Background[Any] | None
+    compilation: BackgroundCall[Any] | None
 
     def load(self, checkpoint: CheckpointPath) -> "tuple[LoadReport, int]":
         """Load trained weights; return a report, and the checkpoint's global_step or 0.

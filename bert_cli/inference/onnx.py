@@ -13,7 +13,16 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import count_parameters
 from bert_cli.base.log import inform_once
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
-from bert_cli.inference.engine import LOGITS, MASKS, Arrays, Background, Head, Layers, MaskedWords, Network
+from bert_cli.inference.engine import (
+    LOGITS,
+    MASKS,
+    Arrays,
+    BackgroundCall,
+    EncoderNetwork,
+    FineTunedNetwork,
+    MaskedWordsNetwork,
+    Network,
+)
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.runners import (
     Runner,
@@ -34,14 +43,14 @@ _MAX_TOKENS = 1024
 _MOST_BATCHES = 4
 
 
-class Shares(NamedTuple):
+class BatchParallelism(NamedTuple):
     """The number of batches that are computed at a time, and the threads for each."""
 
     batches: int
     threads: int
 
 
-def share_processors(many: bool, num_threads: int) -> Shares:
+def share_processors(many: bool, num_threads: int) -> BatchParallelism:
     """Return how batches share this process's processors.
 
     One batch by all threads is computed soonest. But threads wait for one another after each
@@ -53,16 +62,16 @@ def share_processors(many: bool, num_threads: int) -> Shares:
     """
     processors = num_threads or num_processors()
     if not many or processors == 1:
-        return Shares(1, pool_size(num_threads))
+        return BatchParallelism(1, pool_size(num_threads))
     threads = -(-processors // _MOST_BATCHES)
-    return Shares(processors // threads, threads)
+    return BatchParallelism(processors // threads, threads)
 
 
 class OnnxEngine:
     """A network as an ONNX graph; see engine.Engine for its methods."""
 
     is_chief = True
-    compilation: Background[Runner] | None = None
+    compilation: BackgroundCall[Runner] | None = None
     _runner: Runner
     _parameters: Mapping[str, int]
 
@@ -88,7 +97,7 @@ class OnnxEngine:
         """
         if isinstance(config, ModuleConfig):
             raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")
-        if isinstance(network, Head) and network.keeps_padding:
+        if isinstance(network, FineTunedNetwork) and network.keeps_padding:
             raise InputError(f"--keep_padding: {inference.flag} computes no padding; leave one of them out")
         inform_once(f"devices: 1 CPU, precision {inference.precision}, by {inference.engine}")
         self.precision = inference.precision
@@ -99,7 +108,9 @@ class OnnxEngine:
         self._open_backend = open_backend
         self._backend_version = backend_version
         # Attention and masked words use graphs without padding.
-        self._skips_padding = isinstance(network, Head) or (isinstance(network, Layers) and not network.with_attention)
+        self._skips_padding = isinstance(network, FineTunedNetwork) or (
+            isinstance(network, EncoderNetwork) and not network.with_attention
+        )
 
     def facts(self) -> dict[str, Any]:
         versions = {self._name: self._backend_version()}
@@ -112,7 +123,7 @@ class OnnxEngine:
 
     def start_loading(self, checkpoint: CheckpointPath) -> None:
         """Load trained weights in a thread; `compilation.wait` raises its errors."""
-        reading = Background(lambda: self._read(checkpoint))
+        reading = BackgroundCall(lambda: self._read(checkpoint))
         # Open the backend here, because an error should be reported immediately.
         make = self._open_backend()
 
@@ -122,7 +133,7 @@ class OnnxEngine:
             report.log()
             return self._compile(tensors, make)
 
-        self.compilation = Background(compile_read)
+        self.compilation = BackgroundCall(compile_read)
 
     def set_weights(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Build the graph with these weights, Google's name -> float32, and compile it."""
@@ -134,7 +145,7 @@ class OnnxEngine:
         values, report = read_weights(self._network.shapes(self._config), reader)
         report.check_whole(self._network.missing_advice, self._network.optional, checkpoint.is_strict)
         tensors = {name: np.asarray(value, np.float32) for name, value in values.items()}
-        if isinstance(self._network, MaskedWords) and report.missing:
+        if isinstance(self._network, MaskedWordsNetwork) and report.missing:
             # Without a part of the next-sentence head, leave out all of it.
             tensors = {name: value for name, value in tensors.items() if not name.startswith(self._network.optional)}
         return tensors, report, saved_step(reader)
@@ -147,11 +158,11 @@ class OnnxEngine:
         self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
         network, config = self._network, self._config
         form = FLAT_INT8 if self.precision == INT8 else FLAT
-        if isinstance(network, MaskedWords):
+        if isinstance(network, MaskedWordsNetwork):
             return masked_words_runner(tensors, config, network.num_words, make)
-        if isinstance(network, Head):
+        if isinstance(network, FineTunedNetwork):
             return logits_runner(form, tensors, config, network.spec, make)
-        assert isinstance(network, Layers), network
+        assert isinstance(network, EncoderNetwork), network
         form = WITH_ATTENTION if network.with_attention else form
         return encoder_runner(form, tensors, config, network.indices, make)
 

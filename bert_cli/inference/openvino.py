@@ -10,7 +10,7 @@ import numpy as np
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
 from bert_cli.inference.engine import Network
-from bert_cli.inference.onnx import OnnxEngine, Shares, share_processors
+from bert_cli.inference.onnx import BatchParallelism, OnnxEngine, share_processors
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.runners import ALL_THREADS, Runner, RunnerMaker
@@ -35,7 +35,7 @@ def open_openvino(
     return OnnxEngine(network, config, inference, open_backend, lambda: _openvino().__version__, shares.batches)
 
 
-def _open_backend(precision: str, shares: Shares) -> RunnerMaker:
+def _open_backend(precision: str, shares: BatchParallelism) -> RunnerMaker:
     """Return the function that makes a graph's runner."""
     core = _openvino().Core()
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}

@@ -207,7 +207,7 @@ def put_rows(results: Arrays, rows: np.ndarray, batch_results: Arrays, total: in
         results[name][rows] = values
 
 
-class Inferred(NamedTuple):
+class InferenceResult(NamedTuple):
     """Logits for all rows in their order, and the rate of the computation."""
 
     logits: np.ndarray
@@ -303,14 +303,14 @@ class Predictor:
             logits = results[LOGITS]
             yield rows, average_windows(logits, offsets) if has_windows else logits.reshape(len(rows), -1)
 
-    def infer(self, features: Features, batch_size: int, title: str | None) -> Inferred:
+    def infer(self, features: Features, batch_size: int, title: str | None) -> InferenceResult:
         """Return the logits for all rows, see `predict_batches`."""
         start = time.monotonic()
         results: Arrays = {}
         for rows, logits in self.predict_batches(features, batch_size, title):
             put_rows(results, rows, {LOGITS: logits}, len(features))
         seconds = time.monotonic() - start
-        return Inferred(results[LOGITS], round(len(features) / seconds, 2))
+        return InferenceResult(results[LOGITS], round(len(features) / seconds, 2))
 
 
 def average_windows(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -26,12 +26,12 @@ from bert_cli.inference.engine import (
     NEXT_SENTENCE_LOGITS,
     POOLED,
     Arrays,
-    Background,
-    Head,
-    Layers,
-    MaskedWords,
+    BackgroundCall,
+    EncoderNetwork,
+    FineTunedNetwork,
+    MaskedWordsNetwork,
     Network,
-    PretrainingSums,
+    PretrainingEvaluationNetwork,
     has_small_outputs,
 )
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -62,10 +62,10 @@ from bert_cli.weights.variables import STEP_NAME, Reader, is_lora_variable
 _ATTENTION_TOKENS = 1024
 # Network -> columns of its batches, and the flag to lower if memory runs out.
 _COLUMNS_AND_FLAGS = {
-    Head: (spec.ENCODER, "eval_batch_size and --predict_batch_size"),
-    PretrainingSums: (spec.PRETRAINING, "eval_batch_size and --predict_batch_size"),
-    MaskedWords: (spec.FILL_MASK, "batch_size"),
-    Layers: (spec.ENCODER, "batch_size"),
+    FineTunedNetwork: (spec.ENCODER, "eval_batch_size and --predict_batch_size"),
+    PretrainingEvaluationNetwork: (spec.PRETRAINING, "eval_batch_size and --predict_batch_size"),
+    MaskedWordsNetwork: (spec.FILL_MASK, "batch_size"),
+    EncoderNetwork: (spec.ENCODER, "batch_size"),
 }
 
 
@@ -81,7 +81,7 @@ class TensorFlowEngine:
         max_seq_length: maximum number of tokens in a sequence.
     """
 
-    compilation: Background[Any] | None = None  # TensorFlow compiles the network when it gets its first batch
+    compilation: BackgroundCall[Any] | None = None  # TensorFlow compiles the network when it gets its first batch
 
     def __init__(
         self,
@@ -220,16 +220,16 @@ class TensorFlowEngine:
     @property
     def _trims(self) -> bool:
         """Return whether batches for `run` are only as wide as their longest sequence."""
-        return self.packed and not (isinstance(self._network, Head) and self._network.keeps_padding)
+        return self.packed and not (isinstance(self._network, FineTunedNetwork) and self._network.keeps_padding)
 
     def groups(self, lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
         if not self._trims:
             replicas = self.strategy.num_replicas_in_sync
             size = math.ceil(max(1, max_tokens // self.max_seq_length) / replicas) * replicas
             return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
-        if isinstance(self._network, Head | PretrainingSums):
+        if isinstance(self._network, FineTunedNetwork | PretrainingEvaluationNetwork):
             max_tokens = max(max_tokens, LEAST_TOKENS)
-        elif isinstance(self._network, Layers) and self._network.with_attention:
+        elif isinstance(self._network, EncoderNetwork) and self._network.with_attention:
             max_tokens = min(max_tokens, _ATTENTION_TOKENS)
         return length_groups(lengths, max_tokens)
 
@@ -247,7 +247,7 @@ class TensorFlowEngine:
                 self._runner = self.make_runner(self._forward, *_COLUMNS_AND_FLAGS[type(self._network)])
             runner = self._runner
         outputs = runner(batch)
-        if isinstance(self._network, MaskedWords):
+        if isinstance(self._network, MaskedWordsNetwork):
             # Position 0 is [CLS], so it can mark padding.
             outputs[LOGITS] = outputs[LOGITS][batch[MASKS] > 0]
         return outputs
@@ -256,17 +256,17 @@ class TensorFlowEngine:
         """Return the network's outputs; TensorFlow drops operations without effect on these."""
         inputs = spec.encoder_inputs(batch)
         network = self._network
-        if isinstance(network, Head):
+        if isinstance(network, FineTunedNetwork):
             return {LOGITS: self.model.sequence_logits(inputs, packed=self._trims)}
-        if isinstance(network, PretrainingSums):
+        if isinstance(network, PretrainingEvaluationNetwork):
             return self.model.evaluation_sums(batch, self.packed)
-        if isinstance(network, MaskedWords):
+        if isinstance(network, MaskedWordsNetwork):
             outputs = self.model(inputs | {MASKS: batch[MASKS]}, packed=self.packed)
             return {
                 LOGITS: outputs["masked_lm_logits"][..., : network.num_words],  # [B, P, words]
                 NEXT_SENTENCE_LOGITS: outputs[NEXT_SENTENCE_LOGITS],
             }
-        assert isinstance(network, Layers), network
+        assert isinstance(network, EncoderNetwork), network
         has_states = bool(network.indices)
         # With only the pooler, the last layer computes one row per text.
         only_pooler = not has_states and not network.with_attention
@@ -313,9 +313,9 @@ def open_tensorflow(
 
     See TensorFlowEngine for the arguments. Only a head needs `make_model`.
     """
-    if isinstance(network, Layers):
+    if isinstance(network, EncoderNetwork):
         make_model = functools.partial(make_encoder, config)
-    elif isinstance(network, MaskedWords) and isinstance(config, BertConfig):
+    elif isinstance(network, MaskedWordsNetwork) and isinstance(config, BertConfig):
         make_model = functools.partial(_make_pretrainer, config)
     assert make_model, "the caller makes the model with a head"
     return TensorFlowEngine(network, make_model, devices, max_seq_length, loads_checkpoint=True)

@@ -13,7 +13,14 @@ from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import PROJECTION, BertConfig
 from bert_cli.model.layers import DenseLayer, Embeddings, LayerNormalization, TransformerLayer, named_weights
-from bert_cli.model.layout import Layout, collect, dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.layout import (
+    Layout,
+    dense_layout,
+    first_rows,
+    gather_computed_slots,
+    packed_layout,
+    scatter_computed_slots,
+)
 from bert_cli.model.lora import Lora
 from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
@@ -104,9 +111,9 @@ class BertEncoder(keras.Model):
             layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
         if WORD_EMBEDDINGS in inputs:
-            words = tf.cast(collect(inputs[WORD_EMBEDDINGS], layout), tf.float32)
+            words = tf.cast(gather_computed_slots(inputs[WORD_EMBEDDINGS], layout), tf.float32)
         else:
-            words = self.embeddings.look_up(collect(inputs["input_word_ids"], layout))
+            words = self.embeddings.look_up(gather_computed_slots(inputs["input_word_ids"], layout))
         x = self.embeddings(words, inputs["input_type_ids"], layout=layout, seed=seeds[0])  # float32 [T, E]
         x = tf.cast(x, self.product_dtype)
         if self.projection is not None:
@@ -136,7 +143,7 @@ class BertEncoder(keras.Model):
         pooled = ops.activate(self.pooler(first), self.config.network.pooler_activation, training)
         if pooled_only:
             return {"pooled_output": pooled, "first_output": first}
-        states = [tf.cast(spread(state, layout), tf.float32) for state in states]
+        states = [tf.cast(scatter_computed_slots(state, layout), tf.float32) for state in states]
         outputs = {
             "embedding_output": states[0],
             "encoder_outputs": states[1:],

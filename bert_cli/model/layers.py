@@ -19,7 +19,7 @@ from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization, normal_initializer
-from bert_cli.model.layout import Layout, collect, first_rows, first_token
+from bert_cli.model.layout import Layout, first_rows, first_token, gather_computed_slots
 from bert_cli.model.lora import Lora
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
@@ -202,7 +202,7 @@ class Embeddings(Scoped):
     def call(self, x: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None) -> tf.Tensor:
         if self.type_count:
             # Multiply by one-hot rows, as the original does: a type out of range adds nothing.
-            x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
+            x += tf.matmul(tf.one_hot(gather_computed_slots(type_ids, layout), self.type_count), self.types.value)
         positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, E]
         if layout.slots is None:
             x = tf.reshape(x, [layout.batch, layout.length, x.shape[-1]]) + positions

@@ -263,13 +263,13 @@ def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
     return seed[2] * layout.length if layout.slots is None else seed[3]
 
 
-def collect(values: tf.Tensor, layout: Layout) -> tf.Tensor:
+def gather_computed_slots(values: tf.Tensor, layout: Layout) -> tf.Tensor:
     """Return the computed slots, from [B, S, …] to [T, …]."""
     flat = tf.reshape(values, tf.concat([[-1], tf.shape(values)[2:]], axis=0))
     return flat if layout.slots is None else tf.gather(flat, layout.slots)
 
 
-def spread(x: tf.Tensor, layout: Layout) -> tf.Tensor:
+def scatter_computed_slots(x: tf.Tensor, layout: Layout) -> tf.Tensor:
     """Return all slots, from [T, H] to [B, S, H], with zeros for those not computed."""
     width = x.shape[-1]
     if layout.real is not None:

@@ -17,7 +17,7 @@ from bert_cli.onnx import heads
 from bert_cli.onnx.bert import PADDED, Bert, GraphForm
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 from bert_cli.onnx.vectors import text_vector_nodes
-from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, SentenceVectors
+from bert_cli.sentence.vectors import SENTENCE_EMBEDDING, PoolingAndSteps
 
 # In the order of spec.INPUTS.
 HUGGING_FACE_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -46,7 +46,7 @@ def build_exported_graph(
     metadata: dict[str, str],
     form: GraphForm = PADDED,
     is_hugging_face: bool = False,
-    vectors: SentenceVectors | None = None,
+    vectors: PoolingAndSteps | None = None,
 ) -> onnx.ModelProto:
     """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
 
@@ -83,7 +83,7 @@ def build_exported_graph(
 
 
 def _make_graph(
-    network: NetworkSource, form: GraphForm, is_hugging_face: bool, vectors: SentenceVectors | None
+    network: NetworkSource, form: GraphForm, is_hugging_face: bool, vectors: PoolingAndSteps | None
 ) -> Graph:
     tensors, config, head, _ = network
     graph = Graph()
@@ -117,7 +117,7 @@ def hugging_face_inputs(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     return {name: batch[own].astype(np.int64) for name, own in zip(HUGGING_FACE_INPUTS, INPUTS, strict=True)}
 
 
-def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool, vectors: SentenceVectors | None) -> None:
+def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool, vectors: PoolingAndSteps | None) -> None:
     """Add the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size

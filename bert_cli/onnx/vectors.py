@@ -10,7 +10,7 @@ from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import BOOL, FLOAT, INT32, Graph
 from bert_cli.onnx.heads import pooler_output
 from bert_cli.sentence.steps import LAYER_NORM_EPS, SMALLEST_LENGTH, Dense, LayerNorm, Step, Truncate
-from bert_cli.sentence.vectors import SentenceVectors
+from bert_cli.sentence.vectors import PoolingAndSteps
 
 # Keys of sentence.steps.ACTIVATIONS -> functions from a graph and a value's name to the result's.
 _ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
@@ -23,7 +23,7 @@ _ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
 }
 
 
-def text_vector_nodes(bert: Bert, last: str, vectors: SentenceVectors) -> str:
+def text_vector_nodes(bert: Bert, last: str, vectors: PoolingAndSteps) -> str:
     """Return one vector per text, [B, W].
 
     Args:
@@ -37,7 +37,7 @@ def text_vector_nodes(bert: Bert, last: str, vectors: SentenceVectors) -> str:
     return x
 
 
-def _pool_tokens(graph: Graph, states: str, vectors: SentenceVectors) -> str:
+def _pool_tokens(graph: Graph, states: str, vectors: PoolingAndSteps) -> str:
     """Return the pooled states, [B, W]."""
     mask = graph.add("Cast", INPUTS[1], to=INT32)
     is_token = graph.add("Cast", mask, to=BOOL)

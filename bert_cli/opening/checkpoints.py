@@ -10,13 +10,13 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, RANDOM
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.paths import named_or_builtin, pretrained_model
-from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.settings.groups import HubEncoder, ModelFiles
 from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
 
 
-def to_start_from(model: ModelFiles, hub: Hub) -> CheckpointPath | None:
+def checkpoint_to_start_from(model: ModelFiles, hub: HubEncoder) -> CheckpointPath | None:
     """Return the checkpoint that a training starts from; None for random weights.
 
     It is --hub_module or --init_checkpoint. Without model flags, it is the built-in pre-trained
@@ -32,11 +32,11 @@ class UsedModel:
     """The model that a command uses without training it; its weights are looked for on demand.
 
     Attributes:
-        flags, hub, output_dir, default: see `to_use`.
+        flags, hub, output_dir, default: see `model_to_use`.
     """
 
     flags: ModelFiles
-    hub: Hub
+    hub: HubEncoder
     output_dir: str
     default: str
 
@@ -60,11 +60,16 @@ class UsedModel:
         return chosen
 
 
-def to_use(flags: ModelFiles, hub: Hub = Hub(), output_dir: str = "", default: str = "") -> UsedModel:  # noqa: B008
+def model_to_use(
+    flags: ModelFiles,
+    hub: HubEncoder = HubEncoder(),  # noqa: B008
+    output_dir: str = "",
+    default: str = "",
+) -> UsedModel:
     """Return the model that a command uses without training it.
 
     It is --init_checkpoint, or else the checkpoint in output_dir: the best one if the run kept
-    that, or the newest one. Commands that can train call `model_choice.choose_model` before, which
+    that, or the newest one. Commands that can train call `model_choice.with_chosen_model` before, which
     removes an --init_checkpoint that is only the run's start.
 
     Without output_dir, it is --init_checkpoint or --hub_module. Without model flags, it is the
@@ -101,8 +106,8 @@ def named_folder(model: ModelFiles) -> str | None:
     return named.folder if named else None
 
 
-def _pretrained(model: ModelFiles, hub: Hub, default: str) -> CheckpointPath:
-    """Return the checkpoint in the flags, or the built-in model; for the arguments, see `to_use`."""
+def _pretrained(model: ModelFiles, hub: HubEncoder, default: str) -> CheckpointPath:
+    """Return the checkpoint in the flags, or the built-in model; for arguments, see `model_to_use`."""
     if hub.hub_module and not model.init_checkpoint:
         return find_module(hub.hub_module, "hub_module")
     has_other_files = bool(model.vocab_file or model.bert_config_file)

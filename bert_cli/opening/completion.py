@@ -12,8 +12,8 @@ from bert_cli.flags.run_flags import read_flags
 from bert_cli.flags.saved import read_remembered, warn_of_unknown_flags
 from bert_cli.flags.values import format_flag_value
 from bert_cli.model.config_files import read_module_config
-from bert_cli.opening.checkpoints import UsedModel, to_use
-from bert_cli.opening.model_choice import choose_model
+from bert_cli.opening.checkpoints import UsedModel, model_to_use
+from bert_cli.opening.model_choice import with_chosen_model
 from bert_cli.opening.network import find_bert, open_tensorflow_checkpoint
 from bert_cli.opening.paths import find_paths
 from bert_cli.opening.trained import own_length
@@ -21,7 +21,7 @@ from bert_cli.settings.devices import check_cluster
 from bert_cli.settings.training import with_frozen_encoder
 
 
-def complete(
+def complete_settings(
     settings: Any,
     given_names: Collection[str],
     replaced: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -48,8 +48,8 @@ def complete(
     if any(values.get(phase) for phase in ("do_train", "do_eval", "do_predict")):
         check_cluster(settings.devices)
     if not settings.phases.do_train:
-        settings = choose_model(settings, given_names)
-        model = to_use(settings.model, settings.hub, settings.phases.output_dir)
+        settings = with_chosen_model(settings, given_names)
+        model = model_to_use(settings.model, settings.hub, settings.phases.output_dir)
         folder = model.folder
         changed = _changed_names(settings, folder, replaced.keys() & given_names)
         skipped = {*given_names, *(name for flag in changed for name in replaced[flag])}

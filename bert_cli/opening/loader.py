@@ -9,13 +9,13 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config, report_unknown_keys
 from bert_cli.opening.bundle import ModelBundle
 from bert_cli.opening.checks import check_sizes
-from bert_cli.opening.network import check_has_sizes, find_bert, no_bert, open_tensorflow_checkpoint
+from bert_cli.opening.network import check_has_sizes, find_bert, not_bert_error, open_tensorflow_checkpoint
 from bert_cli.opening.paths import ModelPaths, find_paths
 from bert_cli.opening.tokenizer import cut_blank_end, find_casing, read_stored, run_casing
 from bert_cli.opening.vocab_file import check_casing, report_tokenizer
 from bert_cli.run_directory.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.settings.groups import HubEncoder, ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.module_path import bundled_module, find_module
 from bert_cli.weights.path import CheckpointPath
@@ -25,7 +25,7 @@ def load_model(
     flags: ModelFiles,
     checkpoint: CheckpointPath | None,
     max_seq_length: int | None,
-    hub: Hub = Hub(),  # noqa: B008 (frozen)
+    hub: HubEncoder = HubEncoder(),  # noqa: B008 (frozen)
     *,
     needs_bert: bool = False,
     needs_vocab: bool = True,
@@ -114,7 +114,7 @@ def _read_config(
             return bert
         checkpoint = paths.required_checkpoint
         if needs_bert or vocab_size is None:
-            raise no_bert(checkpoint)
+            raise not_bert_error(checkpoint)
         # Import late: it imports TensorFlow.
         from bert_cli.weights.hub_encoder import module_config
 

@@ -10,7 +10,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, RANDOM
 from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.model.config_files import read_module_config
-from bert_cli.opening.checkpoints import belongs_to_run, named_folder, to_use
+from bert_cli.opening.checkpoints import belongs_to_run, model_to_use, named_folder
 from bert_cli.opening.run_start import RunStart
 from bert_cli.weights.path import find_checkpoint, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint
@@ -18,7 +18,7 @@ from bert_cli.weights.training_folder import latest_checkpoint
 _RESULT_FLAGS = ("do_eval", "do_predict")  # phases that write results into output_dir
 
 
-def choose_model(settings: Any, given_names: Collection[str]) -> Any:
+def with_chosen_model(settings: Any, given_names: Collection[str]) -> Any:
     """Return a command's settings, with model flags that name only the model to use.
 
     The command does not train. A named model is used, and never a run in the default output_dir. If --output_dir is given, too,
@@ -109,7 +109,7 @@ def _without_start_module(settings: Any, given_names: Collection[str]) -> Any:
     handle, model, output_dir = settings.hub.hub_module, settings.model, settings.phases.output_dir
     if not (output_dir or model.init_checkpoint):
         return settings
-    folder = to_use(model, settings.hub, output_dir).folder
+    folder = model_to_use(model, settings.hub, output_dir).folder
     config_file = model.bert_config_file or os.path.join(folder, CONFIG)
     config = read_module_config(config_file) if files.exists(config_file) else None
     start = RunStart(folder)

@@ -13,7 +13,7 @@ from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.model.config import WORD_EMBEDDINGS, BertConfig, encoder_shapes
 from bert_cli.model.config_files import has_vocab_size, read_config, report_unknown_keys
 from bert_cli.model.networks import BERT
-from bert_cli.opening.paths import lacks_file
+from bert_cli.opening.paths import missing_file_error
 from bert_cli.run_directory.manifest import check_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.electra import ElectraReader
@@ -40,7 +40,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None, gelu: str = "
         check_has_sizes(checkpoint)
     config = find_bert(config_file, checkpoint, gelu, vocab_size)
     if config is None:
-        raise no_bert(checkpoint)
+        raise not_bert_error(checkpoint)
     if config_file:
         report_unknown_keys(config_file)
     return config
@@ -49,7 +49,7 @@ def load_bert(path: CheckpointPath, vocab_size: int | None = None, gelu: str = "
 def check_has_sizes(checkpoint: CheckpointPath | None) -> None:
     """Raise InputError unless the variables of a checkpoint without config file give the sizes."""
     if not checkpoint or not (checkpoint.kind == HUB or isinstance(_format_reader(checkpoint), ElectraReader)):
-        raise lacks_file(checkpoint, "bert_config_file", CONFIG, HUGGING_FACE_CONFIG)
+        raise missing_file_error(checkpoint, "bert_config_file", CONFIG, HUGGING_FACE_CONFIG)
 
 
 def find_bert(
@@ -98,7 +98,7 @@ def _num_words(checkpoint: CheckpointPath) -> int | None:
     return shape[0] if shape else None
 
 
-def no_bert(checkpoint: CheckpointPath) -> InputError:
+def not_bert_error(checkpoint: CheckpointPath) -> InputError:
     """Return the error for a module that is not a BERT."""
     return InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
 

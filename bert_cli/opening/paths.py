@@ -112,11 +112,11 @@ def find_paths(
         # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
         if config_file:
             refuse_other_network(config_file)
-        raise lacks_file(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
+        raise missing_file_error(checkpoint, "vocab_file", VOCABULARY, TOKENIZER)
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
 
 
-def lacks_file(checkpoint: CheckpointPath | None, flag: str, *names: str) -> InputError:
+def missing_file_error(checkpoint: CheckpointPath | None, flag: str, *names: str) -> InputError:
     """Return the error for a model without a file that is needed.
 
     Args:

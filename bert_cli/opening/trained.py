@@ -16,7 +16,7 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.loader import load_model
-from bert_cli.problem_types.kinds import KINDS, kind_of_head
+from bert_cli.problem_types.kinds import KINDS, find_task_kind
 from bert_cli.problem_types.registry import TASK_FACTS
 from bert_cli.run_directory.manifest import COMMAND, manifest_of
 from bert_cli.settings.answering import WINDOW_LENGTH
@@ -40,7 +40,7 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
     class_names = values.get("architectures") if isinstance(values, dict) else None
     # Other programs write this list, so a damaged one is no reason to refuse a model.
     class_names = class_names if isinstance(class_names, list) else []
-    kind = kind_of_head({HEAD_TYPES_OF_CLASSES.get(name) for name in class_names if isinstance(name, str)})
+    kind = find_task_kind({HEAD_TYPES_OF_CLASSES.get(name) for name in class_names if isinstance(name, str)})
     return kind.command if kind else None
 
 

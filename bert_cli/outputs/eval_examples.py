@@ -32,7 +32,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
-from bert_cli.problem_types.columns import rows_of, significant
+from bert_cli.problem_types.columns import round_to_six_digits, rows_of
 from bert_cli.problem_types.parts import LabelSet, PredictionArrays
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -124,7 +124,9 @@ def classification_examples(
     head: dict[str, Any] = {"kind": problem_type.name, **problem_type.columns.eval_head(labels), "rows": count}
     if thresholds:
         # JSON has no NaN.
-        head["thresholds"] = [None if math.isnan(threshold) else significant(threshold) for threshold in thresholds]
+        head["thresholds"] = [
+            None if math.isnan(threshold) else round_to_six_digits(threshold) for threshold in thresholds
+        ]
     if temperature is not None:
         head["temperature"] = temperature
     rows = [
@@ -143,7 +145,7 @@ def _round(value: Any) -> Any:
     """Return a number, or each number in a list, with six significant digits."""
     if isinstance(value, list):
         return [_round(item) for item in value]
-    return significant(value) if isinstance(value, float) else value
+    return round_to_six_digits(value) if isinstance(value, float) else value
 
 
 def masked_word_examples(

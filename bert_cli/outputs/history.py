@@ -3,7 +3,7 @@
     {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds": 4.2}
     {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
 
-Training writes a line like the first every --log_steps steps (see lines_each for the default), and
+Training writes a line like the first every --log_steps steps (see logging_intervals for the default), and
 one for the last step. Each evaluation writes a line like the second.
 
 step                 finished steps (updates)
@@ -54,7 +54,7 @@ class HistoryEntry(TypedDict, total=False):
     seconds: float
 
 
-def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
+def logging_intervals(log_steps: int, steps: int) -> tuple[int, int]:
     """Return the steps between two lines, in the log without a terminal and in the history.
 
     Args:

@@ -10,14 +10,14 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.text_table import text_table
 
 
-class Spread(NamedTuple):
+class MeanAndDeviation(NamedTuple):
     """Mean and standard deviation over samples, with n - 1 in the denominator."""
 
     mean: float
     deviation: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
+    def of(cls, values: Sequence[float]) -> "MeanAndDeviation":
         """Return the spread of at least one value; a single one has the deviation 0."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
 
@@ -37,8 +37,8 @@ class CurvePoint(NamedTuple):
 
     settings: Mapping[str, float]
     runs: int
-    score: Spread
-    baseline: Spread | None
+    score: MeanAndDeviation
+    baseline: MeanAndDeviation | None
 
 
 def curve_point(settings: Mapping[str, float], reports: Sequence[Mapping[str, Any]], metric: str) -> CurvePoint | None:
@@ -55,7 +55,9 @@ def curve_point(settings: Mapping[str, float], reports: Sequence[Mapping[str, An
     if not scores:
         return None
     linear = _numbers(baselines)
-    return CurvePoint(settings, len(scores), Spread.of(scores), Spread.of(linear) if linear else None)
+    return CurvePoint(
+        settings, len(scores), MeanAndDeviation.of(scores), MeanAndDeviation.of(linear) if linear else None
+    )
 
 
 def _numbers(values: Sequence[Any]) -> list[float]:

@@ -74,7 +74,7 @@ def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer
     return lines + [f"{name}: {' '.join(map(str, values))}" for name, values in real.items()]
 
 
-def shares(report: Mapping) -> dict[str, float]:
+def pretraining_data_shares(report: Mapping) -> dict[str, float]:
     """Return shares between counts in a report, 0…1.
 
     random_next_share and truncated_share are shares of instances. masked_share is relative to their
@@ -167,7 +167,7 @@ def text_warnings(report: Mapping, has_pairs: bool = True) -> list[str]:
     return lines
 
 
-def warnings(report: Mapping) -> list[str]:
+def pretraining_data_warnings(report: Mapping) -> list[str]:
     """Return a line for each problem in the data of bert-create-pretraining-data."""
     lines = text_warnings(report)
     if report["unknown_share"] > _UNKNOWN_SHARE:

@@ -15,7 +15,7 @@ _LEAST_BAR = 4  # minimum columns for a bar in rich
 _SHORT = {"learning rate": "lr"}  # short names for the terminal, which has few columns
 
 
-def fit_line(values: dict[str, str], rate: str, left: str, room: int) -> str:
+def shorten_progress_line(values: dict[str, str], rate: str, left: str, room: int) -> str:
     """Return values, rate and time left for a terminal line, in at most `room` columns.
 
     If they are too long, first the rate is dropped, then double spaces, then `values` from last to
@@ -124,7 +124,7 @@ class Progress:
         self._line = f"{self.title} {counts}  {text}"
         if self._bar:
             room = self._bar.console.width - len(f"{self.title}  {counts} ") - _LEAST_BAR
-            text = fit_line(values, f"{rate:.1f}/s", clock(left), room)
+            text = shorten_progress_line(values, f"{rate:.1f}/s", clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
         elif self.is_shown and (position // self.every > previous // self.every or position == self.total):
             LOG.info(self._line, extra={"fields": {"position": position, "total": self.total, **fields}})

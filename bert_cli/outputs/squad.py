@@ -9,7 +9,7 @@ from bert_cli.examples.squad.records import SquadExample
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.answers.squad import NBestEntry, SquadPrediction
 from bert_cli.outputs.eval_examples import MOST_CHARACTERS, EvalExamples, kept_rows, shorten
-from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.columns import round_to_six_digits
 
 ANSWERS = (20, 20)  # wrong and correct answers with their text, indexed by is_right
 
@@ -80,7 +80,7 @@ def squad_examples(
         is_right = exact == 1.0
         row: dict[str, Any] = {
             "row": number, "exact": exact, "f1": round(f1, 6), "best_exact": best_exact, "best_f1": round(best_f1, 6),
-            "null_odds": None if prediction.null_odds is None else significant(prediction.null_odds),
+            "null_odds": None if prediction.null_odds is None else round_to_six_digits(prediction.null_odds),
             "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": is_right,
         }  # fmt: skip
         if remaining[is_right]:

@@ -10,7 +10,7 @@ from bert_cli.base.spec import BatchColumn
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import cut_entry
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
@@ -73,7 +73,7 @@ def find_flag_type(task: Classification, label_kind: LabelKind, choices: Choices
     return choices_type or resolved_type
 
 
-def classifier_network(decoder: Decoder, text_input: TextInput) -> Head:
+def classifier_network(decoder: Decoder, text_input: TextInput) -> FineTunedNetwork:
     """Return a classifier's description, for all engines.
 
     Args:
@@ -82,7 +82,9 @@ def classifier_network(decoder: Decoder, text_input: TextInput) -> Head:
     """
     num_outputs = decoder.problem_type.reader.output_count(decoder.labels.names)
     activation = decoder.problem_type.decoder.activation
-    return Head(HeadSpec(CLASSIFIER, num_outputs, text_input, activation=activation), "a fine-tuned classifier")
+    return FineTunedNetwork(
+        HeadSpec(CLASSIFIER, num_outputs, text_input, activation=activation), "a fine-tuned classifier"
+    )
 
 
 def build_classifier(

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.packing import Cuts, pack
+from bert_cli.features.packing import CutCounts, pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference.rows import Predictor
 from bert_cli.predicting.decoder import Decoder
-from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.columns import round_to_six_digits
 from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import PredictionArrays
 from bert_cli.text.tokenization import FullTokenizer, chunks
@@ -49,7 +49,7 @@ class WordTokens(NamedTuple):
     segment_ids: np.ndarray
     word_of: np.ndarray
     seen: np.ndarray
-    cuts: Cuts
+    cuts: CutCounts
 
 
 def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_seq_length: int) -> WordTokens:
@@ -81,7 +81,7 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
         segment_ids=np.array(packed.segment_ids, np.int8),
         word_of=word_of,
         seen=np.unique(word_of[word_of >= 0]),
-        cuts=Cuts(1, int(packed.num_cut > 0), sum(map(len, pieces)), packed.num_cut),
+        cuts=CutCounts(1, int(packed.num_cut > 0), sum(map(len, pieces)), packed.num_cut),
     )
 
 
@@ -161,12 +161,12 @@ def explanation_record(
     )
     shares = word_shares(tokens, plan.orders, values)
     words: list[dict[str, Any]] = [
-        {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
+        {"word": word, "share": round_to_six_digits(share)} | ({"text_b": True} if is_second else {})
         for word, share, is_second in zip(tokens.words, shares.tolist(), tokens.is_second, strict=True)
     ]
     return prediction | {
-        "score": significant(values[0]),
-        "masked_score": significant(values[1]),
+        "score": round_to_six_digits(values[0]),
+        "masked_score": round_to_six_digits(values[1]),
         "words": words,
     }
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
-from bert_cli.features.encoded_text import MaskedText, masked_text
+from bert_cli.features.encoded_text import MaskedText, encode_masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import iterate_chunks
-from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWords
+from bert_cli.inference.engine import LOGITS, MASKS, NEXT_SENTENCE_LOGITS, Engine, MaskedWordsNetwork
 from bert_cli.inference.rows import open_trained, run_sequences
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import ModelBundle
@@ -71,7 +71,7 @@ def open_masked_words(
         InputError: if the checkpoint has no masked-LM head.
     """
     config = model.config
-    network = MaskedWords(model.vocabulary.size)
+    network = MaskedWordsNetwork(model.vocabulary.size)
     checkpoint, num_positions = model.required_checkpoint, config.max_position_embeddings
     opened = open_trained(network, config, checkpoint, devices.for_answers(), num_positions, many=many)
     no_next_sentence = ""
@@ -91,7 +91,7 @@ def predict_masks(
     Args:
         pretrained: the opened model.
         top_k: number of candidates.
-        chunk: texts, see encoded_text.masked_text.
+        chunk: texts, see encoded_text.encode_masked_text.
 
     Raises:
         InputError: if there is a pair, and the model has no next-sentence head.
@@ -169,7 +169,8 @@ def fill_mask_record(text: str, masks: list[list[JsonObject]], next_sentence: fl
     Args:
         text: the text with its masks.
         masks: candidates per mask, best first.
-        next_sentence: probability that the second text follows the first, None if it was not computed.
+        next_sentence: probability that the second text follows the first, None if it was not
+            computed.
     """
     record: JsonObject = {"text": text, "masks": masks}
     if next_sentence is not None:
@@ -200,7 +201,7 @@ class TextMaskFiller:
         """
         count = min(top_k, self.model.vocabulary.size)
         predict = functools.partial(predict_masks, self.pretrained, self.model.tokenizer, count)
-        return self.predict(texts, masked_text, predict, places)
+        return self.predict(texts, encode_masked_text, predict, places)
 
     def predict(
         self, texts: Sequence[str], encode: Encode, predict: Predict, places: Sequence[str] | None = None
@@ -208,7 +209,7 @@ class TextMaskFiller:
         """Return one object per text.
 
         Args:
-            encode: function that tokenizes a text, see encoded_text.masked_text.
+            encode: function that tokenizes a text, see encoded_text.encode_masked_text.
             predict: function that yields the objects for a chunk of texts.
             places: the texts' names in errors; by default texts[0], texts[1], …
         """

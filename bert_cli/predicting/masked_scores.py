@@ -14,7 +14,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import JsonObject
-from bert_cli.features.encoded_text import MaskedText, candidate_text, unmasked_text
+from bert_cli.features.encoded_text import MaskedText, encode_candidate_text, encode_unmasked_text
 from bert_cli.features.ragged import take_ranges
 from bert_cli.inference.engine import LOGITS, MASKS
 from bert_cli.inference.rows import run_sequences
@@ -110,10 +110,11 @@ def score_words(
     Args:
         pretrained: the opened model.
         words: the words, see read_words.
-        chunk: texts, see encoded_text.candidate_text.
+        chunk: texts, see encoded_text.encode_candidate_text.
 
     Raises:
-        InputError: if a text with a word of several pieces has more tokens than the model has positions.
+        InputError: if a text with a word of several pieces has more tokens than the model has
+            positions.
     """
     # Words of one piece share a sequence, and others have one per piece.
     num_copies = 1 + sum(len(word.piece_ids) for word in words if len(word.piece_ids) > 1)
@@ -172,7 +173,7 @@ def score_texts(
 
     Args:
         pretrained: the opened model.
-        chunk: texts, see encoded_text.unmasked_text.
+        chunk: texts, see encoded_text.encode_unmasked_text.
     """
     for texts in _groups(chunk, lambda text: len(text.token_ids)):
         queries = _Queries()
@@ -227,10 +228,12 @@ def word_records(filler: TextMaskFiller, texts: Sequence[str], candidates: Seque
     """
     tokenizer = filler.model.tokenizer
     words = read_words(candidates, tokenizer)
-    return filler.predict(texts, candidate_text, functools.partial(score_words, filler.pretrained, tokenizer, words))
+    return filler.predict(
+        texts, encode_candidate_text, functools.partial(score_words, filler.pretrained, tokenizer, words)
+    )
 
 
 def score_records(filler: TextMaskFiller, texts: Sequence[str]) -> list[JsonObject]:
     """Return one object per text, as in the JSON lines of `bert-fill-mask --score`."""
     tokenizer = filler.model.tokenizer
-    return filler.predict(texts, unmasked_text, functools.partial(score_texts, filler.pretrained, tokenizer))
+    return filler.predict(texts, encode_unmasked_text, functools.partial(score_texts, filler.pretrained, tokenizer))

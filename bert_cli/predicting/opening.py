@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_cli.flags.option import group
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor, open_trained
 from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import AnyModel
@@ -25,7 +25,7 @@ from bert_cli.settings.answering import (
 )
 from bert_cli.settings.data import Choices, LabelKind
 from bert_cli.settings.devices import WITHOUT_INT8, Devices
-from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles
+from bert_cli.settings.groups import Encoding, HubEncoder, Inference, ModelFiles
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -42,7 +42,7 @@ class ClassifierSettings:
     label_kind: LabelKind = group(LabelKind)
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
+    hub: HubEncoder = group(HubEncoder)
     inference: Inference = group(Inference, without=("decoding",))
     head: controls.HeadInput = group(controls.HeadInput)
     devices: Devices = group(Devices, without=("batch_size",))
@@ -55,7 +55,7 @@ class TaggerSettings:
     task: Tagging = group(Tagging)
     encoding: Encoding = group(Encoding, only=("max_seq_length",))
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
+    hub: HubEncoder = group(HubEncoder)
     tagger: TaggerModel = group(TaggerModel)
     inference: Inference = group(Inference, only=("predict_batch_size", "decoding"))
     rates: controls.LayerRates = group(controls.LayerRates)
@@ -69,7 +69,7 @@ class AnswererSettings:
     task: Squad = group(Squad)
     encoding: Encoding = group(Encoding, only=("max_seq_length",), max_seq_length=WINDOW_LENGTH)
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
+    hub: HubEncoder = group(HubEncoder)
     inference: Inference = group(Inference, only=("predict_batch_size",))
     answers: AnswerSearch = group(AnswerSearch)
     devices: Devices = group(Devices, without=("batch_size",))
@@ -89,7 +89,7 @@ class VectorSettings:
 
     encoding: Encoding = group(Encoding, {"max_seq_length": OWN_LENGTH}, only=("max_seq_length",), max_seq_length=0)
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub, without=("hub_trainable",))
+    hub: HubEncoder = group(HubEncoder, without=("hub_trainable",))
     devices: Devices = group(Devices)
 
 
@@ -103,7 +103,7 @@ MakeModel = Callable[[str], "TaskModel"]
 
 
 def open_for_new_texts(
-    network: Head,
+    network: FineTunedNetwork,
     make_model: MakeModel,
     model: AnyModel,
     devices: Devices,

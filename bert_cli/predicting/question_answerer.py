@@ -9,9 +9,9 @@ import numpy as np
 
 from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.examples.squad.records import SquadExample
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
@@ -132,9 +132,9 @@ def answer_record(example: SquadExample, prediction: SquadPrediction) -> dict:
     return record if prediction.null_odds is None else record | {"null_odds": prediction.null_odds}
 
 
-def answerer_network(keeps_padding: bool) -> Head:
+def answerer_network(keeps_padding: bool) -> FineTunedNetwork:
     """Return the description of a network that answers questions; see Head for the argument."""
-    return Head(HeadSpec(SPANS, 2), "fine-tuned to answer questions", keeps_padding)
+    return FineTunedNetwork(HeadSpec(SPANS, 2), "fine-tuned to answer questions", keeps_padding)
 
 
 def build_answerer(
@@ -165,7 +165,7 @@ class TextAnswerer:
     tokenizer: FullTokenizer
     settings: AnswererSettings
 
-    def answer(self, examples: Sequence[SquadExample]) -> tuple[list[SquadPrediction], Cuts]:
+    def answer(self, examples: Sequence[SquadExample]) -> tuple[list[SquadPrediction], CutCounts]:
         """Return the answers to questions, and the number of tokens cut by --max_query_length.
 
         Args:

@@ -15,7 +15,7 @@ from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import make_text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, tagging_features
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
@@ -119,9 +119,9 @@ def predict_windows(
         yield from zip(rows.tolist(), log_softmax(logits), strict=True)
 
 
-def tagger_network(num_labels: int, layers: tuple[int | str, ...]) -> Head:
+def tagger_network(num_labels: int, layers: tuple[int | str, ...]) -> FineTunedNetwork:
     """Return a tagger's description, for all engines."""
-    return Head(HeadSpec(TAGGER, num_labels, layers=layers), "a model that bert-tag trained")
+    return FineTunedNetwork(HeadSpec(TAGGER, num_labels, layers=layers), "a model that bert-tag trained")
 
 
 def build_tagger(

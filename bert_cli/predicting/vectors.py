@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parse_layers
 from bert_cli.base.pooling import NONE, POOLER
 from bert_cli.examples.text_lines import make_line
-from bert_cli.features.packing import NOT_CUT, Cuts
+from bert_cli.features.packing import NOT_CUT, CutCounts
 from bert_cli.inference.rows import open_trained
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.opening.bundle import AnyModel
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     # It has the flags of all models, which take a tenth of the imports' time.
     from bert_cli.predicting.opening import VectorSettings
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.inference.engine import POOLED, Arrays, Engine, Layers
+from bert_cli.inference.engine import POOLED, Arrays, EncoderNetwork, Engine
 from bert_cli.inference.rows import Check, run_sequences
 
 
@@ -47,10 +47,10 @@ class VectorChoice:
     with_attention: bool = False
 
     @property
-    def network(self) -> Layers:
+    def network(self) -> EncoderNetwork:
         """Return the part of the encoder that the vectors need."""
         indices = () if self.pooling == POOLER else tuple(self.state_indices)
-        return Layers(indices, self.with_attention)
+        return EncoderNetwork(indices, self.with_attention)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,7 +206,7 @@ class ExtractedTexts(NamedTuple):
     vectors: np.ndarray
     num_tokens: np.ndarray
     num_cut: np.ndarray
-    cuts: Cuts
+    cuts: CutCounts
 
 
 @dataclasses.dataclass(frozen=True)

@@ -224,7 +224,7 @@ def rows_of(columns: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def significant(value: float) -> float:
+def round_to_six_digits(value: float) -> float:
     """Return a number rounded to six significant digits, for JSON."""
     return float(f"{value:.6g}")
 

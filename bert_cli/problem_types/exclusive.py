@@ -23,7 +23,7 @@ from bert_cli.problem_types.columns import (
     Probabilities,
     TextColumn,
     read_probabilities,
-    significant,
+    round_to_six_digits,
 )
 from bert_cli.problem_types.exclusive_metrics import ExclusiveMetrics, SingleLabelMetrics, output_names
 from bert_cli.problem_types.kinds import CHOICE_USES
@@ -35,7 +35,7 @@ from bert_cli.problem_types.optional_parts import (
     Explainer,
     FoldColumns,
     LabelLoss,
-    Missing,
+    MissingPart,
     Suspects,
     TextAnswers,
     Thresholds,
@@ -164,17 +164,17 @@ MULTIPLE_CHOICE = ProblemType(
     name="multiple_choice",
     summary="multiple choice, one of --choice_columns",
     reader=ChoiceReader(),
-    cell_reader=Missing("has labels of texts, and multiple choice has endings; give --choice_columns"),
+    cell_reader=MissingPart("has labels of texts, and multiple choice has endings; give --choice_columns"),
     decoder=_CHOICE_DECODER,
     metrics=_CHOICE_METRICS,
     columns=ChoiceColumns(_CHOICE_DECODER),
     calibrator=ExclusiveCalibrator(_CHOICE_DECODER, _CHOICE_METRICS),
-    label_loss=LabelLoss(Missing("is about labels, and the endings of a choice are none")),
-    distiller=Missing("learns the probabilities of labels, which multiple choice does not have"),
-    text_answers=Missing("this is a multiple-choice model"),
-    explainer=Missing("explains the words of one sequence, and multiple choice has one per choice"),
-    fold_columns=Missing("compares labels, which multiple choice does not have"),
-    fit_head=Missing(NO_CLASSES),
+    label_loss=LabelLoss(MissingPart("is about labels, and the endings of a choice are none")),
+    distiller=MissingPart("learns the probabilities of labels, which multiple choice does not have"),
+    text_answers=MissingPart("this is a multiple-choice model"),
+    explainer=MissingPart("explains the words of one sequence, and multiple choice has one per choice"),
+    fold_columns=MissingPart("compares labels, which multiple choice does not have"),
+    fit_head=MissingPart(NO_CLASSES),
     head_type=CHOICE,
     uses=CHOICE_USES,
     has_choices=True,
@@ -288,7 +288,7 @@ class SingleLabelExplainer(Explainer):
         rest = np.delete(probabilities, label, axis=1).sum(axis=1)
         prediction = {
             "label": labels.names[best],
-            "probability": significant(predictions["probabilities"][0, best]),
+            "probability": round_to_six_digits(predictions["probabilities"][0, best]),
         }
         return prediction | explained, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 

@@ -6,7 +6,7 @@ from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class TaskKind:
     """A kind of task.
 
     Attributes:
@@ -29,7 +29,7 @@ class Kind:
 
 
 _EXPORT = ("Export it", "bert-export --init_checkpoint={folder} --export_dir=EXPORT/1")
-CLASSIFICATION = Kind(
+CLASSIFICATION = TaskKind(
     "bert-classify",
     (
         ("Answer a text", "bert-classify --output_dir={folder} --text 'a text'{pair}"),
@@ -41,7 +41,7 @@ CLASSIFICATION = Kind(
     "threshold",
     "Classifier",
 )
-TAGGING = Kind(
+TAGGING = TaskKind(
     "bert-tag",
     (("Tag a text", "bert-tag --output_dir={folder} --text 'a text'"), _EXPORT),
     TAGGER,
@@ -50,7 +50,7 @@ TAGGING = Kind(
     ("eval_f1",),
     is_per_cent=True,
 )
-QUESTIONS = Kind(
+QUESTIONS = TaskKind(
     "bert-squad",
     (
         ("Answer the questions of a file", "bert-squad --output_dir={folder} --do_predict --predict_file=dev.json"),
@@ -62,11 +62,11 @@ QUESTIONS = Kind(
     ("f1",),
     is_per_cent=True,
 )
-PRETRAINING = Kind(
+PRETRAINING = TaskKind(
     "bert-pretrain",
     (("Fill in words", "bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"),),
 )
-VECTORS = Kind(
+VECTORS = TaskKind(
     "bert-train-vectors",
     (
         (
@@ -93,6 +93,6 @@ CHOICE_USES = (
 )
 
 
-def kind_of_head(head_types: set[str | None]) -> Kind | None:
+def find_task_kind(head_types: set[str | None]) -> TaskKind | None:
     """Return the first kind with one of these heads, or None."""
     return next((kind for kind in KINDS.values() if kind.head_type in head_types - {None}), None)

@@ -26,7 +26,8 @@ class Metrics(abc.ABC):
     Attributes:
         error: a metric that also has to be better than the constant prediction's; "" for none.
         baseline_names: names of the constant and the linear prediction in run_report.json.
-        collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
+        collapse_advice: advice if all predictions are equal; "" for the usual advice on poor
+            training.
     """
 
     error = ""

@@ -22,7 +22,7 @@ from bert_cli.problem_types.columns import (
     Probabilities,
     TextColumn,
     read_probabilities,
-    significant,
+    round_to_six_digits,
 )
 from bert_cli.problem_types.linear_models import binary_probabilities, fit_binary_logistic
 from bert_cli.problem_types.metrics import ProbabilityMetrics, format_undefined
@@ -194,7 +194,7 @@ class MultiLabelExplainer(Explainer):
         prediction = {
             "labels": list(_select_names(labels, is_predicted)),
             "explained_label": labels.names[label],
-            "probability": significant(predictions["probabilities"][0, label]),
+            "probability": round_to_six_digits(predictions["probabilities"][0, label]),
         }
         return prediction, np.log(probability) - np.log1p(-probability)
 

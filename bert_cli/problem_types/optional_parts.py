@@ -21,7 +21,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingPart:
     """A part that a problem type lacks; it is false.
 
     Attributes:
@@ -34,7 +34,7 @@ class Missing:
         return False
 
 
-def require(part: Part | Missing, flag: str, advice: str = "") -> Part:
+def require(part: Part | MissingPart, flag: str, advice: str = "") -> Part:
     """Return a part; raise InputError if it is missing.
 
     Args:
@@ -42,7 +42,7 @@ def require(part: Part | Missing, flag: str, advice: str = "") -> Part:
         flag: flag that needs it.
         advice: end of the message.
     """
-    if isinstance(part, Missing):
+    if isinstance(part, MissingPart):
         raise InputError(f"{flag}: {part.reason}{advice}")
     return part
 
@@ -67,7 +67,7 @@ class LabelLoss:
         class_weights: makes the weight per label.
     """
 
-    class_weights: ClassWeights | Missing
+    class_weights: ClassWeights | MissingPart
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class LabelSet(NamedTuple):
 
     Attributes:
         names: output names, () if outputs have no names.
-        thresholds: float64 [L] for multi-label classification; for two exclusive labels with --threshold, NaN
-            for the label without one, see predict_labels; None otherwise.
+        thresholds: float64 [L] for multi-label classification; for two exclusive labels with
+            --threshold, NaN for the label without one, see predict_labels; None otherwise.
         abstain_from: uncertainty from which people have to label a text, or None.
         positive: the label in --positive_label, "" to use the default; see Metrics.positive_label.
     """
@@ -71,7 +71,7 @@ class Strata(NamedTuple):
     are_names: bool = True
 
 
-def nothing_to_learn(label: str) -> str:
+def nothing_to_learn_warning(label: str) -> str:
     """Return a warning about training rows with only one label, given in words."""
     return f"every row has {label}, so there is nothing to learn; check --label_column"
 
@@ -173,7 +173,9 @@ class CellReader(LabelReader):
         """Return why a model cannot learn the labels from `parse`, "" for usual labels."""
         if len(set(labels)) != 1:
             return ""
-        return nothing_to_learn(f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels")
+        return nothing_to_learn_warning(
+            f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"
+        )
 
 
 class OutputDecoder(abc.ABC):

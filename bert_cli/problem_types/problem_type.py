@@ -22,7 +22,7 @@ from bert_cli.problem_types.optional_parts import (
     HeadFit,
     LabelLoss,
     LinearBaseline,
-    Missing,
+    MissingPart,
     TextAnswers,
     Thresholds,
 )
@@ -54,24 +54,25 @@ class ProblemType:
         linear_baseline: fits a linear model on words, to compare the model with.
         head_type: key of base.head_types.HEAD_TYPES.
         hugging_face: problem_type in a config.json, None if the architecture implies it.
-        uses: pairs (purpose, command line) for a report, see kinds.Kind.
-        has_choices: whether an example is a context with several choices (examples.choice) instead of one or two texts.
+        uses: pairs (purpose, command line) for a report, see kinds.TaskKind.
+        has_choices: whether an example is a context with several choices (examples.choice) instead
+            of one or two texts.
     """
 
     name: str
     summary: str
     reader: LabelReader
-    cell_reader: CellReader | Missing
+    cell_reader: CellReader | MissingPart
     decoder: OutputDecoder
     metrics: Metrics
     columns: PredictionColumns
-    calibrator: Calibrator | Missing
-    label_loss: LabelLoss | Missing
-    distiller: Distiller | Missing
-    text_answers: TextAnswers | Missing
-    explainer: Explainer | Missing
-    fold_columns: FoldColumns | Missing
-    fit_head: HeadFit | Missing
+    calibrator: Calibrator | MissingPart
+    label_loss: LabelLoss | MissingPart
+    distiller: Distiller | MissingPart
+    text_answers: TextAnswers | MissingPart
+    explainer: Explainer | MissingPart
+    fold_columns: FoldColumns | MissingPart
+    fit_head: HeadFit | MissingPart
     thresholds: Thresholds | None = None
     linear_baseline: LinearBaseline | None = None
     head_type: str = CLASSIFIER

@@ -12,10 +12,10 @@ from bert_cli.base.formats import count_more, parse_number, quote
 from bert_cli.base.log import LOG
 from bert_cli.metrics.classification import CORRELATIONS, LOSSES, has_correlations, regression_metrics
 from bert_cli.metrics.custom import MetricArrays
-from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, significant, skip_advice
+from bert_cli.problem_types.columns import Column, LabelCells, NumberColumn, round_to_six_digits, skip_advice
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.metrics import Metrics, format_undefined
-from bert_cli.problem_types.optional_parts import NO_CLASSES, Explainer, FoldColumns, Missing, Suspects, TextAnswers
+from bert_cli.problem_types.optional_parts import NO_CLASSES, Explainer, FoldColumns, MissingPart, Suspects, TextAnswers
 from bert_cli.problem_types.parts import (
     CellReader,
     LabelSet,
@@ -23,7 +23,7 @@ from bert_cli.problem_types.parts import (
     PredictionArrays,
     Scores,
     Strata,
-    nothing_to_learn,
+    nothing_to_learn_warning,
 )
 from bert_cli.problem_types.problem_type import ProblemType
 
@@ -70,7 +70,7 @@ class NumberReader(CellReader):
 
     def label_doubt(self, labels: Sequence[Any]) -> str:
         if len(set(map(float, labels))) == 1:
-            return nothing_to_learn(f"the number {labels[0]}")
+            return nothing_to_learn_warning(f"the number {labels[0]}")
         return self.learning_advice(self.label_array(labels, ())) if labels else ""
 
     def learning_advice(self, label_ids: np.ndarray) -> str:
@@ -190,7 +190,7 @@ class NumberExplainer(Explainer):
     def explained_score(
         self, predictions: PredictionArrays, labels: LabelSet, label: int | None = None
     ) -> tuple[dict[str, object], np.ndarray]:
-        return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
+        return {"value": round_to_six_digits(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         return _row_error(row)
@@ -211,7 +211,7 @@ class NumberMetrics(Metrics):
         weights = predictions.get("weights")
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size, weights)
         missing = [name for name in CORRELATIONS if name not in metrics]
-        reasons = dict.fromkeys(missing, f"all predictions are {significant(predictions['values'][0])}")
+        reasons = dict.fromkeys(missing, f"all predictions are {round_to_six_digits(predictions['values'][0])}")
         return Scores(metrics, {}, format_undefined(reasons | self.undefined(label_ids, labels)))
 
     def undefined(self, label_ids: np.ndarray, labels: LabelSet) -> dict[str, str]:
@@ -219,12 +219,12 @@ class NumberMetrics(Metrics):
             return {}
         reason = "two rows always have a correlation of 1 or -1"
         if np.ptp(label_ids) == 0:
-            reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
+            reason = f"all numbers of the evaluated data are {round_to_six_digits(label_ids[0])}"
         return dict.fromkeys(CORRELATIONS, reason)
 
     def collapse(self, predictions: PredictionArrays, labels: LabelSet) -> str:
         values = predictions["values"]
-        least, most = significant(values.min()), significant(values.max())
+        least, most = round_to_six_digits(values.min()), round_to_six_digits(values.max())
         if least == most:
             return f"every row gets the value {least}"
         # Check the spread as well: the mean has a correlation of 0, which chance exceeds.
@@ -293,9 +293,9 @@ REGRESSION = ProblemType(
     decoder=_DECODER,
     metrics=NumberMetrics(),
     columns=_COLUMNS,
-    calibrator=Missing("is about probabilities, and a number is predicted here"),
-    label_loss=Missing("is about labels, and a number is predicted here"),
-    distiller=Missing(
+    calibrator=MissingPart("is about probabilities, and a number is predicted here"),
+    label_loss=MissingPart("is about labels, and a number is predicted here"),
+    distiller=MissingPart(
         "learns the probabilities of labels, and here numbers are predicted; let the other model predict the texts, "
         "and train on its numbers"
     ),
@@ -303,6 +303,6 @@ REGRESSION = ProblemType(
     explainer=NumberExplainer(),
     fold_columns=_COLUMNS,
     linear_baseline=ridge_values,
-    fit_head=Missing(NO_CLASSES),
+    fit_head=MissingPart(NO_CLASSES),
     hugging_face="regression",
 )

@@ -14,8 +14,8 @@ from typing import ClassVar
 from bert_cli.base.errors import InputError
 from bert_cli.reading.column_names import has_usual_names
 from bert_cli.reading.formats import CSV
-from bert_cli.reading.open_quotes import MultiLineRows
-from bert_cli.reading.quoting import QUOTE_STYLES, SPACED_QUOTES, TAB, LiteralRows, QuoteStyle, read_quoted_rows
+from bert_cli.reading.open_quotes import MultiLineRowCheck
+from bert_cli.reading.quoting import QUOTE_STYLES, SPACED_QUOTES, TAB, QuotedRowCounter, QuoteStyle, read_quoted_rows
 from bert_cli.reading.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -42,7 +42,7 @@ class Delimited:
     names: ClassVar[None] = None  # the first row may have them
 
     def rows(
-        self, path: str, lines: Iterable[str], warns: bool = True, multi_line: MultiLineRows | None = None
+        self, path: str, lines: Iterable[str], warns: bool = True, multi_line: MultiLineRowCheck | None = None
     ) -> Iterator[Row]:
         """Yield rows and blank lines.
 
@@ -74,7 +74,7 @@ def _read_rows(
     delimiter: str,
     quotes: QuoteStyle | None,
     first_line: int = 1,
-    multi_line: MultiLineRows | None = None,
+    multi_line: MultiLineRowCheck | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield rows as `read_quoted_rows` does, using another quote style if it is given."""
     if quotes is None:
@@ -178,7 +178,7 @@ def read_tab_rows(
     quoting: str,
     warns: bool = True,
     counts_joined: bool = True,
-    multi_line: MultiLineRows | None = None,
+    multi_line: MultiLineRowCheck | None = None,
 ) -> Iterator[Row]:
     """Yield a tab-separated file's rows and blank lines.
 
@@ -196,7 +196,7 @@ def read_tab_rows(
             yield Row(number, tuple(cells))
         return
     joined: list[tuple[int, None]] = []
-    literal = LiteralRows()
+    literal = QuotedRowCounter()
     count = 0
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")

@@ -19,7 +19,7 @@ AUTO, YES = "auto", "yes"  # values of --header; the third one is no
 _MIN_COMMON_LABELS = 10  # other rows with the first row's label
 
 
-class Sign(NamedTuple):
+class HeaderSign(NamedTuple):
     """A sign that the first row is a header, or that it is data.
 
     Attributes:
@@ -31,7 +31,7 @@ class Sign(NamedTuple):
     doubt: str = ""
 
 
-class Header(NamedTuple):
+class HeaderDecision(NamedTuple):
     """A decision.
 
     Attributes:
@@ -43,7 +43,7 @@ class Header(NamedTuple):
     doubt: str = ""
 
 
-def decide_header(flag: str, signs: Iterable[Sign], default: bool = False) -> Header:
+def decide_header(flag: str, signs: Iterable[HeaderSign], default: bool = False) -> HeaderDecision:
     """Decide whether the first row is a header.
 
     Args:
@@ -54,10 +54,10 @@ def decide_header(flag: str, signs: Iterable[Sign], default: bool = False) -> He
     is_header = default if flag == AUTO else flag == YES
     for sign in signs:
         if not sign.doubt and flag == AUTO:
-            return Header(sign.is_header)
+            return HeaderDecision(sign.is_header)
         if sign.doubt and sign.is_header != is_header:
-            return Header(is_header, sign.doubt)
-    return Header(is_header)
+            return HeaderDecision(is_header, sign.doubt)
+    return HeaderDecision(is_header)
 
 
 def is_numbering(cells: Sequence[str]) -> bool:

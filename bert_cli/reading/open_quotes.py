@@ -49,7 +49,7 @@ class _Suspect(NamedTuple):
         return len(self.rows) == 2 and any(left[-1:].isdigit() and right[:1].isdigit() for left, right in pairs)
 
 
-class MultiLineRows:
+class MultiLineRowCheck:
     """Rows with quoted cells that contain line ends, and their check.
 
     Attributes:

@@ -18,9 +18,9 @@ from bert_cli.reading.exports.fasttext import are_labeled_lines, read_labeled_li
 from bert_cli.reading.formats import CSV, FEATHER, FORMATS, JSON, PARQUET, TEXTS, WORKBOOK, find_format, is_text_format
 from bert_cli.reading.frames import Frame, read_columnar, read_workbook
 from bert_cli.reading.json_tables import JsonTable, find_json
-from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.open_quotes import MultiLineRowCheck
 from bert_cli.reading.quoting import ADVICE, TAB, advise_literal, do_csv_quotes_fit
-from bert_cli.reading.rows import LeftOut, Row, skip_blank_lines
+from bert_cli.reading.rows import LeftOutRows, Row, skip_blank_lines
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -123,7 +123,7 @@ class TableFile:
         if isinstance(self.layout, JsonTable):
             yield from self.layout.rows(self.path, self._lines())
             return
-        multi_line = MultiLineRows() if warns else None
+        multi_line = MultiLineRowCheck() if warns else None
         yield from self.layout.rows(self.path, self._lines(), warns, multi_line)
         if multi_line:
             rows = self.layout.rows(self.path, self._lines(), warns=False)
@@ -133,7 +133,7 @@ class TableFile:
         return self.source.lines() if self.source else iter(())
 
     def filled_rows(
-        self, warns: bool = True, left_out: list[LeftOut] | None = None, unread: dict[str, None] | None = None
+        self, warns: bool = True, left_out: list[LeftOutRows] | None = None, unread: dict[str, None] | None = None
     ) -> Iterator[Row]:
         """Yield the rows without blank lines.
 

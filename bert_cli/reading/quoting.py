@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.reading.open_quotes import MultiLineRows
+from bert_cli.reading.open_quotes import MultiLineRowCheck
 
 TAB, CSV_QUOTE = "\t", '"'
 ADVICE = "cells in CSV quotes are read with --quoting=csv"
@@ -24,7 +24,7 @@ def read_quoted_rows(
     lines: Iterable[str],
     delimiter: str,
     first_line: int = 1,
-    multi_line: MultiLineRows | None = None,
+    multi_line: MultiLineRowCheck | None = None,
     skips_spaces: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row's first line number and cells; a blank line is a row without cells.
@@ -37,7 +37,8 @@ def read_quoted_rows(
         delimiter: the character between cells.
         first_line: number of the first line in `lines`.
         multi_line: collector for rows that span several lines, or None.
-        skips_spaces: whether spaces at the start of a cell are left out, so that a quote may follow.
+        skips_spaces: whether spaces at the start of a cell are left out, so that a quote may
+            follow.
 
     Raises:
         InputError: a quote is not closed or not doubled.
@@ -112,7 +113,7 @@ def do_csv_quotes_fit(
     return True
 
 
-class LiteralRows:
+class QuotedRowCounter:
     """Counter for rows with CSV quotes in a tab-separated file that is read literally.
 
     A row has CSV quotes in these cases:

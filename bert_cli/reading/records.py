@@ -38,7 +38,7 @@ class JsonRecord(NamedTuple):
     value: Any
 
 
-class Document(NamedTuple):
+class JsonDocument(NamedTuple):
     """A file's JSON.
 
     Attributes:
@@ -65,7 +65,7 @@ class Document(NamedTuple):
         return [name for name, value in as_object(self.root).items() if are_records(as_list(value))]
 
 
-def read_document(path: str, text: str) -> Document:
+def read_document(path: str, text: str) -> JsonDocument:
     """Parse all values in a JSON file; every reader of JSON uses this function.
 
     Raises:
@@ -74,9 +74,9 @@ def read_document(path: str, text: str) -> Document:
     return make_document(path, text, _read_values(path, text))
 
 
-def make_document(path: str, text: str, values: list[JsonRecord]) -> Document:
+def make_document(path: str, text: str, values: list[JsonRecord]) -> JsonDocument:
     """Return a document of parsed values; raise InputError if Hugging Face's server has cut a cell."""
-    document = Document(text, values)
+    document = JsonDocument(text, values)
     _check_answer(path, document.root)
     return document
 

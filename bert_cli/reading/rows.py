@@ -24,7 +24,7 @@ class Row(NamedTuple):
         return self.cells[column]
 
 
-class LeftOut(NamedTuple):
+class LeftOutRows(NamedTuple):
     """Rows of a file that a reader leaves out for the same reason.
 
     Attributes:
@@ -44,7 +44,7 @@ class LeftOut(NamedTuple):
     @classmethod
     def of_lines(
         cls, reason: str, lines: Sequence[int], is_requested: bool = False, details: str = ""
-    ) -> "tuple[LeftOut, ...]":
+    ) -> "tuple[LeftOutRows, ...]":
         """Return the rows in these lines, () without lines.
 
         Args:
@@ -78,7 +78,7 @@ def refuse_rows(
         raise InputError(f"{path}:{line}: {describe(value)}{count_more(invalid)}; {advice}")
 
 
-def skip_blank_lines(rows: Iterable[Row], left_out: list[LeftOut] | None = None) -> Iterator[Row]:
+def skip_blank_lines(rows: Iterable[Row], left_out: list[LeftOutRows] | None = None) -> Iterator[Row]:
     """Yield the rows without blank lines.
 
     Args:
@@ -95,4 +95,4 @@ def skip_blank_lines(rows: Iterable[Row], left_out: list[LeftOut] | None = None)
         else:
             blank.append(row.line)
     if left_out is not None:
-        left_out.extend(LeftOut.of_lines("blank lines", blank[:num_skipped]))
+        left_out.extend(LeftOutRows.of_lines("blank lines", blank[:num_skipped]))

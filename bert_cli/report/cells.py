@@ -10,7 +10,7 @@ from bert_cli.base import files
 from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, PAGE, TRAIN_DATA
 from bert_cli.metrics.bootstrap import is_end
 from bert_cli.outputs.sweep import mean_and_deviation
-from bert_cli.report.components import Link, in_one_format, plain, settings_in_one_format
+from bert_cli.report.components import Link, format_setting, number_formatter, settings_in_one_format
 from bert_cli.report.main_metric import format_metric, score_with_deviation
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import SweepReport, member_folders, read_sweep
@@ -117,7 +117,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{key}.")
         elif prefix or key not in _NOT_COMPARED:
-            flat[f"{prefix}{key}"] = value if isinstance(value, float) else plain(value) or ""
+            flat[f"{prefix}{key}"] = value if isinstance(value, float) else format_setting(value) or ""
     return flat
 
 
@@ -132,7 +132,7 @@ def _data(run: Run) -> dict[str, str]:
     }
 
 
-def evaluation_data(cells: Sequence[Cell]) -> list[str]:
+def evaluation_data_digests(cells: Sequence[Cell]) -> list[str]:
     """Return the digests of each cell's evaluation data, in the order of its runs."""
     return [" ".join(run.report.get(EVAL_DATA) or "" for run in cell.runs).strip() for cell in cells]
 
@@ -159,7 +159,7 @@ def differences(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def metric_columns(cells: Sequence[Cell], metric: str) -> list[str]:
+def shown_metric_names(cells: Sequence[Cell], metric: str) -> list[str]:
     """Return the metrics' names: the main metric, other decimal numbers, losses, then counts.
 
     `loss` is left out if there is `eval_loss`, `global_step` if it is the same everywhere, and the
@@ -184,7 +184,7 @@ def metric_cells(cells: Sequence[Cell], metric: str) -> list[str]:
     Args:
         metric: metric name.
     """
-    write = in_one_format([cell.results[metric] for cell in cells if metric in cell.results])
+    write = number_formatter([cell.results[metric] for cell in cells if metric in cell.results])
     texts = []
     for cell in cells:
         value, deviation = cell.results.get(metric), cell.deviations.get(metric)
@@ -192,7 +192,7 @@ def metric_cells(cells: Sequence[Cell], metric: str) -> list[str]:
     return texts
 
 
-def repeats(cells: Sequence[Cell]) -> str:
+def describe_repeats(cells: Sequence[Cell]) -> str:
     """Return how often each training of a grid was repeated, such as "2 seeds"; "" if it was not."""
     counts = {(len(cell.runs), cell.kind) for cell in cells if cell.kind}
     return " or ".join(f"{count} {'folds' if kind == FOLDS else 'seeds'}" for count, kind in sorted(counts))

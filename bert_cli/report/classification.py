@@ -9,8 +9,8 @@ from bert_cli.problem_types.calibration import reliability
 from bert_cli.problem_types.exclusive_metrics import predict_row
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.components import Card, ReportTable, number, percent, prediction
-from bert_cli.report.figures import SERIES, Line, line_card, thin
+from bert_cli.report.components import Card, ReportTable, format_label_probability, number, percent
+from bert_cli.report.figures import SERIES, Line, evenly_spaced_values, line_card
 from bert_cli.report.run_files import EvaluationReport, Run
 
 _UNIT = (-0.03, 1.03)  # axis limits for values from 0 to 1; a line at the end would be half cut off
@@ -125,7 +125,7 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 
 
 def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
-    x, y = (thin([row[name] for row in rows]).tolist() for name in ("value", "predicted"))
+    x, y = (evenly_spaced_values([row[name] for row in rows]).tolist() for name in ("value", "predicted"))
     series = [Line("model", x, y, scatter=True)]
     if rows:
         ends = [min(*x, *y), max(*x, *y)]
@@ -176,7 +176,7 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
         ", ".join(names[column] for column in sorted(probability)) or "none" for probability in (gold, predicted)
     ]
     if "label" in row:
-        answers[1] = prediction(answers[1], probabilities[next(iter(predicted))])
+        answers[1] = format_label_probability(answers[1], probabilities[next(iter(predicted))])
     return text | {"actual": answers[0], "predicted": answers[1], "is_long": has_choices}
 
 
@@ -194,7 +194,7 @@ def _explanation_card(rows: list[dict]) -> Card:
         # With several labels, the most probable one is explained, even if it is not predicted.
         label = explanation.get("label", explanation.get("explained_label"))
         if label is not None:
-            answer = prediction(label, explanation["probability"])
+            answer = format_label_probability(label, explanation["probability"])
         texts.append({"answer": answer, "id": row.get("id", ""), "words": words})
     note = (
         "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words "

@@ -12,12 +12,12 @@ from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.cells import (
     DATA_ROWS,
     Cell,
+    describe_repeats,
     differences,
-    evaluation_data,
+    evaluation_data_digests,
     make_cells,
     metric_cells,
-    metric_columns,
-    repeats,
+    shown_metric_names,
 )
 from bert_cli.report.components import (
     Card,
@@ -25,9 +25,9 @@ from bert_cli.report.components import (
     ReportTable,
     Section,
     Tile,
-    in_one_format,
+    format_label_probability,
     number,
-    prediction,
+    number_formatter,
     time_span,
 )
 from bert_cli.report.figures import SERIES, Line, line_card
@@ -107,7 +107,7 @@ class RunComparison:
         """
         if self.metric == BINARY_F1 and len(labels := self._positive_labels()) > 1:
             return f"The runs have the F1 of different labels ({', '.join(labels)}): their results cannot be compared."
-        digests = set(evaluation_data(self.cells))
+        digests = set(evaluation_data_digests(self.cells))
         if self.kind == FOLDS or len(digests - {""}) < 2:
             return ""
         return "The runs were evaluated on different data: their results cannot be compared."
@@ -149,7 +149,7 @@ class RunComparison:
         if self._is_repeated:
             tiles.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
         if best := self._best:
-            note = f"{best.name}, mean ± sd of {repeats([best])}" if best.kind else best.name
+            note = f"{best.name}, mean ± sd of {describe_repeats([best])}" if best.kind else best.name
             tiles.append(Tile(best.score(self.metric), f"best {name}", note))
         if tiles:
             tiles += baseline_tiles(self.runs, self.metric)
@@ -177,7 +177,7 @@ class RunComparison:
         return [untested_card(self.untested)] if self.untested else []
 
     def _results(self) -> list[Card]:
-        note = f"Mean ± standard deviation of {text}." if (text := repeats(self.cells)) else ""
+        note = f"Mean ± standard deviation of {text}." if (text := describe_repeats(self.cells)) else ""
         cards = [Card("card-compared", "Held-out data", "table", self._table(self.cells), note, is_wide=True)]
         cards += self._learning_curve()
         if len(self.runs) > len(self.cells):
@@ -216,7 +216,7 @@ class RunComparison:
         return best is not None and best.step == 1
 
     def _table(self, cells: Sequence[Cell]) -> ReportTable:
-        metrics = metric_columns(cells, self.metric)
+        metrics = shown_metric_names(cells, self.metric)
         settings = self._grid_settings() if cells is self.cells else []
         names = [cell.link(self._page_folder) for cell in cells]
         columns = [metric_cells(cells, metric) for metric in metrics]
@@ -230,7 +230,8 @@ class RunComparison:
             ]  # without counts
             for title, values in zip(("mean", "sd"), mean_and_deviation(figures), strict=True):
                 written = (
-                    in_one_format([cell.results.get(name, 0) for cell in cells])(values.get(name)) for name in metrics
+                    number_formatter([cell.results.get(name, 0) for cell in cells])(values.get(name))
+                    for name in metrics
                 )
                 rows.append((title, *written, ""))
         # Mark all rows that have the best value.
@@ -290,7 +291,11 @@ def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
     for row in suspects[:_SHOWN_SUSPECTS]:
         # With several labels, each label is a separate decision; with tags, each word is.
         item = row.get("label") or row.get("word") or ""
-        given_label = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
+        given_label = (
+            format_label_probability(row["given"], float(row["probability"]))
+            if row.get("probability")
+            else row["given"]
+        )
         text = {name: row.get(name, "") for name in ("id", "text", "text_b")}
         entries.append(text | {"about": item, "given": given_label, "predicted": row["predicted"]})
     note = (

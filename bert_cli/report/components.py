@@ -74,7 +74,7 @@ class Tile:
 _SMALL = 1e-3  # smaller numbers are written as 2.5e-05 everywhere in the page
 
 
-def setting(value: float, digits: int = 10) -> str:
+def format_setting_number(value: float, digits: int = 10) -> str:
     """Return a number as people set it, without trailing zeros: 0.1, 128, 2.5e-05.
 
     Small numbers have up to three digits and an exponent.
@@ -91,14 +91,14 @@ def settings_in_one_format(values: Sequence[Any]) -> list[str]:
     """Return settings as text; if a number has an exponent, all other decimal numbers have one."""
     numbers = [value for value in values if isinstance(value, float) and value]
     if all(abs(value) >= _SMALL for value in numbers):
-        return [plain(value) or "" for value in values]
+        return [format_setting(value) or "" for value in values]
     is_short = all(float(_with_exponent(value)) == value for value in numbers)
     # Show all digits of long numbers, which may differ in the last one.
     write = _with_exponent if is_short else repr
-    return [write(value) if isinstance(value, float) and value else plain(value) or "" for value in values]
+    return [write(value) if isinstance(value, float) and value else format_setting(value) or "" for value in values]
 
 
-def in_one_format(values: Sequence[float]) -> Callable[[float | None], str]:
+def number_formatter(values: Sequence[float]) -> Callable[[float | None], str]:
     """Return a function that writes the numbers of a column in one format: decimals or exponents.
 
     Args:
@@ -132,7 +132,7 @@ def number(value: Any, digits: int = 4) -> str:
         return f"{int(value):,}"
     size = abs(value)
     if 0 < size < _SMALL:
-        return setting(value)
+        return format_setting_number(value)
     if size >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if size >= 100 else f"{value:.{digits}f}"
@@ -142,17 +142,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def prediction(name: str, probability: float) -> str:
+def format_label_probability(name: str, probability: float) -> str:
     """Return a label with its probability: good · 97.1 %."""
     return f"{name} · {percent(probability)}"
 
 
-def plain(value: Any) -> str | None:
+def format_setting(value: Any) -> str | None:
     """Return a setting as in flags.txt; None stays None."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return setting(value)
+        return format_setting_number(value)
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return None if value is None else str(value)
@@ -168,6 +168,6 @@ def memory(size: Any) -> str:
     return byte_size(size, MB=0, GB=2) if isinstance(size, int | float) else ""
 
 
-def facts(pairs: Mapping[str, Any]) -> list[tuple[str, str]]:
+def format_named_values(pairs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return names and values, without missing values."""
     return [(name, number(value)) for name, value in pairs.items() if value not in (None, "", [], ())]

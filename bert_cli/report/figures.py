@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.report.components import Card, setting
+from bert_cli.report.components import Card, format_setting_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ class Line:
     spread: Sequence[float] = ()
 
 
-def thin(values: Sequence[float]) -> np.ndarray:
+def evenly_spaced_values(values: Sequence[float]) -> np.ndarray:
     """Return at most MOST_POINTS values, evenly spaced, including the first and the last."""
     array = np.asarray(values, np.float64)
     if len(array) <= MOST_POINTS:
@@ -146,7 +146,7 @@ def line_card(
         axes.set_title(axis_labels[1], loc="left", y=1.04, fontsize=9, color=MUTED)
         for axis, label in zip((axes.xaxis, axes.yaxis), axis_labels, strict=True):
             axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=label in _COUNTS))
-            axis.set_major_formatter(lambda value, _: setting(value))
+            axis.set_major_formatter(lambda value, _: format_setting_number(value))
         out = io.StringIO()
         # Leave out matplotlib's date and version, so that equal runs have equal pages.
         no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -163,12 +163,12 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
     style: dict[str, Any] = {"color": MUTED, **_DASHES} if line.dashed else {"color": color}
     # Mark a single point: a line through it would be invisible.
     marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
-    x, y = thin(line.x), thin(line.y)
+    x, y = evenly_spaced_values(line.x), evenly_spaced_values(line.y)
     if line.steps:
         axes.fill_between(x, y, step="mid", color=color, alpha=0.18, linewidth=0)
         style["drawstyle"] = "steps-mid"
     if line.spread:
-        band = thin(line.spread)
+        band = evenly_spaced_values(line.spread)
         axes.fill_between(x, y - band, y + band, color=color, alpha=0.18, linewidth=0)
     axes.plot(x, y, **style, **marker)
 

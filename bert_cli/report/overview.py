@@ -12,12 +12,12 @@ from bert_cli.report.components import (
     Card,
     ReportTable,
     Tile,
-    facts,
-    in_one_format,
+    format_named_values,
+    format_setting,
+    format_setting_number,
     memory,
     number,
-    plain,
-    setting,
+    number_formatter,
     time_span,
 )
 from bert_cli.report.figures import Line, line_card
@@ -153,7 +153,7 @@ def machine(run: Run) -> list[tuple[str, str]]:
         "finished": report.get("finished"),
         **(report.get("versions") or {}),
     }
-    return facts(pairs)
+    return format_named_values(pairs)
 
 
 def run_cards(run: Run) -> list[Card]:
@@ -163,7 +163,9 @@ def run_cards(run: Run) -> list[Card]:
         "parameters" if component == "total" else f"of these {component}": f"{count:,}"
         for component, count in counts.items()
     }
-    config = facts(named | {name: plain(value) for name, value in member_object(run.manifest, "config").items()})
+    config = format_named_values(
+        named | {name: format_setting(value) for name, value in member_object(run.manifest, "config").items()}
+    )
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
         settings_card(run),
@@ -171,7 +173,9 @@ def run_cards(run: Run) -> list[Card]:
         Card("card-model", "Model", "facts", config),
     ]
     if run.results:
-        rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # same digits as in the file
+        rows = [
+            (name, format_setting_number(value, 7)) for name, value in run.results.items()
+        ]  # same digits as in the file
         table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards
@@ -181,7 +185,7 @@ def intervals_card(run: Run) -> Card:
     """Return the confidence intervals from --bootstrap, by metric."""
     rows = []
     for name, (low, high) in run.report.get("eval", {}).get("intervals", {}).items():
-        write = in_one_format([low, high])
+        write = number_formatter([low, high])
         value = write(run.results[name]) if name in run.results else ""
         rows.append((display_name(name, run.positive_label), value, write(low), write(high)))
     table = ReportTable(("metric", "value", "from", "to"), rows)

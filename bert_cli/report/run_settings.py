@@ -5,7 +5,7 @@ from typing import Any
 from bert_cli.base.names import show_names
 from bert_cli.flags.option import deciding_values
 from bert_cli.problem_types.kinds import CLASSIFICATION, PRETRAINING, QUESTIONS, TAGGING, VECTORS
-from bert_cli.report.components import Card, facts, plain
+from bert_cli.report.components import Card, format_named_values, format_setting
 from bert_cli.report.run_files import Run
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
@@ -38,9 +38,9 @@ def settings_card(run: Run) -> Card:
     values = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS}
     is_default = {key: key in defaults and defaults[key] == value for key, value in values.items()}
     first = {"starts from": _start(manifest.get("init_checkpoint")), "labels": _labels(manifest.get("labels"))}
-    first |= {key: plain(value) or "" for key, value in values.items() if not is_default[key]}
-    folded = {key: plain(value) for key, value in values.items() if is_default[key]}
-    content = {"first": facts(first), "folded": facts(folded)}
+    first |= {key: format_setting(value) or "" for key, value in values.items() if not is_default[key]}
+    folded = {key: format_setting(value) for key, value in values.items() if is_default[key]}
+    content = {"first": format_named_values(first), "folded": format_named_values(folded)}
     return Card("card-settings", "Settings that decide the result", "settings", content)
 
 

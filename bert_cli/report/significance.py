@@ -15,7 +15,7 @@ from bert_cli.outputs.eval_examples import ENTITY_COUNTS
 from bert_cli.problem_types.kinds import CLASSIFICATION, QUESTIONS, TAGGING
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.components import Card, ReportTable, in_one_format, number
+from bert_cli.report.components import Card, ReportTable, number, number_formatter
 from bert_cli.report.main_metric import display_name
 from bert_cli.report.run_files import Run
 
@@ -27,7 +27,7 @@ _SAME, _DIFFERENT, UNTESTED = "not different", "different", "not tested"
 _GOLD = ("row", "label", "labels", "value", "is_answerable", "gold_entities")
 
 
-class Scored(NamedTuple):
+class ScoredRun(NamedTuple):
     """A run's rows with scores.
 
     Attributes:
@@ -50,8 +50,8 @@ class DifferingRow(NamedTuple):
 
     Attributes:
         examples: the row in both files.
-        decisions: both predictions, see Scored.
-        gold: see Scored, with this row's value.
+        decisions: both predictions, see ScoredRun.
+        gold: see ScoredRun, with this row's value.
     """
 
     examples: tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -70,7 +70,7 @@ class DifferingRow(NamedTuple):
         return _text(first) or _text(second)
 
 
-def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ScoredRun:
     problem = problem_type(head["kind"])
     thresholds = head.get("thresholds", ())
     label_ids, predictions = problem.columns.read_eval_rows(rows)
@@ -88,19 +88,19 @@ def _score_classification(run: Run, head: Mapping[str, Any], rows: Sequence[Mapp
     is_slow = problem.metrics.num_sorted(label_ids) > _MOST_DECISIONS
     compared = [name for name in problem.metrics.names(labels) if name not in LOSSES and not is_slow]
     decisions = problem.decoder.decisions(predictions, labels)
-    return Scored(is_right, measure, compared, decisions, {"label": problem.decoder.label_values(label_ids, labels)})
+    return ScoredRun(is_right, measure, compared, decisions, {"label": problem.decoder.label_values(label_ids, labels)})
 
 
-def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+def _score_questions(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ScoredRun:
     scores = {name: np.array([row[name] for row in rows], np.float64) for name in ("exact", "f1")}
 
     def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
         return {name: 100 * float(column[numbers].mean()) for name, column in scores.items()}
 
-    return Scored(scores["exact"] == 1, measure, list(scores), scores["f1"].tolist(), {})
+    return ScoredRun(scores["exact"] == 1, measure, list(scores), scores["f1"].tolist(), {})
 
 
-def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Scored:
+def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ScoredRun:
     counts = np.array([[row[name] for name in ENTITY_COUNTS] for row in rows], np.int64)
 
     def measure(numbers: np.ndarray) -> Mapping[str, Metric]:
@@ -109,7 +109,7 @@ def _score_tags(run: Run, head: Mapping[str, Any], rows: Sequence[Mapping[str, A
     # All entities are right if none is missing and none is wrong.
     columns = dict(zip(ENTITY_COUNTS, counts.T.tolist(), strict=True))
     gold, correct = ENTITY_COUNTS[0], columns[ENTITY_COUNTS[2]]
-    return Scored((counts == counts[:, :1]).all(axis=1), measure, ["eval_f1"], correct, {gold: columns[gold]})
+    return ScoredRun((counts == counts[:, :1]).all(axis=1), measure, ["eval_f1"], correct, {gold: columns[gold]})
 
 
 _SCORES = {
@@ -155,7 +155,7 @@ class Significance(NamedTuple):
             rows.append(("right rows", f"{verdict} (McNemar, p = {self.test.p_value:.3g})", counts))
         for difference in self.differences:
             name, old, new, low, high = difference
-            write = in_one_format([old, new])
+            write = number_formatter([old, new])
             verdict = _DIFFERENT if difference.is_different else _SAME
             interval = f"{second} minus {first}: {new - old:+.4f}, {CONFIDENCE:.0%} from {low:+.4f} to {high:+.4f}"
             values = f"{write(old)} and {write(new)}"

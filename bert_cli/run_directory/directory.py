@@ -36,8 +36,8 @@ from bert_cli.run_directory.manifest import COMMAND, FILES, OVERWRITING
 from bert_cli.run_directory.owned_files import (
     CHECKPOINT_FILE,
     OwnedFiles,
-    listed_names,
-    written_names,
+    listed_file_names,
+    run_file_names,
 )
 from bert_cli.weights.training_folder import (
     latest_checkpoint,
@@ -94,7 +94,7 @@ class BestModel:
         """Make best/, and copy the files of the run's model into it."""
         files.make_directory(self.path)
         manifest = OwnedFiles(self._run_path).read_manifest() or {}
-        modules = [name for name in sorted(listed_names(manifest)) if _MODULES.fullmatch(name)]
+        modules = [name for name in sorted(listed_file_names(manifest)) if _MODULES.fullmatch(name)]
         names = [*self._COMPANIONS, *modules]
         present = [name for name in names if files.exists(os.path.join(self._run_path, name))]
         write_json(os.path.join(self.path, MANIFEST), manifest | {FILES: [MANIFEST, STATE, *present]})
@@ -226,7 +226,7 @@ class RunDirectory:
     ) -> None:
         """Start a new run: remove files of earlier runs, and write the manifest and model files.
 
-        Other files stay. resuming.find_state must have accepted the directory.
+        Other files stay. resuming.find_checkpoint_to_resume must have accepted the directory.
 
         Args:
             labels: label names; None for a task without labels.
@@ -235,7 +235,7 @@ class RunDirectory:
             names: files that are specific to the task.
         """
         self._clear()
-        write_json(self.file(MANIFEST), manifest | {FILES: written_names(manifest, names)})
+        write_json(self.file(MANIFEST), manifest | {FILES: run_file_names(manifest, names)})
         if labels is not None:
             write_lines(self.file(LABELS), labels)
         for name, contents in model_files.items():
@@ -263,7 +263,7 @@ class RunDirectory:
     def update_manifest(self, manifest: dict, names: tuple[str, ...]) -> None:
         """Update run.json when a run is resumed: new `manifest`, and new task files `names`."""
         before = self.manifest or {}
-        listed = [*before.get(FILES, []), *written_names(manifest, names)]
+        listed = [*before.get(FILES, []), *run_file_names(manifest, names)]
         after = manifest | {FILES: list(dict.fromkeys(listed))}
         if json.loads(json.dumps(after)) != before:
             write_json(self.file(MANIFEST), after)
@@ -278,7 +278,7 @@ class RunDirectory:
         """
         before = self.report or {}
         written = {name for name in names if files.exists(self.file(name))}
-        unlisted = (listed_names(before) | written) - listed_names(self.manifest or {})
+        unlisted = (listed_file_names(before) | written) - listed_file_names(self.manifest or {})
         after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
         write_json(self.file(REPORT), after)
 

@@ -21,7 +21,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.weights.path import CheckpointPath, content_digest, hub_digest
+from bert_cli.weights.path import CheckpointPath, content_digest, hugging_face_hub_digest
 
 # Keys of run.json.
 COMMAND = "command"  # the command that made the run
@@ -90,7 +90,7 @@ def model_manifest(
     }
     start_digest = content_digest(start) if start else None
     entries |= {START_DIGEST: start_digest} if start_digest else {}
-    start_sha256 = hub_digest(start) if start else None
+    start_sha256 = hugging_face_hub_digest(start) if start else None
     entries |= {START_SHA256: start_sha256} if start_sha256 else {}
     return entries | ({TOKENIZER: tokenizer} if tokenizer else {})
 

@@ -29,7 +29,7 @@ _FILES_OF_DAMAGED_RUNS = {*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES}
 CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
 
 
-def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
+def run_file_names(manifest: dict, names: Iterable[str]) -> list[str]:
     """Return the file names that a run owns, without checkpoints.
 
     Args:
@@ -40,7 +40,7 @@ def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
     return [*RUN_FILES, *(name for name in has if has[name]), *names]
 
 
-def listed_names(values: dict) -> set[str]:
+def listed_file_names(values: dict) -> set[str]:
     """Return the files that a manifest or report lists, as `name` or `subdirectory/name`.
 
     Paths that leave the run's directory are dropped.
@@ -98,8 +98,8 @@ class OwnedFiles:
         manifest, report = self.read_undamaged_manifest(), self.read_report()
         owned: set[str] = set()
         if manifest is not None:
-            owned = {MANIFEST, STATE} | (listed_names(manifest) if manifest else _FILES_OF_DAMAGED_RUNS)
-        return owned if report is None else owned | listed_names(report) | {REPORT}
+            owned = {MANIFEST, STATE} | (listed_file_names(manifest) if manifest else _FILES_OF_DAMAGED_RUNS)
+        return owned if report is None else owned | listed_file_names(report) | {REPORT}
 
     def removable_names(self) -> list[str]:
         """Return the sorted names that a new run removes: files of our runs, checkpoints, best/."""

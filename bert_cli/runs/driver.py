@@ -12,19 +12,19 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.log import LOG, without_repeats
+from bert_cli.base.log import LOG, dropping_lines_logged_before
 from bert_cli.base.names import AVERAGED_RUNS, EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.opening.checks import PairCheck, check_unknown
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.callbacks.observers import Callback, end
+from bert_cli.runs.callbacks.observers import Callback, end_observers
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
 from bert_cli.runs.callbacks.trackers import Tracker, check_trackers
-from bert_cli.runs.dry_run import report_statistics, try_out
+from bert_cli.runs.dry_run import forecast_run, report_statistics
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.origin import describe_origin
 from bert_cli.runs.reporting import finish, run_facts
-from bert_cli.runs.resuming import Rerun, check_inputs
+from bert_cli.runs.resuming import ResumingCall, check_inputs
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.sweep.sweep import Average
 from bert_cli.runs.tasks import controls
@@ -41,7 +41,7 @@ from bert_cli.settings.training import TrainingSettings, has_several_runs
 def run_phases(
     make_task: MakeTask,
     settings: TrainingSettings,
-    rerun: Rerun | None = None,
+    rerun: ResumingCall | None = None,
     observers: Sequence[Callback] = (),
     average: Average | None = None,
 ) -> JsonObject:
@@ -73,7 +73,7 @@ def run_once(
     task: Task[Model, Data, Details],
     data: Data | None = None,
     should_finish: bool = True,
-    rerun: Rerun | None = None,
+    rerun: ResumingCall | None = None,
     observers: Sequence[Callback] = (),
     shared: SharedNetwork | None = None,
     sweep_trackers: SweepTrackers | None = None,
@@ -95,7 +95,7 @@ def run_once(
         files.check_can_write(directory.path, "output_dir")
         lock = directory.lock(strategy)
     with contextlib.ExitStack() as stack:
-        with without_repeats(shared.logged_lines) if shared else contextlib.nullcontext():
+        with dropping_lines_logged_before(shared.logged_lines) if shared else contextlib.nullcontext():
             model = load_task_model(task, settings)
             recipe = None
             if phases.do_train:
@@ -120,7 +120,7 @@ def run_once(
             observers = [*observers, *_open_trackers(settings, plan, stack, sweep_trackers)]
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and phases.dry_run:
-            return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
+            return RunResult(forecast_run(task, model, data, plan, reading_seconds, ready_time))
         trained = _trained_model(task, model, data, plan, stack, observers, shared)
         predictor = trained.predictor
         report = {**_data_report(data, bool(plan)), "precision": predictor.precision, **trained.figures}
@@ -137,7 +137,7 @@ def run_once(
                 _finish(settings, plan, is_single=sweep_trackers is None)
             if plan:
                 directory.owned.drop_unwritten()
-    end(trained.observers, report)
+    end_observers(trained.observers, report)
     return RunResult(report, evaluation)
 
 

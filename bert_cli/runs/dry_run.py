@@ -87,7 +87,7 @@ def check_memory(weight_bytes: int, trains_encoder: bool) -> None:
         )
 
 
-def try_out(
+def forecast_run(
     task: Task[Model, Data, Details],
     model: Model,
     data: Data,
@@ -110,7 +110,9 @@ def try_out(
     from bert_cli.runs.engine.probe import probe
 
     LOG.log(RESULT, "  model: %s", parameters_line(engine.facts()["parameters"]))
-    factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
+    factors = controls.learning_rate_factors(
+        engine.variables, model.config, settings.rates, controls.freezes_encoder(settings)
+    )
     load_initial(engine, model, settings.model.init_checkpoint, None, plan.task_plan.run_labels(task.command))
     updates = plan.updates
     probe_result = probe(engine, task.training_input(data, None, False, False), updates, factors)

@@ -20,7 +20,7 @@ from bert_cli.runs.training import TrainedModel
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.loop import Calls, raising_original
+from bert_cli.training.loop import CallbackCalls, unwrapping_callback_errors
 
 
 def evaluate(
@@ -43,10 +43,10 @@ def evaluate(
     # Do this first: if there is not enough memory for the second model, no results are written.
     full_precision = _in_full_precision(task, model, data) if predictor.precision == INT8 else None
     evaluation = task.evaluate(predictor, data)
-    calls = Calls()
+    calls = CallbackCalls()
     for recorder in trained.recorders:
         calls.add(recorder.on_evaluation, step, evaluation.results)
-    with raising_original():
+    with unwrapping_callback_errors():
         calls.is_any_true()
     results = {**evaluation.results, "global_step": step}
     positive_label = str(data.facts().get(POSITIVE_LABEL, ""))

@@ -109,7 +109,7 @@ def make_page(directory: RunDirectory) -> list[str]:
                 make_page(cell)
         return [_write(directory, build_page(directory, directory.path))]
     run = read_run(directory.path)
-    return summary(run, _write(directory, run_page(run)))
+    return run_summary_lines(run, _write(directory, run_page(run)))
 
 
 def build_page(directory: RunDirectory, page_folder: str = "") -> str:
@@ -170,9 +170,9 @@ def finish(directory: RunDirectory, page: ReportPage, has_news: bool = True, nam
             lines = [lines[0], *(make_page(directory) if page.report else []), *following]
         else:
             run = read_run(directory.path)
-            lines = summary(run, names_next=names_next)  # also logged if the page fails
+            lines = run_summary_lines(run, names_next=names_next)  # also logged if the page fails
             if page.report:
-                lines = summary(run, _write(directory, run_page(run)), names_next=names_next)
+                lines = run_summary_lines(run, _write(directory, run_page(run)), names_next=names_next)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries "
@@ -216,7 +216,7 @@ def _next_of_sweep(directory: RunDirectory) -> list[str]:
     return [f"next: {command}" for _, command in usages[:1]]
 
 
-def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
+def run_summary_lines(run: Run, *written: str, names_next: bool = True) -> list[str]:
     """Return lines with the metric, the best step, the `written` lines, and the next command.
 
     The metric that chose the best checkpoint is added to the main one if they differ.

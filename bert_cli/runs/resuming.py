@@ -16,7 +16,7 @@ from bert_cli.base.remote import is_remote
 from bert_cli.flags.option import Flag, every_flag, flag_values
 from bert_cli.run_directory.directory import KEEP_ADVICE, OVERWRITE_ADVICE, RunDirectory
 from bert_cli.run_directory.manifest import COMMAND, describe_changes
-from bert_cli.run_directory.owned_files import written_names
+from bert_cli.run_directory.owned_files import run_file_names
 from bert_cli.runtime.signals import Stopped, stop_exception
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import CheckpointPath
@@ -27,7 +27,7 @@ _DATA = "data_dir"  # files in it have names that runs do not write
 _SAME = "the same command"
 
 
-def to_resume(
+def checkpoint_to_resume(
     settings: TrainingSettings, manifest: dict[str, Any], start: CheckpointPath | None, names: tuple[str, ...]
 ) -> str | None:
     """Return the checkpoint prefix that a training resumes from; None for a new run.
@@ -38,12 +38,12 @@ def to_resume(
         names: names of files that are specific to the task and the flags.
 
     Raises:
-        InputError: see `find_state`; a dry run only logs it.
+        InputError: see `find_checkpoint_to_resume`; a dry run only logs it.
     """
     phases = settings.phases
     directory, overwrite = RunDirectory(phases.output_dir), phases.overwrite_output_dir
     try:
-        return find_state(directory, manifest, overwrite, start, names, settings.model.strict)
+        return find_checkpoint_to_resume(directory, manifest, overwrite, start, names, settings.model.strict)
     except InputError as error:
         # A dry run always plans a new training, and does not depend on output_dir.
         if not phases.dry_run:
@@ -52,7 +52,7 @@ def to_resume(
         return None
 
 
-def find_state(
+def find_checkpoint_to_resume(
     directory: RunDirectory,
     manifest: dict,
     overwrite: bool,
@@ -89,7 +89,7 @@ def find_state(
     if latest is None and not overwrite:
         check_no_index_lost(directory.path, OVERWRITE_ADVICE)
     if latest is None or (overwrite and not resumes_overwriting):
-        directory.owned.check(written_names(manifest, names))
+        directory.owned.check(run_file_names(manifest, names))
         return None
     # Convert the values to JSON and back as for run.json: tuples become lists, and keys text.
     before = read_json_object(directory.file(MANIFEST), OVERWRITE_ADVICE)
@@ -99,7 +99,7 @@ def find_state(
         raise InputError(f"{directory}: holds a run of {before.get(COMMAND)}; {KEEP_ADVICE}")
     changes = describe_changes(before, now, step_number(latest))
     if resumes_overwriting and (changes or is_other_command):
-        directory.owned.check(written_names(manifest, names))
+        directory.owned.check(run_file_names(manifest, names))
         return None
     if changes:
         raise InputError(f"{directory}: holds another run: {'; '.join(changes)}; {KEEP_ADVICE}")
@@ -151,7 +151,7 @@ def _removed_paths(directory: RunDirectory) -> Iterator[str]:
         yield from (os.path.join(real, name) for name in run.owned.removable_names())
 
 
-class Rerun(NamedTuple):
+class ResumingCall(NamedTuple):
     """The call that resumes a run from Python.
 
     Attributes:
@@ -163,7 +163,7 @@ class Rerun(NamedTuple):
     is_temporary: bool = False
 
 
-def same_command(overwrites: bool) -> str:
+def describe_resuming_command(overwrites: bool) -> str:
     """Describe the command that resumes an interrupted run.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.base.log import LOG, without_repeats
+from bert_cli.base.log import LOG, dropping_lines_logged_before
 from bert_cli.base.names import FLAGS
 from bert_cli.flags.saved import write_flags
 from bert_cli.inference.rows import Predictor, load_trained
@@ -27,13 +27,13 @@ from bert_cli.runs.callbacks.recording import make_recorders
 from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.resuming import advising_to_resume
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import selection_data
+from bert_cli.runs.tasks.dataset import data_for_checkpoint_selection
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import SharedNetwork, make_predictor, open_network
 from bert_cli.runs.training_plan import TrainingPlan
 from bert_cli.runtime.machine import release_free_memory
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.loop import LoopCallback, TrainingFigures, raising_original
+from bert_cli.training.loop import LoopCallback, TrainingFigures, unwrapping_callback_errors
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -87,7 +87,7 @@ def open_and_train(
     evaluation = None
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.last_step)]
-        dev = selection_data(data)
+        dev = data_for_checkpoint_selection(data)
         evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(predictor, dev).results, predictor, listeners)
     if evaluation and best and evaluation.is_missing(plan.done_steps, plan.last_step):
         _repeat_evaluation(dataclasses.replace(evaluation, listeners=[recorders[0], best]), plan, engine)
@@ -135,7 +135,7 @@ def _repeat_evaluation(evaluation: EvaluationCallback, plan: TrainingPlan, engin
     assert plan.state
     load_trained(engine, find_checkpoint(plan.state))
     plan.history.open(engine.is_chief)
-    with raising_original():
+    with unwrapping_callback_errors():
         evaluation.on_step(plan.done_steps)
 
 
@@ -168,7 +168,7 @@ def _train(
     settings: TrainingSettings = task.settings
     directory = RunDirectory(settings.phases.output_dir)
     is_chief = engine.is_chief
-    with without_repeats(shared.logged_lines) if shared else contextlib.nullcontext():
+    with dropping_lines_logged_before(shared.logged_lines) if shared else contextlib.nullcontext():
         load_initial(engine, model, settings.model.init_checkpoint, plan.state, plan.task_plan.run_labels(task.command))
     # A process with other flags or data would wait forever for gradients, or damage them.
     check_agreement(engine.strategy, {"the first step": plan.done_steps} | plan.manifest)
@@ -182,7 +182,8 @@ def _train(
         contents = {**model.tokenizer_files, **plan.task_plan.model_files}
         directory.begin(plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     stack.enter_context(advising_to_resume(directory, plan.rerun))
-    factors = controls.factors(engine.variables, model.config, settings.rates, controls.freezes_encoder(settings))
+    freezes_encoder = controls.freezes_encoder(settings)
+    factors = controls.learning_rate_factors(engine.variables, model.config, settings.rates, freezes_encoder)
     figures = TrainingFigures(plan.done_steps, 0.0, 0.0, 0.0, 0.0)
     if plan.done_steps < plan.updates.steps:
         figures = train(

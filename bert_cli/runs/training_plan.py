@@ -34,9 +34,9 @@ from bert_cli.run_directory.manifest import (
 )
 from bert_cli.runs.callbacks.evaluation import BestEvaluation, evaluation_interval
 from bert_cli.runs.callbacks.trackers import check_trackers
-from bert_cli.runs.resuming import Rerun, same_command, to_resume
+from bert_cli.runs.resuming import ResumingCall, checkpoint_to_resume, describe_resuming_command
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.dataset import Dataset, selection_data
+from bert_cli.runs.tasks.dataset import Dataset, data_for_checkpoint_selection
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -137,7 +137,7 @@ class TrainingPlan:
 
 
 def plan_training(
-    task: Task[Model, Data, Any], model: Model, data: Data, recipe: Recipe, rerun: Rerun | None = None
+    task: Task[Model, Data, Any], model: Model, data: Data, recipe: Recipe, rerun: ResumingCall | None = None
 ) -> TrainingPlan:
     """Plan the training, and raise InputError if output_dir holds another run.
 
@@ -151,7 +151,7 @@ def plan_training(
     plan = task.plan(model, data, recipe)
     resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
-    metric = _find_metric(early_stopping, selection_data(data))
+    metric = _find_metric(early_stopping, data_for_checkpoint_selection(data))
     names = (*_files(data, settings), *plan.model_files)
     directory = RunDirectory(phases.output_dir)
     # The manifest has everything that decides the result. A run with another manifest is another
@@ -163,7 +163,7 @@ def plan_training(
     manifest |= model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
-    state = to_resume(settings, manifest, model.checkpoint, names)
+    state = checkpoint_to_resume(settings, manifest, model.checkpoint, names)
     done_steps = step_number(state) if state else 0
     first_step = schedule_start((directory.manifest or {}) if state else {}, plan.steps, done_steps)
     history = History(phases.output_dir, done_steps)
@@ -190,7 +190,7 @@ def plan_training(
         best=best,
         metric=metric,
         files=names,
-        rerun=rerun.call if rerun else same_command(phases.overwrite_output_dir),
+        rerun=rerun.call if rerun else describe_resuming_command(phases.overwrite_output_dir),
         is_temporary=rerun is not None and rerun.is_temporary,
     )
 

@@ -72,7 +72,7 @@ def is_server(program: str, words: list[str]) -> bool:
     return f"{_PACKAGE}.serve" in modules or (command_name(program, words) in ("bert", _PACKAGE) and "serve" in words)
 
 
-def await_early_signals() -> None:
+def handle_early_server_signals() -> None:
     """Let SIGHUP wait until a server is ready, and end with exit code 0 on SIGTERM.
 
     In a program that is not our server, this does nothing.

@@ -9,7 +9,7 @@ SENTENCE_EMBEDDING = "sentence_embedding"  # the output's name, as in exports of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SentenceVectors:
+class PoolingAndSteps:
     """The steps from an encoder's output to one vector per text, for a network that includes them.
 
     Attributes:

@@ -14,7 +14,7 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.serving.access import current_request_id, current_span, fail_if_client_leaves
-from bert_cli.serving.jobs import Chunk, Compute, Job, Key
+from bert_cli.serving.jobs import BatchKey, Chunk, Compute, Job
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.schedule import JobQueue
 
@@ -74,7 +74,7 @@ class Batcher:
             self._schedule.forget_speed(model)
 
     async def submit(
-        self, key: Key, items: Sequence[Any], costs: Sequence[int], seconds: float, is_explanation: bool = False
+        self, key: BatchKey, items: Sequence[Any], costs: Sequence[int], seconds: float, is_explanation: bool = False
     ) -> list[Any]:
         """Return one result per item.
 

@@ -19,7 +19,7 @@ _NEW_WEIGHT = 0.2
 _UNMEASURED = 1e-5
 
 
-class Key(NamedTuple):
+class BatchKey(NamedTuple):
     """An operation of a model; only requests with equal keys share a batch.
 
     Attributes:
@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
 
 # Function that computes a batch: its key and items -> one result per item.
-Compute = Callable[[Key, list[Any]], list[Any]]
+Compute = Callable[[BatchKey, list[Any]], list[Any]]
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -60,7 +60,7 @@ class Job:
         error: exception from the computation, or None.
     """
 
-    key: Key
+    key: BatchKey
     items: Sequence[Any]
     costs: Sequence[int]
     future: Any

@@ -178,7 +178,7 @@ class SharedCheckpoints:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shared:
+class SharedResources:
     """Everything that the processes of a server share.
 
     Attributes:

@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError, name_arguments_in_errors
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import TRUNCATE, WINDOWS
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.flags.option import build, every_flag
 from bert_cli.opening.bundle import AnyModel
 from bert_cli.opening.trained import load_with_settings
@@ -43,7 +43,7 @@ _VECTOR_FLAGS = frozenset(flag.name for flag in every_flag(VectorUseSettings))
 class ServedVectors:
     """An opened encoder for items."""
 
-    def __init__(self, opened: TextVectors, count_cuts: Callable[[Cuts, int], None]):
+    def __init__(self, opened: TextVectors, count_cuts: Callable[[CutCounts, int], None]):
         """Wrap an encoder.
 
         Args:
@@ -237,7 +237,7 @@ class ServedModel(abc.ABC):
         hint = "GET /metrics counts them (bert_cut_texts_total)"
         warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {hint}")
 
-    def _count_cuts(self, cuts: Cuts, max_tokens: int) -> None:
+    def _count_cuts(self, cuts: CutCounts, max_tokens: int) -> None:
         if cuts.num_cut_texts:
             self._warn_of_cuts(max_tokens)
         self.num_cut_texts += cuts.num_cut_texts

@@ -13,7 +13,7 @@ from bert_cli.features.packing import cut_entry
 from bert_cli.serving.access import current_client, note_texts
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.items import Embedding, Item, Token
-from bert_cli.serving.jobs import Key
+from bert_cli.serving.jobs import BatchKey
 from bert_cli.serving.keys import Client
 from bert_cli.serving.metrics import ServerMetrics
 from bert_cli.serving.processes import list_this_process
@@ -63,7 +63,7 @@ class Service:
         self.batcher.forget_speed(name)
         self.metrics.set_model(name, model.step)
 
-    def _compute(self, key: Key, items: list[Any]) -> list[Any]:
+    def _compute(self, key: BatchKey, items: list[Any]) -> list[Any]:
         name = key.model
         model = self.models[name]
         num_cut_texts = model.num_cut_texts
@@ -90,7 +90,7 @@ class Service:
     async def _submit(self, operation: str, model: ServedModel, items: list[Item]) -> list[Any]:
         self._admit(model, len(items))
         costs = model.estimate_tokens(items, operation == EMBED)
-        key, seconds = Key(operation, model.name), self.limits.request_timeout
+        key, seconds = BatchKey(operation, model.name), self.limits.request_timeout
         return await self._in_time(self.batcher.submit(key, items, costs, seconds))
 
     async def _in_time(self, answer: Awaitable[_Answer]) -> _Answer:
@@ -165,7 +165,7 @@ class Service:
         costs = [len(copy.token_ids) for copy in plan.copies]
         seconds = self.limits.request_timeout - (time.monotonic() - start_time)
         # All copies need the same model, even if another one replaces it.
-        key = Key(EXPLAIN, model.name, plan.score)
+        key = BatchKey(EXPLAIN, model.name, plan.score)
         scores = await self.batcher.submit(key, plan.copies, costs, seconds, is_explanation=True)
         if plan.num_cut:
             self.metrics.count_cut_text(model.name)

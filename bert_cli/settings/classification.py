@@ -27,7 +27,7 @@ from bert_cli.settings.groups import (
     OF_INPUT_FILE,
     Encoding,
     Files,
-    Hub,
+    HubEncoder,
     Inference,
     Log,
     ModelFiles,
@@ -64,7 +64,7 @@ _OF_GRADIENTS = (
 _CONTRASTIVE_RATE = 0.4
 
 
-class Method(FlagGroup, heading="Training"):
+class TrainingMethod(FlagGroup, heading="Training"):
     """Flag for what is trained, for data with few rows."""
 
     method: str = deciding_option(
@@ -164,7 +164,7 @@ DOUBT_NAMES = ("margin", "entropy")  # values of --to_label
 DISAGREEMENT = "disagreement"  # another value, for ensembles
 
 
-class ToLabel(FlagGroup, heading="Mode"):
+class TextsToLabel(FlagGroup, heading="Mode"):
     """Flags for texts that people should label next."""
 
     to_label: str | None = option(
@@ -259,7 +259,7 @@ class ClassifySettings(TrainingSettings):
     dev_split: DevSplit = group(DevSplit)
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
+    hub: HubEncoder = group(HubEncoder)
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(
         Inference,
@@ -275,7 +275,7 @@ class ClassifySettings(TrainingSettings):
     calibration: CalibrationFlags = group(CalibrationFlags)
     bootstrap: Bootstrap = group(Bootstrap)
     ensemble: Averaging = group(Averaging)
-    to_label: ToLabel = group(ToLabel)
+    to_label: TextsToLabel = group(TextsToLabel)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(
@@ -296,7 +296,7 @@ class ClassifySettings(TrainingSettings):
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     sample: TrainingSample = group(TrainingSample)
-    method: Method = group(Method)
+    method: TrainingMethod = group(TrainingMethod)
     distillation: Distillation = group(Distillation)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     custom: CustomMetrics = group(CustomMetrics)

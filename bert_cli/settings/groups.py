@@ -187,7 +187,7 @@ class ModelFiles(FlagGroup, heading="Model"):
 _OF_TRAINED_ENCODER = ("freeze_layers", "layerwise_lr_decay", "hidden_dropout_prob", "attention_dropout_prob")
 
 
-class Hub(FlagGroup, heading="Model"):
+class HubEncoder(FlagGroup, heading="Model"):
     """A tensorflow-hub encoder instead of --init_checkpoint."""
 
     hub_module: str | None = option(

@@ -14,7 +14,7 @@ from bert_cli.settings.devices import WITHOUT_ENGINES, WITHOUT_INT8, Devices
 from bert_cli.settings.groups import (
     Encoding,
     Files,
-    Hub,
+    HubEncoder,
     Inference,
     Log,
     ModelFiles,
@@ -309,7 +309,7 @@ class PretrainSettings(TrainingSettings):
         without=("allow_unknown",),
         init_checkpoint=RANDOM,
     )
-    hub: Hub = group(Hub, only=())  # a module cannot be pre-trained
+    hub: HubEncoder = group(HubEncoder, only=())  # a module cannot be pre-trained
     phases: Phases = group(
         Phases,
         {

@@ -84,7 +84,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
-def read_networks(text: str) -> tuple[IPNetwork, ...]:
+def read_ip_networks(text: str) -> tuple[IPNetwork, ...]:
     """Return the networks in a comma-separated list; raise InputError if one is invalid."""
     try:
         return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -164,7 +164,7 @@ class Server(FlagGroup, heading="Server"):
         (),
         "addresses or networks of proxies, separated by commas, such as 10.0.0.0/8; their X-Forwarded-For names the "
         "client in the log",
-        read=read_networks,
+        read=read_ip_networks,
     )
     root_path: str = option(
         "",

@@ -13,7 +13,7 @@ from bert_cli.settings.groups import (
     OF_INPUT_FILE,
     Encoding,
     Files,
-    Hub,
+    HubEncoder,
     Inference,
     Log,
     ModelFiles,
@@ -104,7 +104,7 @@ class SquadSettings(TrainingSettings):
         max_seq_length=WINDOW_LENGTH,
     )
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
+    hub: HubEncoder = group(HubEncoder)
     phases: Phases = group(
         Phases,
         {

@@ -13,7 +13,7 @@ from bert_cli.settings.groups import (
     OF_INPUT_FILE,
     Encoding,
     Files,
-    Hub,
+    HubEncoder,
     Inference,
     Log,
     ModelFiles,
@@ -90,7 +90,7 @@ class TagSettings(TrainingSettings):
         },
     )
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # --freeze_encoder decides instead
+    hub: HubEncoder = group(HubEncoder, {"hub_trainable": {"decides": False}})  # --freeze_encoder decides instead
     tagger: TaggerModel = group(TaggerModel)
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(

@@ -16,7 +16,7 @@ from bert_cli.settings.groups import (
     TOP_K,
     Encoding,
     Files,
-    Hub,
+    HubEncoder,
     Log,
     ModelFiles,
     TextFiles,
@@ -107,7 +107,7 @@ class ExtractSettings:
     )
     attention: AttentionOutput = group(AttentionOutput)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT)
-    hub: Hub = group(Hub, without=("hub_trainable",))
+    hub: HubEncoder = group(HubEncoder, without=("hub_trainable",))
     log: Log = group(Log)
 
     @property

@@ -42,7 +42,7 @@ class Conversion(FlagGroup, heading="Input and output"):
     overwrite: bool = option(False, "replace existing files with the names of the new ones")
 
 
-class Changes(FlagGroup, heading="Changes"):
+class ModelChanges(FlagGroup, heading="ModelChanges"):
     """Changes to the model during conversion."""
 
     head: str = option(
@@ -81,7 +81,7 @@ class ConvertSettings:
 
     paths: Conversion = group(Conversion)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT, without=("init_checkpoint", "allow_unknown"))
-    changes: Changes = group(Changes)
+    changes: ModelChanges = group(ModelChanges)
     seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids and words of --check"})
     log: Log = group(Log)
 

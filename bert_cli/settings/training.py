@@ -17,7 +17,7 @@ from bert_cli.flags.paths import folder_list_reader
 from bert_cli.flags.rules import LIST
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
+from bert_cli.settings.groups import Encoding, HubEncoder, Inference, Log, ModelFiles, Phases
 
 EPOCH = "epoch"  # value of --eval_every
 NEWEST = "newest"  # value of --keep_moments
@@ -323,7 +323,7 @@ class TrainingSettings:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     phases: Phases
     model: ModelFiles
-    hub: Hub
+    hub: HubEncoder
     inference: Inference
     encoding: Encoding
     training: Training

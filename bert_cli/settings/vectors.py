@@ -11,7 +11,7 @@ from bert_cli.problem_types.pair_losses import PAIR_LOSSES, TRIPLET
 from bert_cli.settings.controls import Dropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, PairColumns, TextForm
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases, TextFiles
+from bert_cli.settings.groups import Encoding, HubEncoder, Inference, Log, ModelFiles, Phases, TextFiles
 from bert_cli.settings.training import (
     EarlyStoppingFlags,
     FineTuning,
@@ -120,7 +120,7 @@ class VectorTrainingSettings(TrainingSettings):
     encoding: Encoding = group(Encoding, only=("max_seq_length",))
     vectors: VectorShape = group(VectorShape)
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub, only=())
+    hub: HubEncoder = group(HubEncoder, only=())
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(
         Inference,

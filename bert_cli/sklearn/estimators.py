@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from bert_cli.api.classifier import Classifier
 from bert_cli.api.results.predictions import Predictions
 from bert_cli.base.log import warn_once
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.sklearn.inputs import TextEstimator, text_column, value_errors
 
 
-def _warn_of_cuts(cuts: Cuts, max_tokens: int) -> None:
+def _warn_of_cuts(cuts: CutCounts, max_tokens: int) -> None:
     """Warn once per process about cut texts: a search predicts dozens of times."""
     if cuts.num_cut_texts:
         warn_once(f"warning: texts of more than {max_tokens} tokens are cut; max_seq_length is the limit")

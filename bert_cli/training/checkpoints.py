@@ -18,7 +18,7 @@ from bert_cli.base.writing import make_names_durable
 from bert_cli.weights.checkpoint import data_files, second_data_file
 from bert_cli.weights.formats.checkpoint_index import check_data
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
-from bert_cli.weights.training_folder import numbered_checkpoints, write_state
+from bert_cli.weights.training_folder import numbered_checkpoints, write_checkpoint_state
 
 
 def save_checkpoint(folder: str, step: int, tensors: Mapping[str, np.ndarray], keep: int) -> str:
@@ -34,7 +34,7 @@ def save_checkpoint(folder: str, step: int, tensors: Mapping[str, np.ndarray], k
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
-        with files.report_errors(prefix, "written"):
+        with files.reporting_remote_errors(prefix, "written"):
             write_tf1(prefix, tensors)
     else:
         try:
@@ -46,7 +46,7 @@ def save_checkpoint(folder: str, step: int, tensors: Mapping[str, np.ndarray], k
     # older checkpoint.
     numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
-    write_state(folder, step, kept)
+    write_checkpoint_state(folder, step, kept)
     # Remove old checkpoints, or their moments, only
     # after a power cut can no longer undo the new one.
     make_names_durable(folder)

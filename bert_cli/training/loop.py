@@ -72,7 +72,7 @@ class CallbackError(Exception):
         self.later_error: Exception | None = None
 
 
-class Calls:
+class CallbackCalls:
     """Calls of callbacks, which are all made even if one fails.
 
     Attributes:
@@ -102,7 +102,7 @@ class Calls:
 
 
 @contextlib.contextmanager
-def raising_original(add_notes: Callable[[CallbackError], None] = lambda failure: None) -> Iterator[None]:
+def unwrapping_callback_errors(add_notes: Callable[[CallbackError], None] = lambda failure: None) -> Iterator[None]:
     """Raise the error in a CallbackError, after `add_notes` was called with the CallbackError."""
     failure = None
     try:
@@ -181,7 +181,7 @@ def run_steps(
         stopping = is_stopping()
         due = [callback for callback in stepped if is_last or callback.is_due(step) or (stopping and callback.saves)]
         logging = is_last or stopping or step % log_every == 0
-        calls = Calls()
+        calls = CallbackCalls()
         if due or logging or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))

@@ -24,7 +24,7 @@ from bert_cli.weights.variables import (
     Reader,
     has_moments,
     saved_name,
-    weight_of,
+    weight_name_of_moment,
 )
 
 
@@ -121,7 +121,7 @@ def restore_training(
                 f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
             )
     for name, saved in names.items():
-        shape = tuple(variables[weight_of(name)].shape)
+        shape = tuple(variables[weight_name_of_moment(name)].shape)
         if reader.shapes[saved] != shape:
             raise InputError(
                 f"{prefix}: {saved} has the shape {list(reader.shapes[saved])}, this run needs "
@@ -130,7 +130,7 @@ def restore_training(
     # Read everything before assigning anything: a truncated file must not change the model.
     values = {name: reader.read(saved) for name, saved in names.items()}
     if is_slim:
-        values |= {name: np.zeros(variables[weight_of(name)].shape, np.float32) for name in moments}
+        values |= {name: np.zeros(variables[weight_name_of_moment(name)].shape, np.float32) for name in moments}
     for name, variable in variables.items():
         variable.assign(values[name])
     step = int(reader.read(STEP_NAME))

@@ -173,7 +173,7 @@ def is_foreign(name: str) -> bool:
     return _format_of(name) is not None
 
 
-def foreign_weights(folder: str) -> InputError | None:
+def foreign_weights_error(folder: str) -> InputError | None:
     """Return the error for a directory with unsupported weights, or None without such files."""
     files_with_formats = [(format_, name) for name in list_directory(folder) if (format_ := _format_of(name))]
     if not files_with_formats:

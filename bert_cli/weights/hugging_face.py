@@ -15,7 +15,7 @@ from bert_cli.base.names import SAFETENSORS, TF_MODEL
 from bert_cli.model.config import all_weight_names
 from bert_cli.model.lora import Lora
 from bert_cli.model.networks import BERT, NETWORKS
-from bert_cli.weights.formats.adapter_files import Adapter, Change, read_adapter, write_adapter
+from bert_cli.weights.formats.adapter_files import Adapter, LowRankChange, read_adapter, write_adapter
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles, write_tensors
 from bert_cli.weights.path import hugging_face_weights
 from bert_cli.weights.variables import LORA_A, LORA_B, Reader, find_google_name, is_training_state
@@ -78,7 +78,7 @@ class HuggingFaceReader(Reader):
                 continue
             self.shapes[name] = shape[::-1] if is_transposed(name) else shape
             self._sources[name] = stored_name
-        self._changes: dict[str, Change] = {}
+        self._changes: dict[str, LowRankChange] = {}
         self._replaced: dict[str, np.ndarray] = {}
         if adapter_folder:
             self._add_adapter(read_adapter(adapter_folder, strict))

@@ -27,7 +27,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.model.networks import check_network
-from bert_cli.weights.advice import download_advice, foreign_weights, is_foreign
+from bert_cli.weights.advice import download_advice, foreign_weights_error, is_foreign
 from bert_cli.weights.formats.adapter_files import find_base
 from bert_cli.weights.formats.folder_layouts import (
     describe_other_model,
@@ -277,7 +277,7 @@ def content_digest(checkpoint: CheckpointPath) -> str | None:
     return f"{digest}/{checkpoint.network}" if checkpoint.network else digest
 
 
-def hub_digest(checkpoint: CheckpointPath) -> str | None:
+def hugging_face_hub_digest(checkpoint: CheckpointPath) -> str | None:
     """Return the SHA-256 of the weights of a model of the hub; None for shards and other models."""
     is_of_hub = (checkpoint.handle or "").startswith(HUB_PREFIX)
     path = checkpoint.file
@@ -325,7 +325,7 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     config = os.path.join(folder, HUGGING_FACE_CONFIG)
     if files.exists(config):
         check_network(config, read_json_object(config))
-    raise foreign_weights(folder) or InputError(
+    raise foreign_weights_error(folder) or InputError(
         f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"
     )
 

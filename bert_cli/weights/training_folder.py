@@ -163,7 +163,7 @@ def _existing_state_prefix(folder: str) -> str | None:
     return None
 
 
-def write_state(folder: str, step: int, kept_steps: list[int]) -> None:
+def write_checkpoint_state(folder: str, step: int, kept_steps: list[int]) -> None:
     """Write the `checkpoint` file in the format of tf.train.latest_checkpoint.
 
     Args:
@@ -178,11 +178,11 @@ def write_state(folder: str, step: int, kept_steps: list[int]) -> None:
         file.write("\n".join(lines) + "\n")
 
 
-def repair_state(folder: str, prefix: str) -> None:
+def repair_checkpoint_state(folder: str, prefix: str) -> None:
     """Rewrite the `checkpoint` file unless it names the newest undamaged checkpoint, `prefix`."""
     if _existing_state_prefix(folder) != prefix:
         step = step_number(prefix)
-        write_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
+        write_checkpoint_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
 
 
 def numbered_checkpoints(folder: str) -> list[int]:

@@ -82,7 +82,7 @@ def has_moments(names: Iterable[str]) -> bool:
     return any(name.endswith(MOMENT_ENDINGS) for name in names)
 
 
-def weight_of(name: str) -> str:
+def weight_name_of_moment(name: str) -> str:
     """Return the name of a moment's weight; other names are unchanged."""
     return name.removesuffix(MOMENT_ENDINGS[0]).removesuffix(MOMENT_ENDINGS[1])
 

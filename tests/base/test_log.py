@@ -208,7 +208,7 @@ def test_repeated_information_is_left_out(caplog):
     lines: set[str] = set()
     with logging_of(logging.INFO, [caplog.handler]):
         for number in range(2):
-            with log.without_repeats(lines):
+            with log.dropping_lines_logged_before(lines):
                 log.LOG.info("two labels")
                 log.LOG.info("two labels")
                 log.LOG.info("run %d", number)

@@ -15,7 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import BUILTIN_MODEL
 from bert_cli.extract_features import main as extract_main
 from bert_cli.opening import checkpoints, paths
-from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.settings.groups import HubEncoder, ModelFiles
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from tests.commands import helpers
 from tests.commands.convert_run import TOKENS, convert, make_source
@@ -188,14 +188,14 @@ def test_prediction_alone_does_not_use_the_built_in_model(present, capfd, tmp_pa
 @pytest.mark.parametrize("user_files", [{"vocab_file": "vocab.txt"}, {"bert_config_file": "bert_config.json"}])
 def test_user_files_replace_the_built_in_model(present, user_files):
     model = ModelFiles(**user_files)
-    assert checkpoints.to_start_from(model, Hub()) is None
-    assert checkpoints.to_start_from(ModelFiles(), Hub()) == paths.pretrained_model() is not None
+    assert checkpoints.checkpoint_to_start_from(model, HubEncoder()) is None
+    assert checkpoints.checkpoint_to_start_from(ModelFiles(), HubEncoder()) == paths.pretrained_model() is not None
     level, line = checkpoints.random_start_message("", is_builtin=False)
     assert (level, line.startswith("warning: no --init_checkpoint")) == (logging.WARNING, True)
     expected = (logging.INFO, "--init_checkpoint=random: the model starts from random weights")
     assert checkpoints.random_start_message("random", is_builtin=False) == expected
     with pytest.raises(InputError, match="--init_checkpoint is needed"):
-        checkpoints.to_use(model).find()
+        checkpoints.model_to_use(model).find()
 
 
 @pytest.mark.skipif(paths.pretrained_model() is None, reason="this version has no pre-trained weights in the box")

@@ -16,7 +16,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.dry_run import count_inference_tokens
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
-from bert_cli.runs.engine.training_inputs import typical_rows
+from bert_cli.runs.engine.training_inputs import choose_probe_batches
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
 from tests.rows import write_rows
@@ -136,7 +136,7 @@ def test_batches_to_try():
     """Six rows with 1 to 6 tokens in batches of two: the largest batch first, then one per size."""
     lengths = np.arange(1, 7)
     updates = TrainingHyperparameters(steps=9, warmup_steps=0, learning_rate=1.0, batch_size=2, random_seed=3)
-    chosen, mean, shapes = typical_rows(lengths, updates)
+    chosen, mean, shapes = choose_probe_batches(lengths, updates)
     sizes = [int(lengths[rows].sum()) for rows in chosen]
     assert mean == 7.0
     assert sizes[0] == max(sizes)

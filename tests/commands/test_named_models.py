@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bert_cli import Classifier, FeatureExtractor, Tagger, extract_features, fill_mask
-from bert_cli.exports.exported import find_exported
+from bert_cli.exports.exported import find_model_to_export
 from bert_cli.flags.option import build
 from bert_cli.opening.paths import PRETRAINED
 from bert_cli.settings.tools import ExportSettings
@@ -118,7 +118,7 @@ def test_vectors_words_exports_and_python_use_the_named_model(place, capfd):
         capfd, "bert-fill-mask", fill_mask.main, "the [MASK] sings .", f"--init_checkpoint={PRETRAINED}"
     )
     assert outcome.code == 0, outcome.err
-    assert find_exported(build(ExportSettings, {"init_checkpoint": "other", "export_dir": "e"})).labels == (
+    assert find_model_to_export(build(ExportSettings, {"init_checkpoint": "other", "export_dir": "e"})).labels == (
         "news",
         "sport",
     )

@@ -10,7 +10,7 @@ import pytest
 
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels
-from bert_cli.runs.preparation.prepare_data import plan
+from bert_cli.runs.preparation.prepare_data import plan_split_sizes
 from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.commands import helpers
@@ -156,7 +156,7 @@ def test_fewer_rows(prepare, table, tmp_path, flags, expected):
 
 
 def test_every_label_keeps_a_row_to_train_on():
-    planned = plan({"a": 1, "b": 2, "c": 10}, RowSelection(dev_split=HeldOut(0.5), test_split=HeldOut(0.4)))
+    planned = plan_split_sizes({"a": 1, "b": 2, "c": 10}, RowSelection(dev_split=HeldOut(0.5), test_split=HeldOut(0.4)))
     assert planned == {
         "a": {"train": 1, "dev": 0, "test": 0},
         "b": {"train": 1, "dev": 0, "test": 1},

@@ -14,7 +14,7 @@ from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
@@ -146,7 +146,7 @@ def make_engine(make_model, train_batch_size=None):
     """Return an engine for a span model with up to 26 tokens."""
     from bert_cli.inference.tensorflow import TensorFlowEngine
 
-    network = Head(HeadSpec(SPANS, 2), "a span model")
+    network = FineTunedNetwork(HeadSpec(SPANS, 2), "a span model")
     return TensorFlowEngine(network, make_model, Devices(precision="float32"), 26, train_batch_size)
 
 

@@ -13,7 +13,7 @@ from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.tagging import BertTagger
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.config import BertConfig
@@ -56,7 +56,7 @@ def features() -> TaggingFeatures:
 
 def bare_engine(layers) -> TensorFlowEngine:
     return TensorFlowEngine(
-        Head(HeadSpec(TAGGER, 5, layers=layers), "a model that bert-tag trained"),
+        FineTunedNetwork(HeadSpec(TAGGER, 5, layers=layers), "a model that bert-tag trained"),
         lambda precision: BertTagger(CONFIG, 5, layers, compute_dtype=precision),
         Devices(precision="float32"),
         9,

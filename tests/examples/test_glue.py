@@ -5,7 +5,7 @@ import pytest
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels
 from bert_cli.examples.glue import TASKS
 from bert_cli.examples.task_files import read_examples
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from bert_cli.reading.source import Source
 from tests.input_errors import error_of
 from tests.rows import read_task, tabbed, write_rows
@@ -109,7 +109,7 @@ def test_qqp(tmp_path):
     assert len(examples) == 300
     assert examples[1] == ("train-1", "How?", "How so?", "1")
     left_out = read_examples("qqp", "train", str(tmp_path)).facts.left_out
-    assert left_out == (LeftOut("rows that are cut short", 1, 152),)
+    assert left_out == (LeftOutRows("rows that are cut short", 1, 152),)
     write(tmp_path, "dev.tsv", header, *rows[:2], "150|1|2|many of these are another file")
     check_message(error_of(read_task, "qqp", "dev", str(tmp_path)), "dev.tsv:4: ")
     write(tmp_path, "test.tsv", "id|question1|question2", "0|Would this work?|Does it?")

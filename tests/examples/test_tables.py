@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import quote
 from bert_cli.examples.tables import check_columns, read_rows
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from bert_cli.reading.source import Source
 from tests.rows import write_rows
 from tests.snapshots import raises
@@ -48,10 +48,10 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module(tmp_path):
 
 
 def test_blank_lines_are_left_out(tmp_path):
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     rows = read_rows(Source(write(tmp_path, "a\tb\n\n  \r\nc\td\n\n")), left_out=left_out)
     assert [row.line for row in rows] == [1, 4]
-    assert left_out == [LeftOut("blank lines", 2, 2)]
+    assert left_out == [LeftOutRows("blank lines", 2, 2)]
 
 
 def test_a_row_of_tabs_is_not_blank(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.examples.task_files import read_examples
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from tests.input_errors import error_of
 from tests.rows import read_task, write_rows
 from tests.snapshots import check_message, raises
@@ -300,7 +300,7 @@ def test_every_column_of_a_tasks_file_is_accounted_for(data_dir):
         "label": ("gold_label",),
         "id": ("language",),
     }
-    assert xnli.left_out == (LeftOut("rows of other languages", 1, 2, is_requested=True),)
+    assert xnli.left_out == (LeftOutRows("rows of other languages", 1, 2, is_requested=True),)
 
 
 def test_real_cola(shared):

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.choice import choice_features, format_choices
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.rows import write_rows
@@ -45,7 +45,7 @@ def test_ids_by_hand(tokenizer):
     assert sequences.segment_ids[:13].tolist() == [0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
     assert (features.label_ids.dtype, features.label_ids.tolist()) == (np.int32, [1, 0])
     assert features.guids == ("dev-0", "dev-1")
-    assert features.cuts == Cuts(4, 1, 15, 1)
+    assert features.cuts == CutCounts(4, 1, 15, 1)
     assert (len(features), features.num_choices) == (2, 2)
 
 

@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.classification import classification_features, concatenate, format_features
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -41,7 +41,7 @@ def test_ids_by_hand(tokenizer):
     assert not features.sequences.segment_ids.any()
     assert features.label_ids.tolist() == [1, 0, 0]
     assert features.guids == ("dev-0", "dev-1", "dev-2")
-    assert features.cuts == Cuts(3, 1, 7, 2)
+    assert features.cuts == CutCounts(3, 1, 7, 2)
     assert len(features) == 3
 
 

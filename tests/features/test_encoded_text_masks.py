@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.encoded_text import masked_text
+from bert_cli.features.encoded_text import encode_masked_text
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
 
@@ -11,7 +11,7 @@ TOKENIZER = FullTokenizer({"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MAS
 
 
 def test_masks_are_one_token():
-    text = masked_text("the [MASK] dogs[MASK]", TOKENIZER, 16, "line 1")
+    text = encode_masked_text("the [MASK] dogs[MASK]", TOKENIZER, 16, "line 1")
     assert text.token_ids == [2, 5, 4, 6, 7, 4, 3]
     assert text.segment_ids == [0] * 7
     assert text.positions == [2, 5]
@@ -19,7 +19,7 @@ def test_masks_are_one_token():
 
 
 def test_masks_in_the_second_text():
-    text = masked_text("the dog ||| [MASK]", TOKENIZER, 16, "line 1")
+    text = encode_masked_text("the dog ||| [MASK]", TOKENIZER, 16, "line 1")
     assert text.token_ids == [2, 5, 6, 3, 4, 3]
     assert text.segment_ids == [0, 0, 0, 0, 1, 1]
     assert text.positions == [4]
@@ -27,10 +27,10 @@ def test_masks_in_the_second_text():
 
 
 def test_a_pair_needs_no_mask():
-    assert masked_text("the ||| dog", TOKENIZER, 16, "line 1").positions == []
+    assert encode_masked_text("the ||| dog", TOKENIZER, 16, "line 1").positions == []
 
 
 @pytest.mark.parametrize("text", ["the dog", "the ||| ", "[MASK] the dog the dog"])
 def test_errors_name_the_line(text):
     with raises(InputError):
-        masked_text(text, TOKENIZER, 6, "line 1")
+        encode_masked_text(text, TOKENIZER, 6, "line 1")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
-from bert_cli.features.packing import Cuts, pack
+from bert_cli.features.packing import CutCounts, pack
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer(
@@ -25,7 +25,7 @@ def test_lines_are_cut_like_in_the_original():
     assert features.offsets.tolist() == [0, 4, 6, 12, 18]
     assert features.token_ids.tolist() == [2, A, B, 3, 2, 3, 2, A, A, 3, B, 3, 2, A, A, A, A, 3]
     assert features.sequences.segment_ids.tolist() == [0] * 10 + [1, 1] + [0] * 6
-    assert features.cuts == Cuts(4, 2, 13, 4)
+    assert features.cuts == CutCounts(4, 2, 13, 4)
     assert (np.count_nonzero(features.num_cut), features.num_cut.sum()) == (2, 4)
     assert features.positions.tolist() == [0, 1, 2, 3, 0, 1, *range(6), *range(6)]
 
@@ -45,7 +45,7 @@ def test_windows_by_hand():
     assert features.window_lines.tolist() == [0, 0]
     assert features.positions.tolist() == [0, 1, 2, 3, -1, -1, -1, -1, 4, 5, 6, 7]
     assert features.token_ids.tolist() == [2, A, B, C, A, B, C, 3]
-    assert features.cuts == Cuts(1, 0, 6, 0)
+    assert features.cuts == CutCounts(1, 0, 6, 0)
     assert features.num_cut.tolist() == [0]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features, format_cuts
-from bert_cli.features.packing import Cuts, head_and_tail, long_sequences
+from bert_cli.features.packing import CutCounts, head_and_tail, long_sequences
 from bert_cli.features.ragged import row_lengths
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -74,9 +74,9 @@ def test_cuts_are_counted(features):
     texts = [("a b c d e", None), ("a", None), ("a b c", "d e")]
     for long_text in ("truncate", "head_tail"):
         actual = features(long_text, *texts)
-        assert (actual.cuts, actual.row_starts) == (Cuts(3, 2, 11, 2 + 3), None)
+        assert (actual.cuts, actual.row_starts) == (CutCounts(3, 2, 11, 2 + 3), None)
         assert format_cuts(actual, 5) == ["2 of 3 examples were cut to 5 tokens: 5 of 11 tokens (45.5%) were left out"]
     actual = features("windows", *texts)  # the pair's "d e" is cut to "d", and each window has one more token
-    assert actual.cuts == Cuts(3, 1, 11, 1)
+    assert actual.cuts == CutCounts(3, 1, 11, 1)
     assert len(actual.sequences) == 3 + 1 + 3
     assert format_cuts(actual, 5)[1] == "1 of 3 examples were cut to 5 tokens: 1 of 11 tokens (9.1%) were left out"

@@ -14,7 +14,7 @@ from bert_cli.examples.squad.reading import read_squad_examples
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.features.packing import Cuts, doc_spans
+from bert_cli.features.packing import CutCounts, doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -142,7 +142,7 @@ def test_context_without_tokens_has_no_window(context):
 def test_questions_without_tokens_or_with_too_many(question, tokens):
     features = features_of(example(question=question))
     assert window(features, [example()], TOKENIZER, 20, 0)["tokens"][: len(tokens) + 2] == ["[CLS]", *tokens, "[SEP]"]
-    assert features.cuts == (Cuts(1, 1, 6, 1) if tokens else Cuts(1, 0, 0, 0))
+    assert features.cuts == (CutCounts(1, 1, 6, 1) if tokens else CutCounts(1, 0, 0, 0))
 
 
 def test_answer_without_pieces():

@@ -5,23 +5,23 @@ import threading
 
 import pytest
 
-from bert_cli.inference.engine import Background
+from bert_cli.inference.engine import BackgroundCall
 
 
 def test_the_function_runs_in_another_thread():
     may_end = threading.Event()
-    background = Background(lambda: may_end.wait(10) and threading.current_thread())
+    background = BackgroundCall(lambda: may_end.wait(10) and threading.current_thread())
     may_end.set()
     assert background.wait() is not threading.current_thread()
 
 
 def test_waiting_twice_returns_the_same_result():
-    background = Background(lambda: [1])
+    background = BackgroundCall(lambda: [1])
     assert background.wait() is background.wait()
 
 
 def test_exceptions_are_raised_by_wait():
-    background = Background(lambda: {}["missing"])
+    background = BackgroundCall(lambda: {}["missing"])
     with pytest.raises(KeyError, match="missing"):
         background.wait()
 
@@ -35,7 +35,7 @@ def test_threads_switch_often_while_functions_run():
         started.wait(10)
         may_end.wait(10)
 
-    threads = [Background(wait_to_end) for _ in range(2)]
+    threads = [BackgroundCall(wait_to_end) for _ in range(2)]
     started.wait(10)
     assert sys.getswitchinterval() < usual_seconds
     may_end.set()

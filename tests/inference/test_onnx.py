@@ -5,8 +5,8 @@ import pytest
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.inference import onnx
-from bert_cli.inference.engine import Arrays, Layers
-from bert_cli.inference.onnx import Shares, open_onnxruntime, share_processors
+from bert_cli.inference.engine import Arrays, EncoderNetwork
+from bert_cli.inference.onnx import BatchParallelism, open_onnxruntime, share_processors
 from bert_cli.inference.rows import run_sequences
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.runners import ALL_THREADS
@@ -58,14 +58,15 @@ def test_many_batches_at_a_time_give_the_same_bits(name, precision, monkeypatch)
         pytest.importorskip("openvino")
         from bert_cli.inference.openvino import open_openvino as opener
     monkeypatch.setattr(
-        "bert_cli.inference.onnx.share_processors", lambda many, num_threads: Shares(3, 1) if many else Shares(1, 2)
+        "bert_cli.inference.onnx.share_processors",
+        lambda many, num_threads: BatchParallelism(3, 1) if many else BatchParallelism(1, 2),
     )
     monkeypatch.setattr("bert_cli.inference.openvino.share_processors", onnx.share_processors)
     config, _, weights = random_model()
     sequences = sequences_of_all_lengths(config)
     results = []
     for many in (False, True):
-        engine = opener(Layers((3,)), config, EngineChoice(name, precision, f"--engine={name}"), many=many)
+        engine = opener(EncoderNetwork((3,)), config, EngineChoice(name, precision, f"--engine={name}"), many=many)
         engine.set_weights(weights)
         assert engine.concurrency == (3 if many else 1)
         results.append(list(run_sequences(engine, sequences, 24)))

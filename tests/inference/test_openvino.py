@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.inference import openvino as openvino_engine
-from bert_cli.inference.engine import Head, Layers
+from bert_cli.inference.engine import EncoderNetwork, FineTunedNetwork
 from bert_cli.inference.onnx import open_onnxruntime
 from bert_cli.inference.openvino import open_openvino
 from bert_cli.onnx.graph import assemble
@@ -61,11 +61,11 @@ def test_all_layers_and_the_pooler(activation, precision):
     config, reference, weights = random_model(hidden_act=activation)
     inputs = batch()
     expected = reference_outputs(reference, weights, inputs)
-    outputs = make_engine(Layers((0, 1, 2, 3)), weights, config, precision).run(inputs)
+    outputs = make_engine(EncoderNetwork((0, 1, 2, 3)), weights, config, precision).run(inputs)
     for index, state in enumerate([expected["embedding_output"], *expected["encoder_outputs"]]):
         assert outputs[f"state_{index}"].dtype == np.float32
         assert likeness(outputs[f"state_{index}"], state) > LEAST_COSINE[precision], index
-    pooled = make_engine(Layers(()), weights, config, precision).run(inputs)["pooled_output"]
+    pooled = make_engine(EncoderNetwork(()), weights, config, precision).run(inputs)["pooled_output"]
     assert likeness(pooled, expected["pooled_output"]) > LEAST_COSINE[precision]
 
 
@@ -74,7 +74,7 @@ def test_texts_of_different_lengths_in_one_batch(precision):
     config, reference, weights = random_model()
     lengths, inputs = (12, 9, 4), batch(3)
     inputs[INPUTS[1]] = (np.arange(12) < np.array(lengths)[:, None]).astype(np.int32)
-    states = make_engine(Layers((3,)), weights, config, precision).run(inputs)["state_0"]
+    states = make_engine(EncoderNetwork((3,)), weights, config, precision).run(inputs)["state_0"]
     for row, length in enumerate(lengths):
         expected = reference_outputs(
             reference, weights, {name: values[row : row + 1, :length] for name, values in inputs.items()}
@@ -86,7 +86,8 @@ def test_texts_of_different_lengths_in_one_batch(precision):
 def test_bfloat16_differs_from_float32(caplog):
     config, _, weights = random_model()
     exact, rounded = (
-        make_engine(Layers((3,)), weights, config, precision).run(batch())["state_0"] for precision in LEAST_COSINE
+        make_engine(EncoderNetwork((3,)), weights, config, precision).run(batch())["state_0"]
+        for precision in LEAST_COSINE
     )
     assert np.abs(exact - rounded).max() > 1e-4
     assert "no units for bfloat16" not in caplog.text
@@ -95,7 +96,7 @@ def test_bfloat16_differs_from_float32(caplog):
 def test_attention_equals_onnxruntime():
     """Attention probabilities are float32 and come from every layer."""
     config, _, weights = random_model()
-    network = Layers((3,), with_attention=True)
+    network = EncoderNetwork((3,), with_attention=True)
     openvino_result, reference = (make_engine(network, weights, config, name=name).run(batch()) for name in OPENERS)
     assert openvino_result.keys() >= {"attention_0", "attention_1", "attention_2"}
     for name, values in reference.items():
@@ -109,7 +110,7 @@ def test_logits_equal_onnxruntime(head):
     tensors = weights | {
         name: rng.normal(size=shape).astype(np.float32) for name, shape in head.shapes(config.hidden_size).items()
     }
-    network = Head(head, "a model")
+    network = FineTunedNetwork(head, "a model")
     openvino_result, reference = (
         make_engine(network, tensors, config, name=name).run(batch())["logits"] for name in OPENERS
     )
@@ -119,7 +120,7 @@ def test_logits_equal_onnxruntime(head):
 @pytest.mark.parametrize("name", OPENERS)
 def test_a_network_loaded_in_the_background_computes_the_same(name):
     config, _, weights = random_model()
-    network = Layers((3,))
+    network = EncoderNetwork((3,))
     expected = make_engine(network, weights, config, name=name).run(batch())["state_0"]
     engine = OPENERS[name](network, config, EngineChoice(name, "float32", f"--engine={name}"))
     engine.start_loading(checkpoint_with(weights))
@@ -128,7 +129,7 @@ def test_a_network_loaded_in_the_background_computes_the_same(name):
 
 def test_waiting_raises_errors_of_a_thread_that_loads():
     config, _, weights = random_model()
-    engine = open_openvino(Layers((3,)), config, EngineChoice("openvino", "float32", "--engine=openvino"))
+    engine = open_openvino(EncoderNetwork((3,)), config, EngineChoice("openvino", "float32", "--engine=openvino"))
     del weights["bert/embeddings/word_embeddings"]
     engine.start_loading(checkpoint_with(weights))
     with raises(InputError):
@@ -145,9 +146,9 @@ def test_constants_in_memory_are_not_copied(monkeypatch):
         return model
 
     monkeypatch.setattr(openvino_engine, "assemble", record_size)
-    states = make_engine(Layers((3,)), weights, config).run(batch())["state_0"]
+    states = make_engine(EncoderNetwork((3,)), weights, config).run(batch())["state_0"]
     monkeypatch.setattr(openvino_engine, "_IN_MEMORY", "no_such_file")
-    expected = make_engine(Layers((3,)), weights, config).run(batch())["state_0"]
+    expected = make_engine(EncoderNetwork((3,)), weights, config).run(batch())["state_0"]
     np.testing.assert_array_equal(states, expected)
     in_memory, refused, copied = sizes
     assert max(in_memory, refused) < 40_000
@@ -156,7 +157,7 @@ def test_constants_in_memory_are_not_copied(monkeypatch):
 
 def test_calls_from_several_threads():
     config, _, weights = random_model()
-    run = make_engine(Layers((3,)), weights, config).run
+    run = make_engine(EncoderNetwork((3,)), weights, config).run
     batches = [batch(rows, length) for rows, length in ((6, 12), (3, 7), (5, 9))]
     expected = [run(inputs)["state_0"] for inputs in batches]
     states_by_thread: dict[int, list[np.ndarray]] = {}

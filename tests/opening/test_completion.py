@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 from bert_cli.settings.tagging import TagSettings
 from tests.snapshots import raises
 
@@ -23,12 +23,12 @@ def settings_of(folder, **values):
 
 
 def test_prediction_uses_the_values_of_the_training(run):
-    assert complete(settings_of(run, do_predict=True), ()).encoding.max_seq_length == 37
+    assert complete_settings(settings_of(run, do_predict=True), ()).encoding.max_seq_length == 37
 
 
 def test_given_flags_are_not_replaced(run):
     settings = settings_of(run, do_predict=True)
-    assert complete(settings, ("max_seq_length",)).encoding.max_seq_length == 99
+    assert complete_settings(settings, ("max_seq_length",)).encoding.max_seq_length == 99
 
 
 @pytest.mark.parametrize(("data_dir", "expected"), [("/data/new", None), ("/data/old", "/data/dev.txt")])
@@ -37,15 +37,18 @@ def test_a_given_flag_replaces_remembered_files(data_dir, expected, run):
     with (run / "flags.txt").open("a") as file:
         file.write("--data_dir=/data/old\n--dev_file=/data/dev.txt\n")
     settings = settings_of(run, do_eval=True, data_dir=data_dir)
-    data = complete(settings, ("data_dir",), {"data_dir": ("dev_file",)}).data
+    data = complete_settings(settings, ("data_dir",), {"data_dir": ("dev_file",)}).data
     assert (data.data_dir, data.dev_file) == (data_dir, expected)
-    assert complete(settings_of(run, do_eval=True), (), {"data_dir": ("dev_file",)}).data.dev_file == "/data/dev.txt"
+    assert (
+        complete_settings(settings_of(run, do_eval=True), (), {"data_dir": ("dev_file",)}).data.dev_file
+        == "/data/dev.txt"
+    )
 
 
 def test_training_does_not_read_flags_of_an_older_run(run):
-    assert complete(settings_of(run, do_train=True), ()).encoding.max_seq_length == 99
+    assert complete_settings(settings_of(run, do_train=True), ()).encoding.max_seq_length == 99
 
 
 def test_prediction_needs_a_model(tmp_path):
     with raises(InputError, "empty: "):
-        complete(settings_of(tmp_path / "empty", do_predict=True), ())
+        complete_settings(settings_of(tmp_path / "empty", do_predict=True), ())

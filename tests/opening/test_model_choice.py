@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.opening.model_choice import choose_model
+from bert_cli.opening.model_choice import with_chosen_model
 from bert_cli.settings.classification import ClassifySettings
 from tests.opening.test_checkpoints import make_run
 from tests.snapshots import check_message, raises
@@ -34,13 +34,13 @@ def started_from(folder, name):
 def choose(**values):
     """Choose with flags that are all given."""
     values = {name: value if value is True else str(value) for name, value in values.items()}
-    return choose_model(build(ClassifySettings, values), set(values))
+    return with_chosen_model(build(ClassifySettings, values), set(values))
 
 
 def choose_with_default_dir(folder, **values):
     """Choose as if `folder` were the default output_dir."""
     settings = build(ClassifySettings, {"output_dir": str(folder)} | values)
-    return choose_model(settings, set(values))
+    return with_chosen_model(settings, set(values))
 
 
 def test_a_named_model_is_used_although_the_default_directory_holds_a_run(run, named_run):
@@ -129,4 +129,4 @@ def test_a_module_that_the_model_needs(run):
 
 def test_a_run_is_used_if_nothing_else_is_named(run):
     settings = build(ClassifySettings, {"output_dir": str(run)})
-    assert choose_model(settings, ()) == settings
+    assert with_chosen_model(settings, ()) == settings

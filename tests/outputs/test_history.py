@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.history import History, lines_each, read_history
+from bert_cli.outputs.history import History, logging_intervals, read_history
 
 
 def steps(folder):
@@ -53,7 +53,7 @@ def test_lines(history, tmp_path):
     ],
 )
 def test_intervals_of_short_trainings(log_steps, steps, intervals):
-    assert lines_each(log_steps, steps) == intervals
+    assert logging_intervals(log_steps, steps) == intervals
 
 
 def test_a_step_is_evaluated_once(history, tmp_path):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_cli.outputs.learning_curve import Spread, curve_point, format_curve, write_curve
+from bert_cli.outputs.learning_curve import MeanAndDeviation, curve_point, format_curve, write_curve
 
 
 def run_report(score, baseline=None):
@@ -15,10 +15,10 @@ def run_report(score, baseline=None):
 def test_points_by_hand(tmp_path):
     reports = [run_report(0.5, 0.4), run_report(0.7, math.nan)]
     point = curve_point({"rows_per_label": 8}, reports, "eval_accuracy")
-    assert (point.runs, point.score.mean, point.baseline) == (2, pytest.approx(0.6), Spread(0.4, 0.0))
+    assert (point.runs, point.score.mean, point.baseline) == (2, pytest.approx(0.6), MeanAndDeviation(0.4, 0.0))
     assert point.score.deviation == pytest.approx(math.sqrt(0.02))
     alone = curve_point({"rows_per_label": 16}, [run_report(0.75)], "eval_accuracy")
-    assert (alone.score, alone.baseline) == (Spread(0.75, 0.0), None)
+    assert (alone.score, alone.baseline) == (MeanAndDeviation(0.75, 0.0), None)
     path = tmp_path / "learning_curve.tsv"
     write_curve(str(path), [point, alone], "eval_accuracy")
     assert path.read_text("utf-8").splitlines() == [

@@ -7,11 +7,11 @@ import pytest
 
 from bert_cli.outputs.preparation import (
     format_instance,
+    pretraining_data_shares,
+    pretraining_data_warnings,
     pretraining_table,
-    shares,
     text_warnings,
     vocabulary_table,
-    warnings,
 )
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import check_message
@@ -37,11 +37,11 @@ COUNTS = {
 
 def report(**changes):
     counts = COUNTS | changes
-    return counts | shares(counts)
+    return counts | pretraining_data_shares(counts)
 
 
 def test_shares():
-    assert shares(COUNTS) == {
+    assert pretraining_data_shares(COUNTS) == {
         "random_next_share": 0.55,
         "masked_share": 0.15,
         "truncated_share": 0.7,
@@ -90,7 +90,7 @@ def test_table_columns_are_aligned():
     ],
 )
 def test_warnings(changes, expected):
-    lines = warnings(report(**changes))
+    lines = pretraining_data_warnings(report(**changes))
     assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
 
 

@@ -10,7 +10,7 @@ import types
 import pytest
 
 from bert_cli.outputs import progress as progress_module
-from bert_cli.outputs.progress import Progress, fit_line
+from bert_cli.outputs.progress import Progress, shorten_progress_line
 
 
 class Lines(logging.Handler):
@@ -183,9 +183,9 @@ def test_a_long_line_loses_its_least_important_values():
         "loss 0.1234  lr 4.85e-05  left 1:02:03", "loss 0.1234 lr 4.85e-05 left 1:02:03", "loss 0.1234 left 1:02:03",
         "left 1:02:03", "",
     ]  # fmt: skip
-    assert fit_line(values, "120.0/s", "1:02:03", len(whole)) == whole
+    assert shorten_progress_line(values, "120.0/s", "1:02:03", len(whole)) == whole
     for longer, text in zip([whole, *shorter], shorter, strict=False):
-        assert fit_line(values, "120.0/s", "1:02:03", len(longer) - 1) == text
+        assert shorten_progress_line(values, "120.0/s", "1:02:03", len(longer) - 1) == text
 
 
 def test_a_terminal_that_is_closed_does_not_end_the_work(logged, monkeypatch):

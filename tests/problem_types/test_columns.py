@@ -11,7 +11,7 @@ from bert_cli.problem_types.columns import (
     Probabilities,
     TextColumn,
     number_cells,
-    significant,
+    round_to_six_digits,
 )
 
 
@@ -54,4 +54,4 @@ def test_numbers_are_checked():
 
 
 def test_significant_has_six_digits():
-    assert significant(0.123456789) == 0.123457
+    assert round_to_six_digits(0.123456789) == 0.123457

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, MASKED_LM, SPANS, TAGGER
-from bert_cli.problem_types.kinds import CHOICE_USES, CLASSIFICATION, KINDS, QUESTIONS, TAGGING, kind_of_head
+from bert_cli.problem_types.kinds import CHOICE_USES, CLASSIFICATION, KINDS, QUESTIONS, TAGGING, find_task_kind
 from bert_cli.report.page import EVALUATIONS
 from bert_cli.report.run_settings import SETTINGS
 from bert_cli.serving.loading import MODEL_CLASSES
@@ -25,7 +25,7 @@ from bert_cli.serving.loading import MODEL_CLASSES
     ],
 )
 def test_the_kind_of_a_head(head_types, expected):
-    assert kind_of_head(head_types) is expected
+    assert find_task_kind(head_types) is expected
 
 
 def test_each_kind_has_cards_settings_and_a_served_model():

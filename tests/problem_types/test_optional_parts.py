@@ -6,7 +6,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.optional_parts import Missing, require
+from bert_cli.problem_types.optional_parts import MissingPart, require
 from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from tests.snapshots import raises
@@ -33,7 +33,7 @@ def test_types_that_lack_a_part(part):
 def test_a_missing_part_gives_its_reason():
     assert require(SINGLE_LABEL.calibrator, "--calibrate") is SINGLE_LABEL.calibrator
     with raises(InputError, "--flag: needs labels; leave it out"):
-        require(Missing("needs labels"), "--flag", "; leave it out")
+        require(MissingPart("needs labels"), "--flag", "; leave it out")
 
 
 def test_thresholds_apply_to_two_labels_or_several():

@@ -2,25 +2,32 @@
 
 import pytest
 
-from bert_cli.reading.header import Header, Sign, decide_header, has_common_label, is_numbering, is_sentence_like
+from bert_cli.reading.header import (
+    HeaderDecision,
+    HeaderSign,
+    decide_header,
+    has_common_label,
+    is_numbering,
+    is_sentence_like,
+)
 from bert_cli.reading.rows import Row
 
-HEADER, DATA = Sign(is_header=True), Sign(is_header=False)
-MAY_BE_HEADER, MAY_BE_DATA = Sign(is_header=True, doubt="names"), Sign(is_header=False, doubt="numbers")
+HEADER, DATA = HeaderSign(is_header=True), HeaderSign(is_header=False)
+MAY_BE_HEADER, MAY_BE_DATA = HeaderSign(is_header=True, doubt="names"), HeaderSign(is_header=False, doubt="numbers")
 
 
 @pytest.mark.parametrize(
     ("flag", "signs", "default", "expected"),
     [
-        ("auto", [], True, Header(True)),
-        ("auto", [], False, Header(False)),
-        ("auto", [DATA, MAY_BE_HEADER], True, Header(False)),
-        ("auto", [MAY_BE_DATA, HEADER], False, Header(True)),
-        ("auto", [MAY_BE_DATA, MAY_BE_HEADER], True, Header(True, "numbers")),
-        ("auto", [MAY_BE_DATA, MAY_BE_HEADER], False, Header(False, "names")),
-        ("yes", [DATA], False, Header(True)),
-        ("yes", [DATA, MAY_BE_DATA], False, Header(True, "numbers")),
-        ("no", [HEADER, MAY_BE_DATA], True, Header(False)),
+        ("auto", [], True, HeaderDecision(True)),
+        ("auto", [], False, HeaderDecision(False)),
+        ("auto", [DATA, MAY_BE_HEADER], True, HeaderDecision(False)),
+        ("auto", [MAY_BE_DATA, HEADER], False, HeaderDecision(True)),
+        ("auto", [MAY_BE_DATA, MAY_BE_HEADER], True, HeaderDecision(True, "numbers")),
+        ("auto", [MAY_BE_DATA, MAY_BE_HEADER], False, HeaderDecision(False, "names")),
+        ("yes", [DATA], False, HeaderDecision(True)),
+        ("yes", [DATA, MAY_BE_DATA], False, HeaderDecision(True, "numbers")),
+        ("no", [HEADER, MAY_BE_DATA], True, HeaderDecision(False)),
     ],
 )
 def test_decisions(flag, signs, default, expected):

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.reading.delimited import Delimited
 from bert_cli.reading.formats import FORMATS, is_table
 from bert_cli.reading.probe import READERS, TableFile, open_table
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from tests.rows import write_rows
 from tests.snapshots import check_message, raises
 
@@ -44,9 +44,9 @@ def test_tabs(rows, name):
 
 def test_blank_lines_are_left_out(tmp_path):
     path = write_rows(tmp_path / "a.tsv", "a\tb\n\nc\td\n\n")
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     assert len(list(open_table(str(path), "train_file").filled_rows(left_out=left_out))) == 2
-    assert left_out == [LeftOut("blank lines", 1, 2)]
+    assert left_out == [LeftOutRows("blank lines", 1, 2)]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])

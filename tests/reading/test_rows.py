@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.reading.rows import LeftOut, Row, refuse_rows, skip_blank_lines
+from bert_cli.reading.rows import LeftOutRows, Row, refuse_rows, skip_blank_lines
 from tests.snapshots import raises
 
 
@@ -20,12 +20,12 @@ def test_the_first_invalid_row_is_named():
 
 def test_blank_lines_between_rows_are_counted(caplog):
     rows = [Row(1, ["a"]), Row(4, ["b"])]
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     assert list(skip_blank_lines([rows[0], Row(2, ()), Row(3, []), rows[1], Row(5, ())], left_out)) == rows
-    assert left_out == [LeftOut("blank lines", 2, 2)]
+    assert left_out == [LeftOutRows("blank lines", 2, 2)]
 
 
 def test_blank_lines_at_the_end_are_normal(caplog):
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     assert list(skip_blank_lines([Row(1, ["a"]), Row(2, ())], left_out)) == [Row(1, ["a"])]
     assert not left_out

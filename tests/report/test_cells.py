@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.report.cells import page_link
-from bert_cli.report.components import Link, in_one_format, settings_in_one_format
+from bert_cli.report.components import Link, number_formatter, settings_in_one_format
 from bert_cli.report.page import compare_runs, comparison_page
 from bert_cli.report.run_files import read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
@@ -131,4 +131,4 @@ def test_settings_in_one_row_have_one_format(values, texts):
     ],
 )
 def test_numbers_in_one_column_have_one_format(values, texts):
-    assert [in_one_format(values)(value) for value in values] == texts
+    assert [number_formatter(values)(value) for value in values] == texts

@@ -1,6 +1,6 @@
 """Numbers in the form that a page shows."""
 
-from bert_cli.report.components import memory, number, setting, time_span
+from bert_cli.report.components import format_setting_number, memory, number, time_span
 
 
 def test_formats_of_numbers():
@@ -15,5 +15,5 @@ def test_small_numbers_have_one_notation():
     values = (0.00027, 2.66667e-05, 1e-4, 5e-5, 1e-12, -0.0004)
     expected = ["2.7e-04", "2.67e-05", "1e-04", "5e-05", "1e-12", "-4e-04"]
     assert [number(value) for value in values] == expected
-    assert [setting(value) for value in values] == expected
-    assert [setting(value) for value in (0.001, 0.1, 2.0, 128)] == ["0.001", "0.1", "2", "128"]
+    assert [format_setting_number(value) for value in values] == expected
+    assert [format_setting_number(value) for value in (0.001, 0.1, 2.0, 128)] == ["0.001", "0.1", "2", "128"]

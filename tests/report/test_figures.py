@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from bert_cli.report.figures import MOST_POINTS, Line, line_card, thin
+from bert_cli.report.figures import MOST_POINTS, Line, evenly_spaced_values, line_card
 
 
 def test_the_svg_is_reduced():
@@ -54,7 +54,7 @@ def test_the_same_numbers_give_the_same_svg():
 
 
 def test_lines_of_many_points_are_thinned():
-    points = thin(range(10_000))
+    points = evenly_spaced_values(range(10_000))
     assert len(points) == MOST_POINTS
     assert (points[0], points[-1]) == (0, 9999)
-    assert thin([1, 2]).tolist() == [1, 2]
+    assert evenly_spaced_values([1, 2]).tolist() == [1, 2]

@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.resuming import find_state
+from bert_cli.runs.resuming import find_checkpoint_to_resume
 from bert_cli.weights.formats.checkpoint_writer import write_tf1
 from tests.snapshots import raises
 
@@ -28,7 +28,7 @@ def start(tmp_path, manifest, tiny_config):
 
     def call(*names, overwrite=False):
         directory = RunDirectory(str(tmp_path / "run"))
-        assert find_state(directory, manifest, overwrite, None, names) is None
+        assert find_checkpoint_to_resume(directory, manifest, overwrite, None, names) is None
         directory.begin(manifest, ("0", "1"), tiny_config(), {"vocab.txt": b"[UNK]\n"}, {"random_seed": 1}, names)
         return tmp_path / "run"
 
@@ -163,11 +163,11 @@ def test_a_run_resumes_without_the_list_of_files(start, manifest):
     folder = start(*TASK_FILES)
     write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     prefix = str(folder / "model.ckpt-3")
-    assert find_state(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
+    assert find_checkpoint_to_resume(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
     values = json.loads((folder / "run.json").read_text())
     del values["files"]
     (folder / "run.json").write_text(json.dumps(values))
-    assert find_state(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
+    assert find_checkpoint_to_resume(RunDirectory(str(folder)), manifest, False, None, TASK_FILES) == prefix
 
 
 def test_deep_and_long_manifests_are_one_line(start, manifest):
@@ -176,7 +176,7 @@ def test_deep_and_long_manifests_are_one_line(start, manifest):
     for text in ("[" * 200_000, '{"config": ' + "1" * 5000 + "}"):
         (folder / "run.json").write_text(text)
         with raises(InputError, "run.json:1: "):
-            find_state(RunDirectory(str(folder)), manifest, False, None)
+            find_checkpoint_to_resume(RunDirectory(str(folder)), manifest, False, None)
 
 
 def test_a_run_without_training_replaces_only_its_own_files(tmp_path):
@@ -241,7 +241,7 @@ def test_a_run_of_another_command_is_refused_in_one_clause(start, manifest, tmp_
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
     with raises(InputError, f"{folder}: "):
-        find_state(
+        find_checkpoint_to_resume(
             RunDirectory(str(folder)), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK_FILES
         )
 

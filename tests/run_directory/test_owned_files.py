@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.run_directory.owned_files import OwnedFiles, written_names
+from bert_cli.run_directory.owned_files import OwnedFiles, run_file_names
 from tests.snapshots import raises
 
 
@@ -14,7 +14,7 @@ def write(folder, name, values) -> None:
 
 
 def test_written_names_depend_on_the_manifest():
-    names = written_names({"labels": ["a"], "vocabulary": None}, ["test_results.tsv"])
+    names = run_file_names({"labels": ["a"], "vocabulary": None}, ["test_results.tsv"])
     assert "labels.txt" in names
     assert "vocab.txt" not in names
     assert names[-1] == "test_results.tsv"

@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
+from bert_cli.runs.reporting import finish, keep_examples, make_page, run_summary_lines
 from bert_cli.settings.training import ReportPage
 from tests.report import folders
 from tests.snapshots import check_message
@@ -81,14 +81,14 @@ def test_a_sweep_has_one_page(tmp_path):
 
 
 def test_the_summary_has_the_metric_and_the_next_command(tmp_path):
-    lines = summary(read_run(str(folders.one_label(tmp_path / "run"))), "wrote it")
+    lines = run_summary_lines(read_run(str(folders.one_label(tmp_path / "run"))), "wrote it")
     check_message(lines)
     # The best checkpoint was chosen by another metric than the main one.
     folders.write(tmp_path / "run", "best.json", {"folder": "best", "step": 90, "metric": "eval_loss", "value": 0.6})
     line = "done in 1 min 20 s: accuracy 0.7500, loss 0.6000 at step 90"
-    assert summary(read_run(str(tmp_path / "run")), "wrote it")[0] == line
+    assert run_summary_lines(read_run(str(tmp_path / "run")), "wrote it")[0] == line
     folders.write(tmp_path / "run", "best.json", {"folder": "best", "step": 60, "metric": "eval_loss", "value": 0.5})
-    assert summary(read_run(str(tmp_path / "run")), "wrote it")[0] == f"{line} (best loss 0.5000 at step 60)"
+    assert run_summary_lines(read_run(str(tmp_path / "run")), "wrote it")[0] == f"{line} (best loss 0.5000 at step 60)"
     (tmp_path / "run" / "best.json").unlink()
     # A temporary directory will be removed before anybody can type the command.
-    assert summary(read_run(str(tmp_path / "run")), "wrote it", names_next=False) == lines[:2]
+    assert run_summary_lines(read_run(str(tmp_path / "run")), "wrote it", names_next=False) == lines[:2]

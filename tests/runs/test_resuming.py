@@ -9,7 +9,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.resuming import advising_to_resume, check_inputs, same_command, to_resume
+from bert_cli.runs.resuming import advising_to_resume, check_inputs, checkpoint_to_resume, describe_resuming_command
 from bert_cli.runtime.signals import Stopped
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.tagging import TagSettings
@@ -82,9 +82,9 @@ def test_models_in_a_sweep_are_refused(folder):
 @pytest.mark.parametrize(
     ("error", "rerun"),
     [
-        (KeyboardInterrupt(), same_command(False)),
-        (Stopped(signal.SIGTERM), same_command(True)),
-        (Stopped(signal.SIGTERM, "saved"), same_command(False)),
+        (KeyboardInterrupt(), describe_resuming_command(False)),
+        (Stopped(signal.SIGTERM), describe_resuming_command(True)),
+        (Stopped(signal.SIGTERM, "saved"), describe_resuming_command(False)),
     ],
 )  # fmt: skip
 def test_an_interruption_names_the_command_that_resumes(folder, error, rerun):
@@ -105,7 +105,7 @@ def test_a_dry_run_logs_a_refusal(folder, caplog):
     values = {"output_dir": str(folder), "data_dir": "d", "do_train": True}
     settings = build(TagSettings, values)
     with raises(InputError, "m: "):
-        to_resume(settings, {"random_seed": 7}, None, ())
+        checkpoint_to_resume(settings, {"random_seed": 7}, None, ())
     settings = build(TagSettings, values | {"dry_run": True})
-    assert to_resume(settings, {"random_seed": 7}, None, ()) is None
+    assert checkpoint_to_resume(settings, {"random_seed": 7}, None, ()) is None
     check_message(caplog.messages[0], "--dry_run")

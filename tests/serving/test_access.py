@@ -13,7 +13,7 @@ from bert_cli.serving import access
 from bert_cli.serving.http.protocol import plain_error
 from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import error_response
-from bert_cli.settings.serving import read_networks
+from bert_cli.settings.serving import read_ip_networks
 
 
 def scope_with(*headers, path=b"/predict"):
@@ -140,4 +140,4 @@ def test_line_has_no_line_ends_from_the_path(caplog):
 )
 def test_only_proxies_that_are_trusted_name_the_client(forwarded, trusted, address):
     scope = scope_with((b"x-forwarded-for", forwarded.encode())) if forwarded else scope_with()
-    assert access.client_address(scope, read_networks(trusted)) == address
+    assert access.client_address(scope, read_ip_networks(trusted)) == address

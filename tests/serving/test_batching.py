@@ -9,11 +9,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.serving.access import begin_request, note_client_left
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.items import Item
-from bert_cli.serving.jobs import Key
+from bert_cli.serving.jobs import BatchKey
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.schedule import MAX_BATCH_ITEMS
 
-KEY = Key("predict", "a")
+KEY = BatchKey("predict", "a")
 SECONDS = 30
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bert_cli.serving.jobs import Job, Key, Speed
+from bert_cli.serving.jobs import BatchKey, Job, Speed
 
 
 def test_a_job_has_a_deadline():
-    job = Job(Key("predict", "a"), ["a", "b"], [3, 4], None, 5.0, arrival=100.0)
+    job = Job(BatchKey("predict", "a"), ["a", "b"], [3, 4], None, 5.0, arrival=100.0)
     assert (job.deadline, job.num_left, job.tokens_left) == (105.0, 2, 7)
 
 

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from bert_cli.serving.jobs import Job, Key
+from bert_cli.serving.jobs import BatchKey, Job
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.schedule import MAX_BATCH_ITEMS, MAX_BATCH_TOKENS, JobQueue
 
-KEY = Key("predict", "a")
+KEY = BatchKey("predict", "a")
 TOKENS = 10
 SECONDS = 30
 
@@ -39,7 +39,7 @@ def counts(batch):
 
 
 def test_requests_that_wait_are_computed_together():
-    first, second, other = job(1), job(2), job(1, key=Key("predict", "b"))
+    first, second, other = job(1), job(2), job(1, key=BatchKey("predict", "b"))
     schedule = make_schedule(jobs=[first, other, second])
     assert counts(schedule.take_batch()) == [(first, 1), (second, 2)]
     assert counts(schedule.take_batch()) == [(other, 1)]
@@ -98,7 +98,7 @@ def test_too_many_texts_are_refused():
 
 
 def test_explanations_and_other_requests_share_the_time():
-    explanation = job(1000, key=Key("explain", "a"), age=5, is_explanation=True)
+    explanation = job(1000, key=BatchKey("explain", "a"), age=5, is_explanation=True)
     schedule = make_schedule(0.001, jobs=[explanation, job(1000)])
     lanes = []
     for _ in range(6):
@@ -110,7 +110,7 @@ def test_explanations_and_other_requests_share_the_time():
 
 def test_explanations_do_not_keep_other_requests_out():
     """A prediction needs at most twice the time that its lane takes."""
-    key = Key("explain", "a")
+    key = BatchKey("explain", "a")
     schedule = make_schedule(0.01, jobs=[job(190, key=key, is_explanation=True)])
     with pytest.raises(RequestError):
         schedule.add(job(20, key=key, is_explanation=True))

@@ -5,7 +5,7 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.serving.items import Item
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.served_model import ServedModel, check_served
@@ -74,7 +74,7 @@ def test_missing_abilities_are_answered_with_400():
 def test_cut_texts_are_counted(caplog):
     model = length_model()
     for count in (0, 2, 1):
-        model._count_cuts(Cuts(3, count, 20, count), 16)
+        model._count_cuts(CutCounts(3, count, 20, count), 16)
     assert model.num_cut_texts == 3
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.serving.access import begin_request
 from bert_cli.serving.items import Item, MaskedCopy, PreparedExplanation, Token
-from bert_cli.serving.jobs import Key
+from bert_cli.serving.jobs import BatchKey
 from bert_cli.serving.keys import Client
 from bert_cli.serving.responses import RequestError
 from bert_cli.serving.service import Service
@@ -58,7 +58,7 @@ def test_later_batches_use_a_new_model(service):
     model = length_model("/a/model.ckpt-60")
     service.replace_model("lengths", model)
     assert service.models["lengths"].step == 60
-    assert service._compute(Key("predict", "lengths"), []) == []
+    assert service._compute(BatchKey("predict", "lengths"), []) == []
 
 
 def test_one_request_for_tokens_runs_at_a_time():

@@ -1,10 +1,10 @@
 """Values for conversions."""
 
-from bert_cli.settings.tools import Changes
+from bert_cli.settings.tools import ModelChanges
 
 
 def test_stored_types():
-    assert [changes.dtype for changes in (Changes(), Changes(float16=True), Changes(bfloat16=True))] == [
+    assert [changes.dtype for changes in (ModelChanges(), ModelChanges(float16=True), ModelChanges(bfloat16=True))] == [
         "float32",
         "float16",
         "bfloat16",

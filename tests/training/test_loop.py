@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.training import loop
-from bert_cli.training.loop import CallbackError, LoopCallback, final_loss, raising_original, run_steps
+from bert_cli.training.loop import CallbackError, LoopCallback, final_loss, run_steps, unwrapping_callback_errors
 from tests.snapshots import raises
 from tests.train_rows import Called
 
@@ -245,7 +245,7 @@ def test_failed_callback_ends_the_training_after_the_others_and_the_state_is_sav
     record.hooks = [Failing(method, 2)]
     record.hook("evaluation", 2)
     record.hooks.append(SavesAfterFailures(save_every, saved.append))
-    with pytest.raises(LookupError, match="gone") as caught, raising_original():
+    with pytest.raises(LookupError, match="gone") as caught, unwrapping_callback_errors():
         record.run(10, report_every=1)
     assert caught.value.__notes__ == [f"in Failing.{method} at step 2"]
     assert ("evaluation", 2) in record.called
@@ -258,6 +258,9 @@ def test_error_while_the_state_is_saved_does_not_hide_the_failure():
 
     record, notes = Record(), []
     record.hooks = [Failing("on_step", 2), SavesAfterFailures(1000, disk_is_full)]
-    with pytest.raises(LookupError, match="gone"), raising_original(lambda failure: notes.append(failure.later_error)):
+    with (
+        pytest.raises(LookupError, match="gone"),
+        unwrapping_callback_errors(lambda failure: notes.append(failure.later_error)),
+    ):
         record.run(10)
     assert [str(note) for note in notes] == ["no space"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.weights.advice import foreign_weights, is_foreign
+from bert_cli.weights.advice import foreign_weights_error, is_foreign
 from tests.snapshots import check_message
 
 
@@ -29,7 +29,7 @@ def test_each_format_has_advice(tmp_path, names, expected_texts):
     for name in names:
         (tmp_path / name).touch()
         assert is_foreign(name)
-    message = str(foreign_weights(str(tmp_path)))
+    message = str(foreign_weights_error(str(tmp_path)))
     assert message.startswith(f"{tmp_path}: ")
     assert [expected_text for expected_text in expected_texts if expected_text not in message] == []
     assert "\n" not in message
@@ -38,7 +38,7 @@ def test_each_format_has_advice(tmp_path, names, expected_texts):
 @pytest.mark.parametrize("name", ["model.safetensors", "vocab.txt", "training_args.bin", "bert_model.ckpt.index"])
 def test_other_files_have_no_advice(tmp_path, name):
     (tmp_path / name).touch()
-    assert foreign_weights(str(tmp_path)) is None
+    assert foreign_weights_error(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_the_advice_uses_automodel_without_a_class_in_the_config(tmp_path, confi
     (tmp_path / "pytorch_model.bin").touch()
     if config is not None:
         (tmp_path / "config.json").write_text(config)
-    check_message(str(foreign_weights(str(tmp_path))), tmp_path)
+    check_message(str(foreign_weights_error(str(tmp_path))), tmp_path)

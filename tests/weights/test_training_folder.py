@@ -7,9 +7,9 @@ from bert_cli.weights.training_folder import (
     check_no_index_lost,
     latest_checkpoint,
     numbered_checkpoints,
-    repair_state,
+    repair_checkpoint_state,
     step_number,
-    write_state,
+    write_checkpoint_state,
 )
 from tests.snapshots import raises
 
@@ -30,7 +30,7 @@ def test_steps_are_sorted_as_numbers(folder):
 
 def test_the_state_file_names_the_newest(folder):
     assert latest_checkpoint(str(folder)) == f"{folder}/model.ckpt-10"
-    write_state(str(folder), 9, [2, 9])
+    write_checkpoint_state(str(folder), 9, [2, 9])
     assert (folder / "checkpoint").read_text() == (
         'model_checkpoint_path: "model.ckpt-9"\n'
         'all_model_checkpoint_paths: "model.ckpt-2"\n'
@@ -51,7 +51,7 @@ def test_a_moved_directory_keeps_its_newest(folder):
 
 
 def test_repair_names_only_older_checkpoints(folder):
-    repair_state(str(folder), f"{folder}/model.ckpt-9")
+    repair_checkpoint_state(str(folder), f"{folder}/model.ckpt-9")
     assert 'all_model_checkpoint_paths: "model.ckpt-10"' not in (folder / "checkpoint").read_text()
     assert latest_checkpoint(str(folder)) == f"{folder}/model.ckpt-9"
 

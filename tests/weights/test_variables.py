@@ -7,7 +7,7 @@ from bert_cli.weights.variables import (
     has_moments,
     is_optimizer_state,
     is_training_state,
-    weight_of,
+    weight_name_of_moment,
 )
 
 
@@ -31,7 +31,7 @@ def test_training_state(name, is_state, is_moment):
 def test_moments_belong_to_weights():
     assert has_moments(["a", "a/adam_m"])
     assert not has_moments(["a", "log_decay"])
-    assert [weight_of(name) for name in ("a/adam_m", "a/adam_v", "a")] == ["a", "a", "a"]
+    assert [weight_name_of_moment(name) for name in ("a/adam_m", "a/adam_v", "a")] == ["a", "a", "a"]
 
 
 def test_names_of_layer_0_apply_to_every_layer():

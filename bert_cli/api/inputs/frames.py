@@ -107,7 +107,7 @@ def as_table(name: str, values: object) -> Table | None:
     return Table(values, tuple(names))
 
 
-def columns_of_records(records: Sequence[Mapping[Any, Any]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def names_and_rows_of_records(records: Sequence[Mapping[Any, Any]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Return the keys of all records as names, and a row per record, with None for missing keys."""
     keys = tuple(dict.fromkeys(itertools.chain.from_iterable(records)))
     return tuple(map(str, keys)), [tuple(record.get(key) for key in keys) for record in records]

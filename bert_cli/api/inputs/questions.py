@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.api.inputs.frames import as_table, columns_of_records
+from bert_cli.api.inputs.frames import as_table, names_and_rows_of_records
 from bert_cli.api.inputs.tables import list_or_text
 from bert_cli.api.inputs.texts import list_items
 from bert_cli.base.errors import InputError
@@ -41,7 +41,7 @@ def number_questions(name: str, data: Any) -> QuestionSource:
     if items and all(isinstance(item, Mapping) for item in items):
         if any("paragraphs" in item for item in items):
             return QuestionSource(name, contents=items)
-        return _source(name, *columns_of_records(items))
+        return _source(name, *names_and_rows_of_records(items))
     first = next((item for item in items if isinstance(item, tuple | list)), ())
     width = len(first)
     for number, item in enumerate(items):

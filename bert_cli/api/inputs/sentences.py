@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_cli.api.inputs.frames import Table, as_table, columns_of_records
+from bert_cli.api.inputs.frames import Table, as_table, names_and_rows_of_records
 from bert_cli.api.inputs.tables import list_or_text
 from bert_cli.api.inputs.texts import SINGLE_TEXTS, Texts, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError
@@ -37,7 +37,7 @@ def read_sentences(name: str, data: Any, options: Mapping[str, Any]) -> TaggingF
         return _read_table(name, tuple(map(str, table.names)), table.rows(), options, _feature_names(table))
     items = list_items(name, data, "a list of sentences (words, tags)", is_of_pairs=True)
     if items and all(isinstance(item, Mapping) for item in items):
-        return _read_table(name, *columns_of_records(items), options, {})
+        return _read_table(name, *names_and_rows_of_records(items), options, {})
     sentences = [(number, item) for number, item in enumerate(items)]
     # A sentence of two words may have both forms, so all sentences decide.
     has_columns = all(_are_columns(item) for _, item in sentences)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_cli.api.inputs.frames import as_table, columns_of_records
+from bert_cli.api.inputs.frames import as_table, names_and_rows_of_records
 from bert_cli.api.inputs.label_rows import LabelRows, is_flags, is_missing
 from bert_cli.api.inputs.texts import Texts, list_items, read_texts_argument
 from bert_cli.base.errors import InputError, InputTypeError, refuse_if
@@ -49,7 +49,7 @@ def read_table(name: str, data: Data) -> TableFile:
         return _table(name, tuple(map(str, table.names)), table.rows())
     rows = list_items(name, data, "a list of rows")
     if all(isinstance(row, dict) for row in rows) and rows:
-        return _table(name, *columns_of_records(rows))
+        return _table(name, *names_and_rows_of_records(rows))
     width = len(rows[0]) if rows and isinstance(rows[0], tuple | list) else 0
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != width or width not in _NAMES:

@@ -32,7 +32,7 @@ from bert_cli.text.offset_units import OffsetUnit
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class Warnings:
+class WarningLimiter:
     """Logger for a file's warnings: it logs the first warnings and the number of further ones."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def make_tagging_examples(
     """
     splits = [split_text(annotated.text, tokenizer) for annotated in texts]
     unit = find_unit(texts, splits)
-    warnings = Warnings()
+    warnings = WarningLimiter()
     examples = []
     for annotated, (words, starts) in zip(texts, splits, strict=True):
         text = annotated.text
@@ -94,7 +94,7 @@ def _find_entities(
     words: Sequence[str],
     starts: Sequence[int],
     spans: Sequence[Span],
-    warnings: Warnings,
+    warnings: WarningLimiter,
 ) -> list[Entity]:
     """Convert spans to sorted entities, with word numbers instead of character offsets."""
     ends = word_ends(words, starts)

@@ -18,7 +18,7 @@ from bert_cli.reading.exports.label_studio import (
     list_region_types,
 )
 from bert_cli.reading.records import JsonRecord
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 
 class ToolTexts(NamedTuple):
@@ -32,7 +32,7 @@ class ToolTexts(NamedTuple):
 
     texts: list[AnnotatedText]
     not_used: list[str]
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[LeftOutRows] = ()
 
 
 class Tool(NamedTuple):
@@ -60,7 +60,7 @@ def _span_list(name: str, span_format: span_lists.SpanFormat) -> Tool:
 
 def _read_pairs(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
     skipped = [record.line for record in records if record.value is None]
-    left_out = LeftOut.of_lines("texts that the annotator skipped", skipped, is_requested=True)
+    left_out = LeftOutRows.of_lines("texts that the annotator skipped", skipped, is_requested=True)
     annotations = [record.value[1] for record in records if record.value is not None]
     return ToolTexts(
         training_pairs.read_texts(path, records), find_unused_members(annotations, [("entities",)]), left_out
@@ -72,7 +72,7 @@ def _read_tasks(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
     tasks = [record.value for record in records]
     types = list_region_types([find_annotation(task) for task in tasks], lambda region: not is_label_region(region))
     num_further = count_further_annotations(tasks)
-    further = [LeftOut("further annotations of tasks with several", num_further, is_requested=True)]
+    further = [LeftOutRows("further annotations of tasks with several", num_further, is_requested=True)]
     used = (("id",), ("data", key), *ANNOTATIONS)
     not_used = [*find_unused_members(tasks, used), *(f"annotations of type {region_type}" for region_type in types)]
     return ToolTexts(texts, not_used, further if num_further else ())
@@ -83,7 +83,7 @@ def _read_small_tasks(path: str, records: Sequence[JsonRecord]) -> ToolTexts:
     key, texts = label_studio.read_tasks(path, tasks)
     used = [(name,) for name in ("id", key, *label_studio_min.find_label_members(records))]
     num_repeated = len(records) - len(tasks)
-    repeated = [LeftOut("records that annotate the same tasks again", num_repeated, is_requested=True)]
+    repeated = [LeftOutRows("records that annotate the same tasks again", num_repeated, is_requested=True)]
     not_used = find_unused_members((record.value for record in records), used)
     return ToolTexts(texts, not_used, repeated if num_repeated else ())
 

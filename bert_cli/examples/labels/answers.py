@@ -16,7 +16,7 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.reading.columns.answers import ACCEPT, ANSWERS, REJECT, is_accepted
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 Text = tuple[str, str | None]  # a text, or a pair of texts
 
@@ -46,7 +46,7 @@ class AnsweredCells(NamedTuple):
     cells: LabelCells
     rows: list[int]
     problem_type: ProblemType | None
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutRows, ...]
 
 
 def apply_answers(cells: LabelCells, answers: ProdigyAnswers, problem_type: ProblemType | None) -> AnsweredCells:
@@ -142,14 +142,14 @@ class _AnsweredFile:
             labels_by_row[rows_by_text[text]] = (tuple(names),)
         return labels_by_row
 
-    def find_left_out(self, kept_rows: Sequence[int], is_multi_label: bool) -> tuple[LeftOut, ...]:
+    def find_left_out(self, kept_rows: Sequence[int], is_multi_label: bool) -> tuple[LeftOutRows, ...]:
         """Return the rows without a label by their answer."""
         used = {*self._rows[ACCEPT], *self._binary[REJECT]} if is_multi_label else set(kept_rows)
         lines = [line for row, line in enumerate(self._cells.lines) if row not in used]
         reason = "rows without a label by Prodigy's answers" if is_multi_label else "rows that are not accepted"
-        return LeftOut.of_lines(reason, lines, is_requested=True)
+        return LeftOutRows.of_lines(reason, lines, is_requested=True)
 
-    def log(self, kept_rows: Sequence[int], left_out: Sequence[LeftOut]) -> None:
+    def log(self, kept_rows: Sequence[int], left_out: Sequence[LeftOutRows]) -> None:
         """Log the answers, and labels with different answers."""
         path, lines = self._cells.path, self._cells.lines
         counts = ", ".join(f"{len(rows)} {answer}" for answer, rows in self._rows.items() if rows)

@@ -13,7 +13,7 @@ from bert_cli.examples.labels.reading import FileLabels, FileRole
 from bert_cli.examples.labels.written_lists import parse_list
 from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCell, LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 _TOLERANCE = 1e-3  # of a sum from 1
 _COUNTS_ADVICE = "--normalize_soft_labels divides counts, such as votes, by their sum"
@@ -66,7 +66,7 @@ def read_distributions(
         LOG.info(
             "%s: distributions over %d labels, single-label classification (--soft_labels)", cells.path, len(names)
         )
-    left_out = LeftOut.of_lines("rows without a label", unlabeled) if role.skips_unlabeled else ()
+    left_out = LeftOutRows.of_lines("rows without a label", unlabeled) if role.skips_unlabeled else ()
     return FileLabels(SINGLE_LABEL, names, labels, tuple(left_out), distributions)
 
 

@@ -15,7 +15,7 @@ from bert_cli.problem_types.columns import SKIP_ADVICE, LabelCells
 from bert_cli.problem_types.optional_parts import require
 from bert_cli.problem_types.parts import CellReader
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 
 class FileRole(NamedTuple):
@@ -47,7 +47,7 @@ class FileLabels(NamedTuple):
     problem_type: ProblemType
     names: tuple[str, ...]
     rows: list[Any]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRows, ...] = ()
     distributions: Sequence[tuple[float, ...] | None] = ()
 
 
@@ -74,7 +74,7 @@ def read_labels(
         names = problem_type.reader.keep_names(names)
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRows, ...] = ()
     if answers is not None:
         answered, rows, problem_type, left_out = apply_answers(lists.cells, answers, problem_type)
         lists = lists._replace(cells=answered)

@@ -18,7 +18,7 @@ from bert_cli.problem_types.columns import (
     is_missing_word,
     may_be_missing,
 )
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 _MAX_DIGITS = 10  # digits in a class index
 _MAX_NAMES = 10  # names in a message
@@ -122,8 +122,8 @@ def find_labeled_rows(
 
     Args:
         cells: label cells of all rows.
-        labels: the model's labels, which are never missing labels; () for numbers to predict, which -1
-            may be; None if this file decides them.
+        labels: the model's labels, which are never missing labels; () for numbers to predict, which
+            -1 may be; None if this file decides them.
     """
     if len(cells.columns) > 1:
         are_missing = [all(map(_is_missing_flag, row)) for row in cells.rows]
@@ -138,7 +138,7 @@ class LabeledRows(NamedTuple):
     """Rows with a label, as 0-based numbers, and the rows that are left out."""
 
     rows: list[int]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutRows, ...]
 
 
 def drop_unlabeled(
@@ -157,7 +157,7 @@ def drop_unlabeled(
     counts = Counter(_join_single(cells.rows[row][0]) for row in skipped)
     contents = ", ".join(f"{count} {quote(text) if text else 'empty'}" for text, count in counts.most_common())
     lines = [cells.lines[row] for row in skipped]
-    return LabeledRows(rows, LeftOut.of_lines("rows without a label", lines, True, contents))
+    return LabeledRows(rows, LeftOutRows.of_lines("rows without a label", lines, True, contents))
 
 
 def _is_missing_flag(cell: LabelCell) -> bool:

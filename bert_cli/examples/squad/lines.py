@@ -6,7 +6,7 @@ from bert_cli.base.json_files import expect_member, parse_json
 from bert_cli.examples.squad.reading import QuestionFile, check_new_id, find_unused, read_id
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.reading.columns.facts import DataFacts
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 _LINE_LAYOUT = 'each line is {"id": "…", "question": "…", "context": "…"}'
 
@@ -52,5 +52,5 @@ class QuestionLines:
     @property
     def facts(self) -> DataFacts:
         """Return an account of all lines so far."""
-        left_out = LeftOut.of_lines("blank lines", self._blank, is_requested=True)
+        left_out = LeftOutRows.of_lines("blank lines", self._blank, is_requested=True)
         return QuestionFile(self._path, [], find_unused(self._members)).facts(len(self._locations), left_out)

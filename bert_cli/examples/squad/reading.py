@@ -18,7 +18,7 @@ from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.tables import read_question_table
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.records import unwrap_answer
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 _LAYOUT = (
     'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}, '
@@ -57,7 +57,7 @@ class QuestionFile(NamedTuple):
     questions: list[Question]
     not_used: tuple[str, ...]
 
-    def facts(self, num_questions: int, left_out: Sequence[LeftOut] = ()) -> DataFacts:
+    def facts(self, num_questions: int, left_out: Sequence[LeftOutRows] = ()) -> DataFacts:
         """Return the account of the file.
 
         Args:

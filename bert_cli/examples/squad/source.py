@@ -5,7 +5,7 @@ from typing import NamedTuple
 from bert_cli.base.recoding import UTF_8
 from bert_cli.reading.formats import JSON, find_format, is_table
 from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.reading.records import Document, JsonRecord, make_document, read_document
+from bert_cli.reading.records import JsonDocument, JsonRecord, make_document, read_document
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import PLAIN, TextForm
 
@@ -30,7 +30,7 @@ class QuestionSource(NamedTuple):
         is_file = self.contents is None and is_table(self.path) and find_format(self.path) != JSON
         return open_table(self.path, "train_file", self.form) if is_file else None
 
-    def document(self) -> Document:
+    def document(self) -> JsonDocument:
         """Return the questions as JSON values with their lines."""
         if self.contents is not None:
             return make_document(self.path, "", [JsonRecord(1, self.contents)])

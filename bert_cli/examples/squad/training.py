@@ -18,7 +18,7 @@ from bert_cli.examples.squad.reading import (
 )
 from bert_cli.examples.squad.records import Paragraph, SquadExample
 from bert_cli.examples.squad.source import QuestionSource
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.settings.answering import MULTIPLE_ANSWERS
 from bert_cli.text.offset_units import CODE_POINTS, OffsetUnit, choose_unit
 
@@ -184,7 +184,7 @@ def read_training_examples(
             f"{path}: none of its {num_not_found} answers is in its context, at its answer_start if it has one; "
             "answer_start counts characters of the context from 0"
         )
-    left_out = [LeftOut("answers that are not at their answer_start", num_not_found)] if num_not_found else []
+    left_out = [LeftOutRows("answers that are not at their answer_start", num_not_found)] if num_not_found else []
     if num_repeated := len(questions) - len({question.qas_id for question in questions}):
         LOG.warning("%s: %d question(s) have the id of an earlier one", path, num_repeated)
     if version_2_with_negative:

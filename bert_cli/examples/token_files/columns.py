@@ -20,7 +20,7 @@ from bert_cli.examples.token_files.conllu import skip_conllu_rows
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
 from bert_cli.examples.token_files.layout import TokenLayout, find_layout, split_sentences, warn_about_one_sentence
 from bert_cli.reading.columns.words import WordColumns
-from bert_cli.reading.rows import LeftOut, Row, refuse_rows
+from bert_cli.reading.rows import LeftOutRows, Row, refuse_rows
 from bert_cli.reading.source import Source
 
 # CoNLL-2003 writes this line between documents; it looks like a word with a tag.
@@ -69,9 +69,9 @@ def read_column_file(source: Source, flags: TokenFlags = DEFAULTS) -> TaggingFil
     path = source.name
     lines = read_lines(source)
     rows = list(_split_rows(lines))
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
 
-    def find(trial: TokenFlags, omitted: list[LeftOut]) -> TokenLayout:
+    def find(trial: TokenFlags, omitted: list[LeftOutRows]) -> TokenLayout:
         words = _skip_comments(rows, trial, omitted)
         return find_layout(path, words, trial, "a file with one word and its tag on each line")
 
@@ -92,7 +92,7 @@ def _split_rows(lines: Sequence[str]) -> Iterator[Row]:
         yield Row(number, () if DOCUMENT_START in cells else cells)
 
 
-def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOut]) -> list[Row]:
+def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOutRows]) -> list[Row]:
     """Return the rows without comments, which are added to `left_out`.
 
     A comment begins with "#" and a space, or with a key and its value (# text = …). In addition, it
@@ -115,12 +115,12 @@ def _skip_comments(rows: list[Row], flags: TokenFlags, left_out: list[LeftOut]) 
         return flags.with_tags and not is_counted_from_end and (tag in tags or _PREFIXED.match(tag) is not None)
 
     comments = {row.line for row in candidates if not is_word(row)}
-    left_out.extend(LeftOut.of_lines("comments that begin with #", sorted(comments), is_requested=True))
+    left_out.extend(LeftOutRows.of_lines("comments that begin with #", sorted(comments), is_requested=True))
     return [row for row in rows if row.line not in comments]
 
 
 def make_sentence_examples(
-    path: str, sentences: Sequence[Sequence[Row]], columns: WordColumns, flags: TokenFlags, left_out: list[LeftOut]
+    path: str, sentences: Sequence[Sequence[Row]], columns: WordColumns, flags: TokenFlags, left_out: list[LeftOutRows]
 ) -> tuple[TaggingExample, ...]:
     """Convert sentences to examples.
 
@@ -194,7 +194,7 @@ def find_tag_name(location: str, number: int, names: Sequence[str]) -> str:
 
 
 def _drop_unlabeled(
-    path: str, sentences: Sequence[Sequence[Row]], tag: int, left_out: list[LeftOut]
+    path: str, sentences: Sequence[Sequence[Row]], tag: int, left_out: list[LeftOutRows]
 ) -> list[Sequence[Row]]:
     """Return the sentences with a tag for every word; the other sentences go to `left_out`."""
     widths = Counter(len(row.cells) for sentence in sentences for row in sentence)
@@ -210,7 +210,7 @@ def _drop_unlabeled(
     labeled = [rows for rows in sentences if all(map(has_tag, rows))]
     if not labeled:
         raise InputError(f"{path}:{unlabeled[0]}: no sentence has a tag for every word; check --tag_column")
-    left_out.extend(LeftOut.of_lines(UNLABELED, unlabeled, is_requested=True))
+    left_out.extend(LeftOutRows.of_lines(UNLABELED, unlabeled, is_requested=True))
     return labeled
 
 

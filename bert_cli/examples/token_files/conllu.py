@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 
 from bert_cli.examples.token_files.layout import TokenLayout, split_sentences
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 
 # CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
 _NO_WORD = re.compile(r"([0-9]{1,9})(-|\.)([0-9]{1,9})")
 _CONLLU_WIDTH = 10  # columns of CoNLL-U; files with some of them are recognized by their numbers
 
 
-def skip_conllu_rows(layout: TokenLayout, left_out: list[LeftOut]) -> list[Row]:
+def skip_conllu_rows(layout: TokenLayout, left_out: list[LeftOutRows]) -> list[Row]:
     """Return the rows without CoNLL-U's multiword tokens and empty nodes, which go to `left_out`."""
     sentences = split_sentences(layout.rows)
     numbers = [[row.cells[0] for row in rows] for rows in sentences]
@@ -19,7 +19,7 @@ def skip_conllu_rows(layout: TokenLayout, left_out: list[LeftOut]) -> list[Row]:
     if not skipped or layout.columns.word == 0 or not _is_conllu(layout, numbers):
         return layout.rows
     reason = f"rows of CoNLL-U that are no words, with a number such as {next(iter(skipped.values()))}"
-    left_out.extend(LeftOut.of_lines(reason, sorted(skipped), is_requested=True))
+    left_out.extend(LeftOutRows.of_lines(reason, sorted(skipped), is_requested=True))
     return [row for row in layout.rows if row.line not in skipped]
 
 

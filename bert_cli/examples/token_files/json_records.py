@@ -22,7 +22,7 @@ from bert_cli.reading.column_names import normalize_name
 from bert_cli.reading.columns.facts import DataFacts
 from bert_cli.reading.columns.words import TAG_NAMES, WORD_NAMES, find_usual_column
 from bert_cli.reading.records import JsonRecord, read_document, unwrap_rows
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.reading.source import Source
 
 # These documented names take precedence over other usual names.
@@ -126,13 +126,13 @@ def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
     )
     has_words = any(example.words for example in examples)
     refuse_if(flags.with_tags and not has_words, f"{path}: holds no words{flags.check_flag or '; add some'}")
-    left_out = LeftOut.of_lines(UNLABELED, unlabeled, is_requested=True)
+    left_out = LeftOutRows.of_lines(UNLABELED, unlabeled, is_requested=True)
     account = _make_account(path, records, members, flags.with_tags, left_out)
     return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS, account=account)
 
 
 def _make_account(
-    path: str, records: Records, members: _Members, with_tags: bool, left_out: Sequence[LeftOut]
+    path: str, records: Records, members: _Members, with_tags: bool, left_out: Sequence[LeftOutRows]
 ) -> DataFacts:
     used = {"word": (members.words,), **({"tag": (members.tags,)} if with_tags else {})}
     names = dict.fromkeys(name for _, record in records.numbered for name in record.value)

@@ -11,10 +11,10 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import detect_notation
 from bert_cli.reading.column_names import normalize_name
-from bert_cli.reading.columns.facts import DataFacts, account_for
+from bert_cli.reading.columns.facts import DataFacts, table_facts
 from bert_cli.reading.columns.words import USUAL_NAMES, WordColumns, find_word_columns, has_tag_column
-from bert_cli.reading.header import AUTO, YES, Sign, decide_header
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.header import AUTO, YES, HeaderSign, decide_header
+from bert_cli.reading.rows import LeftOutRows, Row
 
 # With fewer rows, a tag may occur only once by chance.
 _MIN_ROWS = 20
@@ -37,7 +37,7 @@ class TokenLayout(NamedTuple):
     columns: WordColumns
     names: list[str] | None
     header: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRows, ...] = ()
 
     @property
     def words(self) -> list[Row]:
@@ -48,7 +48,7 @@ class TokenLayout(NamedTuple):
         """Return whether there is a tag column: by its name, or without a header by the width."""
         return has_tag_column(self.names, flags.rules) if self.names is not None else len(self.words[0].cells) > 1
 
-    def account(self, path: str, left_out: Sequence[LeftOut]) -> DataFacts:
+    def account(self, path: str, left_out: Sequence[LeftOutRows]) -> DataFacts:
         """Return the account of a file with this layout.
 
         Args:
@@ -57,7 +57,7 @@ class TokenLayout(NamedTuple):
         """
         width = len(self.names or self.words[0].cells)
         roles = {role: [number % width] for role, number in self.columns._asdict().items() if number is not None}
-        return account_for(path, self.names, width, roles, (*self.left_out, *left_out))
+        return table_facts(path, self.names, width, roles, (*self.left_out, *left_out))
 
 
 def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, has_names: bool = False) -> TokenLayout:
@@ -84,7 +84,7 @@ def find_layout(path: str, rows: Sequence[Row], flags: TokenFlags, needed: str, 
     names = [cell.strip() for cell in header.cells] if header else None
     columns = find_word_columns(location, names, len(words[0].cells), flags.rules)
     refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
-    left_out = LeftOut.of_lines("rows that repeat the header, as in joined files", repeated)
+    left_out = LeftOutRows.of_lines("rows that repeat the header, as in joined files", repeated)
     return TokenLayout(list(rows), columns, names, header.line if header else 0, left_out)
 
 
@@ -109,25 +109,25 @@ def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlag
     return decision.is_header
 
 
-def _header_signs(first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> Iterator[Sign]:
+def _header_signs(first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> Iterator[HeaderSign]:
     if len(set(first.cells)) < len(first.cells) or any(map(is_number, first.cells)):
-        yield Sign(is_header=False)
+        yield HeaderSign(is_header=False)
     names = [normalize_name(cell) for cell in first.cells]
     if len(names) == 1:
         # Exclude plurals: "Words" and "Tokens" may begin a sentence.
-        yield Sign(names[0] in ("word", "token"))
+        yield HeaderSign(names[0] in ("word", "token"))
     tag = first.cell(flags.rules.tag_number) if flags.with_tags else ""
     counts = Counter(row.cell(flags.rules.tag_number) for row in other_rows) if flags.with_tags else Counter()
     if sum(name in USUAL_NAMES for name in names if name) > 1:
         # Concatenated files repeat their header.
-        yield Sign(not tag or counts[tag] == sum(row.cells == first.cells for row in other_rows))
+        yield HeaderSign(not tag or counts[tag] == sum(row.cells == first.cells for row in other_rows))
     # A column does not contain its name.
     may_be_names = all(cell not in {row.cell(number) for row in other_rows} for number, cell in enumerate(first.cells))
     if normalize_name(tag) and may_be_names:
         yield from _tag_signs(tag, counts, flags)
 
 
-def _tag_signs(tag: str, counts: Counter[str], flags: TokenFlags) -> Iterator[Sign]:
+def _tag_signs(tag: str, counts: Counter[str], flags: TokenFlags) -> Iterator[HeaderSign]:
     """Yield the sign that the first row's tag is unlike the others, whose rows are counted."""
     notation = detect_notation([[name] * count for name, count in counts.items()], types=flags.types)
     if tag == notation.outside or len(counts) < 2:
@@ -135,9 +135,9 @@ def _tag_signs(tag: str, counts: Counter[str], flags: TokenFlags) -> Iterator[Si
     if notation.scheme != "IO":
         types = {notation.normalize([name])[0].partition("-")[2] for name in counts}
         # If other tags are like B-PER, PER and X-PER are typing errors, not column names.
-        yield Sign(bool(notation.describe_problem(tag)) and tag not in types and "-" not in tag)
+        yield HeaderSign(bool(notation.describe_problem(tag)) and tag not in types and "-" not in tag)
     elif tag not in flags.types and min(counts.values()) > 1:
-        yield Sign(is_header=True, doubt=f"no other row has the tag {quote(tag)}")
+        yield HeaderSign(is_header=True, doubt=f"no other row has the tag {quote(tag)}")
 
 
 def split_sentences(rows: Iterable[Row], column: int | None = None) -> list[list[Row]]:

@@ -27,7 +27,7 @@ from bert_cli.reading.frames import Frame
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.quoting import TAB, read_quoted_rows
 from bert_cli.reading.records import JsonRecord
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from bert_cli.reading.source import Source
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
@@ -98,7 +98,7 @@ def read_token_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     width = len(layout.names or words[0].cells)
     for row in words:
         table.check_width(row, width)
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutRows] = []
     examples = make_sentence_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags, left_out)
     numbers = {row.line: number for number, row in enumerate(rows, 1)}
     lines = tuple(TAB.join(map(_join_lines, row.cells)) for row in rows)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_cli.exports.exported import Exported
+from bert_cli.exports.exported import ModelToExport
 from bert_cli.exports.signatures.network import open_network_to_export
 from bert_cli.exports.signatures.signature import Outputs, Signature
 from bert_cli.exports.signatures.windows import Windows, make_text_windows
@@ -34,7 +34,7 @@ class _Spans(NamedTuple):
     score: tf.Tensor
 
 
-def make_answerer(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_answerer(exported: ModelToExport, tokenizer: GraphTokenizer) -> Signature:
     """Return a model that answers questions.
 
     It takes `question` and `context`, string [B], of any length. Contexts are read in windows, and

@@ -3,14 +3,14 @@
 import tensorflow as tf
 
 from bert_cli.base.names import show_names
-from bert_cli.exports.exported import Exported
+from bert_cli.exports.exported import ModelToExport
 from bert_cli.exports.signatures.network import open_network_to_export
 from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, repeat_names, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack_texts
 
 
-def make_classifier(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_classifier(exported: ModelToExport, tokenizer: GraphTokenizer) -> Signature:
     """Return a classifier.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B], which is empty

@@ -16,7 +16,7 @@ OutputArrays = Mapping[str, np.ndarray]
 _BATCH_TOKENS = 4096
 
 
-def log_on_texts(
+def log_int8_differences(
     full: Runner, quantized: Runner, spec: HeadSpec, sequences: Sequence[RaggedFeatures], has_logits: bool
 ) -> None:
     """Log changed predictions for texts, or the cosines between an encoder's vectors.
@@ -62,7 +62,7 @@ def count_changes(
     Args:
         full, quantized: outputs for a batch, [B, n] or [B, S, n].
         mask: 1 for a token, [B, S].
-        has_logits: see `log_on_texts`.
+        has_logits: see `log_int8_differences`.
     """
     pairs = [(values, quantized[name]) for name, values in full.items()]
     ones = np.ones(len(mask))

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bert_cli.base.head_types import MASKED_LM
-from bert_cli.exports.exported import Exported
+from bert_cli.exports.exported import ModelToExport
 from bert_cli.exports.loaded import build_network
 from bert_cli.exports.signatures.signature import Outputs, Signature, join_text_names, pad_rows, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
@@ -12,7 +12,7 @@ from bert_cli.text.vocabulary import MASK
 from bert_cli.weights.checkpoint import open_checkpoint, read_with_heads
 
 
-def make_mask_filler(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_mask_filler(exported: ModelToExport, tokenizer: GraphTokenizer) -> Signature:
     """Return a model that fills masks.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B]; The words to predict

@@ -9,11 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, HeadSpec, is_of_tokens
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, HeadSpec, is_token_head
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION
-from bert_cli.exports.exported import Exported
-from bert_cli.exports.loaded import Loaded, head_outputs, load_head_model, random_inputs
+from bert_cli.exports.exported import ModelToExport
+from bert_cli.exports.loaded import LoadedModel, head_outputs, load_head_model, random_inputs
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.variables import Reader
 
@@ -32,10 +32,10 @@ class NetworkMember(NamedTuple):
         order: columns with the first member's labels; () if there is one member, or no labels.
     """
 
-    exported: Exported
+    exported: ModelToExport
     spec: HeadSpec
     labels: tuple[str, ...] | None
-    loaded: Loaded
+    loaded: LoadedModel
     order: Sequence[int]
 
 
@@ -115,12 +115,12 @@ def check_difference(difference: float) -> None:
         )
 
 
-def open_network_to_export(exported: Exported) -> ExportedNetwork:
+def open_network_to_export(exported: ModelToExport) -> ExportedNetwork:
     """Load all members; raise InputError if a checkpoint is incomplete or does not fit the labels."""
     return ExportedNetwork(tuple(_open_member(member, order) for member, order in exported.ordered_members))
 
 
-def _open_member(exported: Exported, order: Sequence[int]) -> NetworkMember:
+def _open_member(exported: ModelToExport, order: Sequence[int]) -> NetworkMember:
     source, problem_type = exported.model, exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
     spec = _find_head(reader, exported)
@@ -135,7 +135,7 @@ def _open_member(exported: Exported, order: Sequence[int]) -> NetworkMember:
     return NetworkMember(exported, spec, labels, loaded, order)
 
 
-def _find_head(reader: Reader, exported: Exported) -> HeadSpec:
+def _find_head(reader: Reader, exported: ModelToExport) -> HeadSpec:
     """Return the exported head of a checkpoint.
 
     Raise InputError if the head's shape does not fit the encoder or the problem type.
@@ -146,7 +146,7 @@ def _find_head(reader: Reader, exported: Exported) -> HeadSpec:
     count, width = reader.shapes.get("output_weights", (0, 0))
     if head_type == CLASSIFIER and problem_type.reader.num_outputs not in (None, count):
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
-    layers = model.head.layers if is_of_tokens(head_type) else (-1,)
+    layers = model.head.layers if is_token_head(head_type) else (-1,)
     # A head for spans has a start and an end.
     spec = HeadSpec(head_type, count or 2, model.head.text_input, layers, problem_type.decoder.activation)
     if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:

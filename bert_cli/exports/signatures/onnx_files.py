@@ -13,9 +13,9 @@ from bert_cli.base.head_types import ENCODER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
-from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
+from bert_cli.exports.exported import MODEL, QUANTIZED, ModelToExport
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
-from bert_cli.exports.signatures.int8_difference import cosines, log_on_texts
+from bert_cli.exports.signatures.int8_difference import cosines, log_int8_differences
 from bert_cli.exports.signatures.network import check_difference, open_network_to_export
 from bert_cli.exports.triton import Tensor
 from bert_cli.features.ragged import RaggedFeatures
@@ -36,7 +36,11 @@ class OnnxExport(NamedTuple):
 
 
 def write_onnx_files(
-    folder: str, exported: Exported, quantize: bool, sequences: Sequence[RaggedFeatures], is_hugging_face: bool = False
+    folder: str,
+    exported: ModelToExport,
+    quantize: bool,
+    sequences: Sequence[RaggedFeatures],
+    is_hugging_face: bool = False,
 ) -> OnnxExport:
     """Write all files, and return their names with the model's tensors.
 
@@ -74,7 +78,7 @@ def write_onnx_files(
         LOG.info("%s: int8, %s", QUANTIZED, _size(quantized_path))
         # Only log the difference: the acceptable size depends on the model's use.
         if sequences:
-            log_on_texts(_run(path), _run(quantized_path), spec, sequences, is_hugging_face)
+            log_int8_differences(_run(path), _run(quantized_path), spec, sequences, is_hugging_face)
         elif spec.head_type == ENCODER:
             # Differences of single numbers mislead: vectors are compared by their direction.
             batch = network.random_batch
@@ -89,7 +93,7 @@ def write_onnx_files(
 
 
 def write_companions(
-    folder: str, exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None, is_hugging_face: bool = False
+    folder: str, exported: ModelToExport, spec: HeadSpec, labels: tuple[str, ...] | None, is_hugging_face: bool = False
 ) -> None:
     """Write config, vocabulary, label names and modules.
 
@@ -124,7 +128,7 @@ def _describe(value: onnx.ValueInfoProto) -> Tensor:
     return Tensor(value.name, data_type, [size.dim_value or None for size in tensor.shape.dim[1:]])
 
 
-def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None) -> dict[str, str]:
+def _metadata(exported: ModelToExport, spec: HeadSpec, labels: tuple[str, ...] | None) -> dict[str, str]:
     """Return the entries for metadata_props, which must be strings."""
     metadata = {"kind": spec.head_type, "do_lower_case": str(exported.model.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MASKED_LM, SPANS, TAGGER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write, reporting_errors
-from bert_cli.exports.exported import Exported, exporting
+from bert_cli.exports.exported import ModelToExport, exporting
 from bert_cli.exports.hub_writing import WRITE_ERRORS, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
@@ -21,7 +21,7 @@ from bert_cli.exports.triton import model_path, write_triton_config
 from bert_cli.weights.checkpoint import open_checkpoint
 
 # Head type -> function that makes its signature. A new head is a new row.
-_SIGNATURES: dict[str, Callable[[Exported, GraphTokenizer], Signature]] = {
+_SIGNATURES: dict[str, Callable[[ModelToExport, GraphTokenizer], Signature]] = {
     CLASSIFIER: make_classifier,
     ENCODER: make_text_encoder,
     TAGGER: make_tagger,
@@ -30,7 +30,7 @@ _SIGNATURES: dict[str, Callable[[Exported, GraphTokenizer], Signature]] = {
 }
 
 
-def _save_modules(folder: str, exported: Exported, tokenizer: GraphTokenizer) -> None:
+def _save_modules(folder: str, exported: ModelToExport, tokenizer: GraphTokenizer) -> None:
     """Write the modules for tensorflow-hub, `encoder` and `preprocess`."""
     model = exported.model
     checkpoint = model.required_checkpoint
@@ -41,7 +41,7 @@ def _save_modules(folder: str, exported: Exported, tokenizer: GraphTokenizer) ->
     write_extras(os.path.join(folder, "preprocess"), model.tokenizer_values)
 
 
-def export_saved_models(folder: str, exported: Exported, is_hub: bool, is_for_triton: bool = False) -> list[str]:
+def export_saved_models(folder: str, exported: ModelToExport, is_hub: bool, is_for_triton: bool = False) -> list[str]:
     """Write the SavedModels for an export, and return their directories.
 
     Args:

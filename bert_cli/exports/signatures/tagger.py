@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bert_cli.base.names import show_names
-from bert_cli.exports.exported import Exported
+from bert_cli.exports.exported import ModelToExport
 from bert_cli.exports.signatures.network import open_network_to_export
 from bert_cli.exports.signatures.signature import Outputs, Signature, pad_rows, repeat_names, text_specs
 from bert_cli.exports.signatures.windows import make_text_windows
@@ -13,7 +13,7 @@ from bert_cli.exports.text_packing import pack_ids
 from bert_cli.settings.answering import window_stride
 
 
-def make_tagger(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_tagger(exported: ModelToExport, tokenizer: GraphTokenizer) -> Signature:
     """Return a tagger.
 
     It takes `text` string [B], of any length, and returns these outputs. Rows with fewer than W

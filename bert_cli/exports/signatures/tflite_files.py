@@ -9,7 +9,7 @@ from bert_cli.base import files, spec
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
-from bert_cli.exports.exported import TFLITE, Exported
+from bert_cli.exports.exported import TFLITE, ModelToExport
 from bert_cli.exports.hub_writing import write_saved_model
 from bert_cli.exports.signatures.network import check_difference, open_network_to_export
 from bert_cli.exports.signatures.onnx_files import write_companions
@@ -17,7 +17,7 @@ from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 
 
-def write_tflite_files(folder: str, exported: Exported) -> list[str]:
+def write_tflite_files(folder: str, exported: ModelToExport) -> list[str]:
     """Write all files, and return their names.
 
     The file has the inputs and outputs that the ONNX file has under Google's names, and uses only

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.exports.exported import Exported
+from bert_cli.exports.exported import ModelToExport
 from bert_cli.exports.signatures.network import open_network_to_export
 from bert_cli.exports.signatures.signature import Outputs, Signature, describe_cut, text_specs
 from bert_cli.exports.text_graph import GraphTokenizer
@@ -14,7 +14,7 @@ from bert_cli.sentence.vectors import SENTENCE_EMBEDDING
 _WHITE_SPACE = r"[\pZ\t-\r\x1c-\x1f\x{85}]"
 
 
-def make_text_encoder(exported: Exported, tokenizer: GraphTokenizer) -> Signature:
+def make_text_encoder(exported: ModelToExport, tokenizer: GraphTokenizer) -> Signature:
     """Return an encoder of texts.
 
     It takes `text` string [B] and, if `exported.takes_pairs`, `text_b` string [B], which is empty
@@ -27,7 +27,7 @@ def make_text_encoder(exported: Exported, tokenizer: GraphTokenizer) -> Signatur
         InputError: if the checkpoint lacks a weight that the vectors need.
     """
     recipe, vectors = exported.recipe, exported.vectors
-    assert recipe, "find_exported chooses it"
+    assert recipe, "find_model_to_export chooses it"
     assert vectors
     model = exported.model
     encoder = open_network_to_export(exported).members[0].loaded.model

@@ -8,7 +8,7 @@ import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_names
-from bert_cli.exports.graph_added_tokens import escape
+from bert_cli.exports.graph_added_tokens import literal_re2_pattern
 from bert_cli.text.character_table import ALONE, make_entries
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
 
@@ -47,7 +47,11 @@ class WordSplitter:
             )
         tokens = [token.content for token in settings.added_tokens if not any(map(str.isspace, token.content))]
         # Put longer tokens first: RE2 uses the first alternative that matches.
-        alternatives = [*map(escape, sorted(filter(None, tokens), key=len, reverse=True)), _alone_class(), f"{_SPACE}+"]
+        alternatives = [
+            *map(literal_re2_pattern, sorted(filter(None, tokens), key=len, reverse=True)),
+            _alone_class(),
+            f"{_SPACE}+",
+        ]
         self._pattern = f"({'|'.join(alternatives)})"
 
     def split(self, texts: tf.Tensor) -> Words:

@@ -13,7 +13,7 @@ from bert_cli.outputs.text_table import text_table
 _MOST_WORDS = 30  # maximum words that an error lists
 
 
-class Unit(NamedTuple):
+class WordOrSpecialToken(NamedTuple):
     """A word, or a token outside words such as [CLS]: tokens `first` to `last` (exclusive)."""
 
     name: str
@@ -38,19 +38,23 @@ def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) ->
     return [(float(scores[i, j]), f"{tokens[i]}:{i}", f"{tokens[j]}:{j}") for i, j in pairs if scores[i, j] >= 0]
 
 
-def units_of(tokens: Sequence[str], words: Sequence[WordSpan]) -> list[Unit]:
+def words_and_special_tokens(tokens: Sequence[str], words: Sequence[WordSpan]) -> list[WordOrSpecialToken]:
     """Return a text's words and special tokens in order; each token is in one unit."""
-    units: list[Unit] = []
+    units: list[WordOrSpecialToken] = []
     starts = {word.first: word for word in words}
     position = 0
     while position < len(tokens):
         word = starts.get(position)
-        units.append(Unit(word.text, word.first, word.last) if word else Unit(tokens[position], position, position + 1))
+        units.append(
+            WordOrSpecialToken(word.text, word.first, word.last)
+            if word
+            else WordOrSpecialToken(tokens[position], position, position + 1)
+        )
         position = units[-1].last
     return units
 
 
-def attention_of_words(attention: np.ndarray, units: Sequence[Unit]) -> np.ndarray:
+def attention_of_words(attention: np.ndarray, units: Sequence[WordOrSpecialToken]) -> np.ndarray:
     """Return attention between words, float32 [length, length] -> [units, units].
 
     As in Clark et al., "What Does BERT Look At?" (2019), section 4.1, attention to a word is the
@@ -63,7 +67,7 @@ def attention_of_words(attention: np.ndarray, units: Sequence[Unit]) -> np.ndarr
     return np.add.reduceat(to_words, starts, axis=0) / lengths[:, np.newaxis]
 
 
-def find_word(word: str, units: Sequence[Unit]) -> list[int]:
+def find_word(word: str, units: Sequence[WordOrSpecialToken]) -> list[int]:
     """Return the indices of units with this name, or with this name in another case.
 
     Raises:
@@ -78,7 +82,7 @@ def find_word(word: str, units: Sequence[Unit]) -> list[int]:
     return indices
 
 
-def word_table(attention: np.ndarray, units: Sequence[Unit], index: int, count: int) -> list[str]:
+def word_table(attention: np.ndarray, units: Sequence[WordOrSpecialToken], index: int, count: int) -> list[str]:
     """Return a table: the `count` words that unit `index` attends to most, and both attentions.
 
     Args:

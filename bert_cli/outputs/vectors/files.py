@@ -107,7 +107,7 @@ def partial_name(path: str) -> str:
     return f"{path}.partial"
 
 
-def is_whole(path: str) -> bool:
+def has_finished_output(path: str) -> bool:
     """Return whether an earlier run's finished output exists."""
     return os.path.exists(path) and not os.path.exists(partial_name(path))
 

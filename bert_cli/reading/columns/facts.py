@@ -9,7 +9,7 @@ from typing import Any, Self
 from bert_cli.base.formats import list_some, quote
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 # Roles of columns by their names in run_report.json, with the names in the log.
 ROLES = {
@@ -42,11 +42,11 @@ class DataFacts:
     unit: str = "rows"
     columns: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
     not_used: Sequence[str] = ()
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[LeftOutRows] = ()
     has_names: bool = True
     form: str = ""
 
-    def use(self, num_rows: int, left_out: Sequence[LeftOut] = ()) -> Self:
+    def use(self, num_rows: int, left_out: Sequence[LeftOutRows] = ()) -> Self:
         """Return the facts for a number of rows, with further rows that are left out."""
         return replace(self, num_rows=num_rows, left_out=(*self.left_out, *left_out))
 
@@ -79,12 +79,12 @@ class DataFacts:
         }
 
 
-def account_for(
+def table_facts(
     path: str,
     names: Sequence[str] | None,
     width: int,
     roles: Mapping[str, Sequence[int]],
-    left_out: Sequence[LeftOut] = (),
+    left_out: Sequence[LeftOutRows] = (),
 ) -> DataFacts:
     """Return the account of a table, with 0 rows.
 

@@ -10,7 +10,7 @@ from bert_cli.reading.column_names import TEXT_NAMES, has_usual_names, normalize
 from bert_cli.reading.columns.finder import ColumnFinder
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
 from bert_cli.reading.columns.unnamed import guess_columns, refuse_unclear_header
-from bert_cli.reading.header import AUTO, YES, KeyColumns, Sign, decide_header, find_header_reason
+from bert_cli.reading.header import AUTO, YES, HeaderSign, KeyColumns, decide_header, find_header_reason
 from bert_cli.reading.probe import TableFile
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import ALL_COLUMNS
@@ -81,7 +81,7 @@ def _find_text_list_columns(table: TableFile, sample: Sequence[Row], rules: Colu
         )
     cell = sample[0].cells[0]
     is_name = normalize_name(cell) in TEXT_NAMES or cell in (columns.text_column, guessed.text_column)
-    has_header = decide_header(rules.header, [Sign(is_header=is_name and not table.is_text_list)]).is_header
+    has_header = decide_header(rules.header, [HeaderSign(is_header=is_name and not table.is_text_list)]).is_header
     may_have_pairs = rules.trained.num_texts != 1
     return TableColumns(1, (cell,) if has_header else None, 0, None, (), None, may_have_pairs=may_have_pairs)
 
@@ -111,14 +111,14 @@ def _read_header(path: str, sample: Sequence[Row], rules: ColumnRules) -> tuple[
     return cells if decision.is_header else None
 
 
-def _header_signs(sample: Sequence[Row], cells: Sequence[str], rules: ColumnRules) -> Iterator[Sign]:
+def _header_signs(sample: Sequence[Row], cells: Sequence[str], rules: ColumnRules) -> Iterator[HeaderSign]:
     columns, trained_text = rules.columns, rules.trained.guessed.text_column
     has_trained_name = trained_text in cells and not str(trained_text).isdecimal()
     flag_names = [*rules.flag_columns, *(rules.keep if list(rules.keep) != [ALL_COLUMNS] else ())]
     if any(not name.isdecimal() for name in flag_names) or has_trained_name or has_usual_names(cells):
-        yield Sign(is_header=True)
+        yield HeaderSign(is_header=True)
     elif len(columns.label_columns) == 1:
         texts = [] if columns.text_column is None else [int(columns.text_column)]
         key_columns = KeyColumns(int(columns.label_columns[0]), texts)
         if reason := find_header_reason(sample[0], sample[1:], None, key_columns):
-            yield Sign(is_header=True, doubt=reason)
+            yield HeaderSign(is_header=True, doubt=reason)

@@ -9,7 +9,7 @@ from bert_cli.base.formats import is_number, list_some, quote
 from bert_cli.reading.column_names import PAIRS, normalize_name
 from bert_cli.reading.columns.finder import ColumnFinder
 from bert_cli.reading.columns.roles import ColumnRules, find_column
-from bert_cli.reading.header import AUTO, YES, Sign, decide_header
+from bert_cli.reading.header import AUTO, YES, HeaderSign, decide_header
 from bert_cli.reading.rows import Row
 from bert_cli.settings.data import NO_COLUMN, Columns, PairColumns
 
@@ -109,12 +109,12 @@ def find_pair_columns(path: str, sample: Sequence[Row], has_names: bool, rules: 
     return ColumnsOfPairs(len(cells), names, text_a, text_b, negatives, score)
 
 
-def _header_signs(cells: Sequence[str], rules: PairRules) -> Iterator[Sign]:
+def _header_signs(cells: Sequence[str], rules: PairRules) -> Iterator[HeaderSign]:
     usual = [normalize_name(cell) for cell in cells]
     has_pair = any(first in usual and second in usual for first, second in _PAIRS)
     has_name = any(find_column(name, (), len(cells)) is None for name in rules.flag_columns)
     if has_name or (has_pair and not any(map(is_number, cells))):
-        yield Sign(is_header=True)
+        yield HeaderSign(is_header=True)
 
 
 def _find_texts(finder: ColumnFinder, columns: Columns) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import list_some, quote
 from bert_cli.reading.columns.answers import is_accepted
-from bert_cli.reading.columns.facts import DataFacts, account_for
+from bert_cli.reading.columns.facts import DataFacts, table_facts
 from bert_cli.reading.exports.cells import split_path
 from bert_cli.reading.header import AUTO
-from bert_cli.reading.rows import LeftOut, Row
+from bert_cli.reading.rows import LeftOutRows, Row
 from bert_cli.settings.data import ALL_COLUMNS, NOT_TRAINED, Columns, RowColumns, TrainedColumns
 
 
@@ -92,7 +92,7 @@ class TableColumns:
         self,
         path: str,
         num_rows: int,
-        left_out: Sequence[LeftOut] = (),
+        left_out: Sequence[LeftOutRows] = (),
         kept: Collection[int] = (),
         unread: Collection[str] = (),
     ) -> DataFacts:
@@ -113,7 +113,7 @@ class TableColumns:
         used = set(itertools.chain(*self.roles.values()))
         copied = tuple(column for column in kept if column not in used)
         roles = self.roles | {"objects": tuple(path[0] for path in paths if path), "kept": copied}
-        facts = account_for(path, self.names, self.width, roles, left_out).use(num_rows)
+        facts = table_facts(path, self.names, self.width, roles, left_out).use(num_rows)
         return replace(facts, not_used=[*facts.not_used, *unread])
 
     def find_kept(self, path: str, rules: ColumnRules, paths: Sequence[str] = ()) -> dict[str, int]:

@@ -9,8 +9,8 @@ from bert_cli.base.formats import is_number, quote
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.reading.header import (
     AUTO,
+    HeaderSign,
     KeyColumns,
-    Sign,
     decide_header,
     find_header_reason,
     find_unlabeled_header_reason,
@@ -180,7 +180,7 @@ class _Guesser:
         else:
             reason = find_header_reason(first, other_rows, None, KeyColumns(label, [text]))
         flags = f"add --header=yes {self.make_guess(text, label).flags}"
-        decision = decide_header(AUTO, [Sign(is_header=True, doubt=reason)] if reason else [])
+        decision = decide_header(AUTO, [HeaderSign(is_header=True, doubt=reason)] if reason else [])
         refuse_unclear_header(self.path, first.line, decision.doubt, flags)
 
     def refuse(self, problem: str) -> NoReturn:

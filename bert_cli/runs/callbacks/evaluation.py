@@ -26,7 +26,7 @@ from bert_cli.metrics.selection import Metric, Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.settings.training import EPOCH
-from bert_cli.training.loop import CallbackError, Calls, LoopCallback
+from bert_cli.training.loop import CallbackCalls, CallbackError, LoopCallback
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
@@ -129,7 +129,7 @@ class EvaluationCallback(LoopCallback):
         self.every = self.best.every
 
     def on_step(self, step: int) -> bool:
-        calls = Calls()
+        calls = CallbackCalls()
         with self.best.history.pausing(), self.predictor.quietly():
             try:
                 metrics = self.evaluate()

@@ -14,7 +14,7 @@ from typing import Any, cast
 from bert_cli.base.log import LOG
 from bert_cli.outputs.history import RATES, History, HistoryEntry
 from bert_cli.training import loop
-from bert_cli.training.loop import CallbackError, Calls, raising_original
+from bert_cli.training.loop import CallbackCalls, CallbackError, unwrapping_callback_errors
 
 
 class Callback:
@@ -61,7 +61,7 @@ class Callback:
         self.is_stopped = True
 
 
-class Observation(loop.LoopCallback):
+class ObserverCallback(loop.LoopCallback):
     """Passes the history's new lines to observers; call HistoryCallback first, which adds them."""
 
     def __init__(self, observers: Sequence[Callback], history: History, steps: int):
@@ -79,7 +79,7 @@ class Observation(loop.LoopCallback):
     def on_start(self) -> None:
         for observer in self._observers:
             observer.is_stopped = False
-            with raising_original():
+            with unwrapping_callback_errors():
                 _notify(observer, "on_start", self._steps)
 
     def on_log(self, step: int, loss: float, rate: float) -> bool:
@@ -92,7 +92,7 @@ class Observation(loop.LoopCallback):
         """Pass lines on, and return whether an observer has stopped the training."""
         entries = self._history.entries[self._passed :]
         self._passed = len(self._history.entries)
-        calls = Calls()
+        calls = CallbackCalls()
         for entry in entries:
             for observer in self._observers:
                 calls.add(_pass_entry, observer, entry)
@@ -103,12 +103,12 @@ class Observation(loop.LoopCallback):
         return is_stopped
 
 
-def end(observers: Sequence[Callback], report: Mapping[str, Any]) -> None:
+def end_observers(observers: Sequence[Callback], report: Mapping[str, Any]) -> None:
     """Call `on_end` of all observers; then raise the first error."""
-    calls = Calls()
+    calls = CallbackCalls()
     for observer in observers:
         calls.add(_notify, observer, "on_end", report)
-    with raising_original():
+    with unwrapping_callback_errors():
         calls.is_any_true()
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.names import EVENTS
-from bert_cli.outputs.history import RATES, History, lines_each
+from bert_cli.outputs.history import RATES, History, logging_intervals
 from bert_cli.run_directory.directory import RunDirectory
-from bert_cli.runs.callbacks.observers import Callback, Observation
+from bert_cli.runs.callbacks.observers import Callback, ObserverCallback
 from bert_cli.settings.training import Saving
 from bert_cli.training.loop import LoopCallback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -34,7 +34,7 @@ class HistoryCallback(LoopCallback):
         self._writes = writes
         self._steps = steps
         self._batch_size = batch_size
-        self._every = lines_each(log_steps, steps)[1]
+        self._every = logging_intervals(log_steps, steps)[1]
 
     def on_start(self) -> None:
         self._history.open(self._writes)
@@ -126,5 +126,5 @@ def make_recorders(
     if saving.tensorboard and writes:
         recorders.append(TensorBoardCallback(directory, history))
     if observers:
-        recorders.append(Observation(observers, history, updates.steps))
+        recorders.append(ObserverCallback(observers, history, updates.steps))
     return recorders

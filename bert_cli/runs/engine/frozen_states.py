@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
 from bert_cli.base.spec import ENCODER, encoder_inputs
-from bert_cli.features.ragged import Batches, Features, StatedRows
+from bert_cli.features.ragged import BatchSource, Features, StatedRows
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.inference.engine import LOGITS
 from bert_cli.inference.rows import Predictor, put_rows
@@ -16,7 +16,7 @@ from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.runtime.machine import machine_memory
 
 
-def compute_frozen_states(engine: TensorFlowEngine, features: Features, batch_size: int) -> Batches:
+def compute_frozen_states(engine: TensorFlowEngine, features: Features, batch_size: int) -> BatchSource:
     """Compute the frozen encoder's outputs that the head reads.
 
     Args:

@@ -20,7 +20,7 @@ from bert_cli.training.several_processes import has_other_workers
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays
 
 
-class WithFullTable(LoopCallback):
+class FullTableCallback(LoopCallback):
     """Wrapper for a callback that needs the whole embedding table, as in a checkpoint."""
 
     def __init__(self, callback: LoopCallback, compact: CompactEmbeddings | None, optimizer: AdamWeightDecay):

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import training_batch
-from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
+from bert_cli.features.ragged import BatchSource, Features, row_lengths, with_token_ids
 from bert_cli.features.row_batches import training_rows
 from bert_cli.heads.model import tensor_specs
 from bert_cli.runs.engine.frozen_states import compute_frozen_states
@@ -68,7 +68,7 @@ class RowInput:
         """
         engine, updates = run.engine, run.updates
         model = engine.model
-        rows: Batches = self.features
+        rows: BatchSource = self.features
         specs = tensor_specs(model.columns)
         if run.is_frozen and model.state_columns:
             engine.freeze_for_inference()
@@ -91,7 +91,7 @@ class RowInput:
         features = self.features
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(self.token_ids))
-        row_groups, mean_tokens, num_shapes = typical_rows(row_lengths(self.features), run.updates)
+        row_groups, mean_tokens, num_shapes = choose_probe_batches(row_lengths(self.features), run.updates)
         batches = (features.batch(rows, engine.training_width) for rows in row_groups)
         return ProbeBatches(batches, mean_tokens, num_shapes, run.is_frozen and bool(engine.model.state_columns))
 
@@ -153,7 +153,7 @@ def read_position(state: str) -> Position:
     return shard, num_read
 
 
-def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
+def choose_probe_batches(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
     """Choose batches for a probe from the first epoch.
 
     The first one has the most tokens. The others are close to the mean, and all have different

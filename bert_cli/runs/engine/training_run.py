@@ -13,11 +13,11 @@ from bert_cli.base.names import CHECKPOINT
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.outputs.history import lines_each
+from bert_cli.outputs.history import logging_intervals
 from bert_cli.outputs.progress import Progress
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.engine.disk_space import CheckpointPlan, check_space, plan_checkpoints
-from bert_cli.runs.engine.training_callbacks import SaveCheckpoints, ShowProgress, WithFullTable
+from bert_cli.runs.engine.training_callbacks import FullTableCallback, SaveCheckpoints, ShowProgress
 from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import deferring_signals
 from bert_cli.settings.controls import ADAM
@@ -25,7 +25,7 @@ from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute, memory_advice
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import LoopCallback, TrainingFigures, final_loss, raising_original, run_steps
+from bert_cli.training.loop import LoopCallback, TrainingFigures, final_loss, run_steps, unwrapping_callback_errors
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
@@ -34,7 +34,7 @@ from bert_cli.training.saved_state import restore_training, training_tensors
 from bert_cli.training.several_processes import StopFlag, log_stop_signal, stop_error
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.formats.checkpoint_writer import LazyArrays
-from bert_cli.weights.training_folder import repair_state
+from bert_cli.weights.training_folder import repair_checkpoint_state
 from bert_cli.weights.variables import LORA_BASE
 
 _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
@@ -221,22 +221,22 @@ def train(
     if engine.is_chief:
         check_space(directory, run.checkpoint_plan(saving, keeps_best))
     if state and engine.is_chief:
-        repair_state(directory.path, state)
+        repair_checkpoint_state(directory.path, state)
     batches, specs = source.batches(run, state)
     engine.freeze_for_inference(False)
     step_fn = run.step_function(specs, BackgroundImports(packages).start)
     distributed_batches = (distribute(batch, engine.strategy) for batch in batches)
-    shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
+    shown_steps, log_every = logging_intervals(saving.log_steps, updates.steps)
     data_tensors = source.checkpoint_tensors
     saver = SaveCheckpoints(engine, run.tensors, data_tensors, updates.steps, saving, directory, not is_temporary)
     with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:
         all_callbacks = [
             ShowProgress(progress),
-            *(WithFullTable(callback, run.compact, run.optimizer) for callback in callbacks),
+            *(FullTableCallback(callback, run.compact, run.optimizer) for callback in callbacks),
             saver,
         ]
         start = time.monotonic()
-        named = raising_original(functools.partial(saver.name_state, "" if is_temporary else rerun))
+        named = unwrapping_callback_errors(functools.partial(saver.name_state, "" if is_temporary else rerun))
         with named, deferring_signals(log_stop_signal) as stop_request, memory_advice("train_batch_size"):
             stop = StopFlag(engine.strategy, stop_request.is_made)
             losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)

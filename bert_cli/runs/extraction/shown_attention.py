@@ -6,7 +6,13 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.packing import warn_cuts
-from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
+from bert_cli.outputs.vectors.attention import (
+    attention_of_words,
+    find_word,
+    strongest_links,
+    word_table,
+    words_and_special_tokens,
+)
 from bert_cli.predicting.vectors import VectorModel
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import AttentionOutput
@@ -50,7 +56,7 @@ def show_attention(vector_model: VectorModel, flags: AttentionOutput, tokenizer:
         split_line(flags.show_attention), tokenizer, vector_model.choice.max_seq_length
     )
     warn_cuts(features.cuts, vector_model.choice.max_seq_length, place="--show_attention")
-    units = units_of(tokens, features.words[0] if features.words else [])
+    units = words_and_special_tokens(tokens, features.words[0] if features.words else [])
     # Search before computing: a wrong word must fail fast.
     positions = find_word(flags.attention_of, units) if flags.attention_of else []
     attention = vector_model.extract(features)[1][0]

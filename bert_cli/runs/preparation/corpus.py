@@ -81,7 +81,7 @@ def read_corpus(
         InputError: if there is no sentence.
     """
     typecode = workers.context.typecode
-    with show_reading(paths) as show:
+    with showing_reading_progress(paths) as show:
         blocks = workers.map(_tokenize, text.read_blocks(paths, form=form))
         if lines_are_documents:
             blocks = map(_end_documents_with_lines, blocks)
@@ -102,7 +102,7 @@ def warn_of_few_predictions(masking: MaskedLM, max_seq_length: int) -> None:
 
 
 @contextlib.contextmanager
-def show_reading(paths: Sequence[text.TextSource]) -> Iterator[Callable[[int], None]]:
+def showing_reading_progress(paths: Sequence[text.TextSource]) -> Iterator[Callable[[int], None]]:
     """Log the names of input files, and show the progress of reading.
 
     Yields:

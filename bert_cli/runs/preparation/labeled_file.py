@@ -14,7 +14,7 @@ from bert_cli.reading.columns.find import SAMPLE, find_columns
 from bert_cli.reading.columns.roles import ColumnRules, TableColumns
 from bert_cli.reading.columns.row_values import read_group
 from bert_cli.reading.probe import TableFile, open_table
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.settings.data import PLAIN, TextForm
 
 # A reason for leaving a row out.
@@ -89,7 +89,7 @@ class LabeledFile:
             InputError: a row has several labels.
         """
         indices = self.indices
-        left_out: list[LeftOut] = []
+        left_out: list[LeftOutRows] = []
         unread: dict[str, None] = {}
         rows = self.table.filled_rows(warns, left_out, unread if warns else None)
         headers: list[int] = []
@@ -113,7 +113,7 @@ class LabeledFile:
             group = None if reason else read_group(self.path, row, indices)
             yield LabeledRow(reason, identifier or str(number), label, text, group)
         if warns:
-            left_out += LeftOut.of_lines("rows that repeat the header, as in joined files", headers)
+            left_out += LeftOutRows.of_lines("rows that repeat the header, as in joined files", headers)
             log_facts(indices.facts(self.path, number + 1, left_out, unread=unread))
 
     def _label(self, line: int, cell: LabelCell) -> str:

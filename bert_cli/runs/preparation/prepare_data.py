@@ -114,7 +114,7 @@ def _leaves_none(selection: RowSelection, total: int) -> str:
     return f"{splits}: {total} rows leave none to train on; give smaller counts"
 
 
-def plan(
+def plan_split_sizes(
     counts: dict[str, int], selection: RowSelection, groups: FileGroups | None = None
 ) -> dict[str, dict[str, int]]:
     """Return how many rows each split gets, by label and split.

@@ -15,7 +15,7 @@ from bert_cli.corpus.text import TextSource, read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.opening.vocab_file import check_casing
-from bert_cli.runs.preparation.corpus import show_reading
+from bert_cli.runs.preparation.corpus import showing_reading_progress
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, VocabularySize
 from bert_cli.settings.texts import CorpusForm
@@ -75,7 +75,7 @@ def count_words(
     Raises:
         InputError: if there is no word.
     """
-    with Workers(num_workers, tokenizer) as workers, show_reading(paths) as show:
+    with Workers(num_workers, tokenizer) as workers, showing_reading_progress(paths) as show:
         counts, marked = merge_counts(workers.map(count_block, read_blocks(paths, form=form)), show)
     refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     if lost := find_lost_marks(marked, counts):

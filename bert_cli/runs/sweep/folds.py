@@ -9,10 +9,10 @@ import numpy as np
 from bert_cli.base.log import LOG
 from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.flags.option import flag_values, replace_values
-from bert_cli.opening.checkpoints import to_start_from
+from bert_cli.opening.checkpoints import checkpoint_to_start_from
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.sweep.trials import repeat_seeds
-from bert_cli.runs.tasks.dataset import DivisibleDataset, data_for_trial, with_selection
+from bert_cli.runs.tasks.dataset import DivisibleDataset, data_for_trial, with_selection_split
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask
 from bert_cli.runs.tasks.opening import SharedNetwork
 from bert_cli.settings.data import HeldOut
@@ -43,7 +43,7 @@ class Folds:
         self._dataset: DivisibleDataset
         if rows is None:
             reader = make_task(single_run)
-            model = reader.load(to_start_from(single_run.model, single_run.hub))
+            model = reader.load(checkpoint_to_start_from(single_run.model, single_run.hub))
             with contextlib.ExitStack() as stack:
                 self._dataset = shared.read(reader, model, stack)
             shared.num_words = len(np.union1d(self._dataset.training_features().sequences.token_ids, [0]))
@@ -59,7 +59,7 @@ class Folds:
     def subset(self, number: int) -> DivisibleDataset:
         """Return the data for a fold; `number` counts from 1, over all repeats."""
         data = self.divided_rows(number)
-        return with_selection(data, self._selection, self._selection_seed) if self._selection else data
+        return with_selection_split(data, self._selection, self._selection_seed) if self._selection else data
 
     def divided_rows(self, number: int) -> DivisibleDataset:
         """Return the data for a fold, with no rows held out of its training."""

@@ -15,7 +15,7 @@ from bert_cli.runs.sweep.trials import Trial, as_flags, plan_trials
 SEARCH = "search"  # directory with a nested cross-validation's inner runs, by outer fold
 
 
-def search_settings(settings: Any, directory: RunDirectory, trial: Trial) -> Any:
+def inner_sweep_settings(settings: Any, directory: RunDirectory, trial: Trial) -> Any:
     """Return the settings for the inner cross-validations that choose an outer fold's combination.
 
     Args:
@@ -38,7 +38,7 @@ def with_choice(trial: Trial, search: Any, report: JsonObject) -> Trial:
 
     Args:
         trial: the outer fold.
-        search: see search_settings.
+        search: see inner_sweep_settings.
         report: the search's report.
     """
     summary = member_object(report, SEVERAL)
@@ -47,7 +47,7 @@ def with_choice(trial: Trial, search: Any, report: JsonObject) -> Trial:
     return trial._replace(values=trial.values | chosen.values)
 
 
-def count_choices(settings: Any, trials: Sequence[Trial]) -> str:
+def describe_chosen_combinations(settings: Any, trials: Sequence[Trial]) -> str:
     """Return the combinations that outer folds use, most frequent first, for the log."""
     counts = Counter(as_flags({name: trial.values[name] for name in grid_values(settings)}) for trial in trials)
     return ", ".join(f"{flags} in {count} of {len(trials)} folds" for flags, count in counts.most_common())

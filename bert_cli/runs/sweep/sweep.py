@@ -28,7 +28,7 @@ from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.run_directory.manifest import FILES
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers
 from bert_cli.runs.sweep.folds import Folds
-from bert_cli.runs.sweep.nested import count_choices, search_settings, with_choice
+from bert_cli.runs.sweep.nested import describe_chosen_combinations, inner_sweep_settings, with_choice
 from bert_cli.runs.sweep.trials import Trial, as_flags, plan_trials, short_number, trial_changes
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
@@ -71,7 +71,8 @@ def run_sweep(
         make_task: see driver.run_phases.
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
-        average: function that evaluates and predicts by the mean over all runs; None for the best run.
+        average: function that evaluates and predicts by the mean over all runs; None for the best
+            run.
 
     Returns:
         The report, for run_report.json.
@@ -143,7 +144,7 @@ def _run_trials(
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
         if folds and settings.sweep.inner_cross_validation:
-            inner = search_settings(settings, parent, trial)
+            inner = inner_sweep_settings(settings, parent, trial)
             search = _run_trial(make_task, inner, run_one, shared, trackers, folds.divided_rows(number), False)
             trials[number - 1] = trial = with_choice(trial, inner, search.report)
         trial_settings = replace_values(settings, trial_changes(settings, parent, trial))
@@ -169,7 +170,7 @@ def _run_trials(
     if folds:
         folds.write(parent, evaluations)
     if settings.sweep.inner_cross_validation:
-        LOG.log(RESULT, "the inner folds chose %s", count_choices(settings, trials))
+        LOG.log(RESULT, "the inner folds chose %s", describe_chosen_combinations(settings, trials))
     return report
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bert_cli.flags.option import flag_values, grid_values, replace_values
-from bert_cli.opening.completion import complete
+from bert_cli.opening.completion import complete_settings
 
 
 def settings_of_sweep(settings: Any) -> Any:
@@ -26,14 +26,14 @@ def member_settings(
     Args:
         settings: the ensemble's flags, without values of training runs.
         folder: the member's directory.
-        replaced: see opening.completion.complete.
+        replaced: see opening.completion.complete_settings.
         given_names: flags on the command line; None for those that differ from their default.
     """
     if given_names is None:
         defaults = flag_values(type(settings)())
         given_names = {name for name, value in flag_values(settings).items() if value != defaults[name]}
     changes = {"output_dir": folder, "ensemble": (), "member_columns": False}
-    return complete(_replace_known(settings, changes), given_names, replaced)
+    return complete_settings(_replace_known(settings, changes), given_names, replaced)
 
 
 def _replace_known(settings: Any, changes: Mapping[str, Any]) -> Any:

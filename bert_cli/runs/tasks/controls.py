@@ -97,7 +97,7 @@ def update_rules(settings: TrainingSettings) -> dict[str, Any]:
     }
 
 
-def factors(
+def learning_rate_factors(
     variable_names: Iterable[str],
     config: BertConfig | ModuleConfig,
     rates: LayerRates,

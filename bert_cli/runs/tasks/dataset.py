@@ -180,7 +180,9 @@ def sample_rows(data: "AnyData", settings: Any) -> "AnyData":
     return data._sample(settings) if settings.phases.do_train else data
 
 
-def divide(splits: Mapping[str, Any], held_out: np.ndarray, unit: str, held_out_name: str = "dev") -> dict[str, Any]:
+def move_held_out_rows(
+    splits: Mapping[str, Any], held_out: np.ndarray, unit: str, held_out_name: str = "dev"
+) -> dict[str, Any]:
     """Return splits with training rows in another split, and log the sizes.
 
     Args:
@@ -201,7 +203,7 @@ AnyData = TypeVar("AnyData", bound=Dataset)
 Divisible = TypeVar("Divisible", bound=DivisibleDataset)
 
 
-def with_selection(data: Divisible, held_out: HeldOut, seed: int) -> Divisible:
+def with_selection_split(data: Divisible, held_out: HeldOut, seed: int) -> Divisible:
     """Return a fold's dataset with other training rows held out, which choose its checkpoint.
 
     Args:
@@ -219,11 +221,11 @@ def with_selection(data: Divisible, held_out: HeldOut, seed: int) -> Divisible:
             f"--dev_split={held_out}: holds out {len(dev_rows)} of the {num_rows} rows that a fold trains on; give "
             "another value"
         )
-    splits = divide(data.splits, np.isin(np.arange(num_rows), list(dev_rows)), "rows", SELECTION)
+    splits = move_held_out_rows(data.splits, np.isin(np.arange(num_rows), list(dev_rows)), "rows", SELECTION)
     return dataclasses.replace(cast(Any, data), splits=splits)
 
 
-def selection_data(data: AnyData) -> AnyData:
+def data_for_checkpoint_selection(data: AnyData) -> AnyData:
     """Return the dataset with the dev split that chooses the best checkpoint."""
     if not isinstance(data, InMemoryDataset) or SELECTION not in data.splits:
         return data

@@ -100,8 +100,8 @@ class Evaluation(Generic[Details]):
             thresholds and predictions.
         examples: examples() returns rows for the report. It computes them on demand, and all
             processes must call it.
-        intervals: intervals() returns confidence intervals of the results. It computes them on demand:
-            evaluations during training need none.
+        intervals: intervals() returns confidence intervals of the results. It computes them on
+            demand: evaluations during training need none.
     """
 
     results: Mapping[str, Metric]

@@ -12,7 +12,7 @@ from bert_cli.inference import rows
 from bert_cli.inference.engine import Engine
 from bert_cli.inference.rows import Predictor
 from bert_cli.model.config import BertConfig
-from bert_cli.opening.checkpoints import to_start_from, to_use
+from bert_cli.opening.checkpoints import checkpoint_to_start_from, model_to_use
 from bert_cli.opening.checks import PairCheck
 from bert_cli.opening.trained import check_command
 from bert_cli.runs.tasks import controls
@@ -129,8 +129,8 @@ def load_task_model(task: Task[Model, Any, Any], settings: TrainingSettings) -> 
     """
     if settings.phases.do_train:
         # Training may start from any command's model, because it uses only the encoder.
-        return task.load(to_start_from(settings.model, settings.hub))
-    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir).find()
+        return task.load(checkpoint_to_start_from(settings.model, settings.hub))
+    checkpoint = model_to_use(settings.model, settings.hub, settings.phases.output_dir).find()
     check_command(checkpoint, task.command)
     return task.load(checkpoint)
 

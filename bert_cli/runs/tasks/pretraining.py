@@ -21,7 +21,7 @@ from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.corpus.text import MemoryText, TextSource
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import flag_values
-from bert_cli.inference.engine import Network, PretrainingSums
+from bert_cli.inference.engine import Network, PretrainingEvaluationNetwork
 from bert_cli.inference.rows import Predictor, put_rows
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
@@ -67,7 +67,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
 
         Args:
             texts: texts in memory, by the flag for their files.
-            temporary_files: flags for files that exist only during the run, so flags.txt does not name them.
+            temporary_files: flags for files that exist only during the run, so flags.txt does not
+                name them.
         """
         super().__init__(settings)
         self._texts = texts
@@ -227,7 +228,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset, None]):
         return BertPretrainer(model.config, data.has_next_sentences, **options)
 
     def network(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Network:
-        return PretrainingSums(data.has_next_sentences)
+        return PretrainingEvaluationNetwork(data.has_next_sentences)
 
     def training_input(
         self, data: PretrainingDataset, directory: RunDirectory | None, resumes: bool, writes: bool

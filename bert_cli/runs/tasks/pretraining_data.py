@@ -16,7 +16,7 @@ from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.temporary import corpus_directory
 from bert_cli.corpus.text import TextSource
 from bert_cli.corpus.workers import Workers
-from bert_cli.outputs.preparation import shares, text_warnings
+from bert_cli.outputs.preparation import pretraining_data_shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
@@ -97,7 +97,7 @@ class PretrainingText(contextlib.AbstractContextManager):
         self._evaluation = CorpusSource(size, corpus, evaluation_documents, sampling, form, seed)
         counts = size.counts | count_rows(self._training.sample(_NUM_SAMPLED), sampling.masking)
         flag_prefix = "" if flag == "input_file" else f"--{flag}: "
-        for line in text_warnings(counts | shares(counts), self.has_pairs):
+        for line in text_warnings(counts | pretraining_data_shares(counts), self.has_pairs):
             LOG.warning("%swarning: %s", flag_prefix, line)
 
     @staticmethod

@@ -33,7 +33,7 @@ from bert_cli.features.answer_limits import (
 )
 from bert_cli.features.packing import describe_cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.squad import NO_ANSWER, bootstrap_scores, read_null_odds, read_predictions, score
@@ -201,7 +201,7 @@ class SquadTask(Task[AnyModel, SquadDataset, tuple[list[SquadPrediction], float]
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
         return build_answerer(model.config, options, self.settings.squad_training.skip_padding)
 
-    def network(self, model: AnyModel, data: SquadDataset) -> Head:
+    def network(self, model: AnyModel, data: SquadDataset) -> FineTunedNetwork:
         return answerer_network(self.settings.answers.keep_padding)
 
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[SquadPrediction], float]:

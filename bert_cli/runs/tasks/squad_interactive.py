@@ -6,8 +6,8 @@ from bert_cli.base import files
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.lines import QuestionLines
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.features.packing import NOT_CUT, Cuts, warn_cuts
-from bert_cli.opening.checkpoints import to_use
+from bert_cli.features.packing import NOT_CUT, CutCounts, warn_cuts
+from bert_cli.opening.checkpoints import model_to_use
 from bert_cli.opening.trained import check_command
 from bert_cli.predicting.opening import AnswererSettings, select_groups
 from bert_cli.predicting.question_answerer import answer_record, open_answerer
@@ -22,7 +22,7 @@ _CHUNK = 256  # questions that are read and computed at a time
 _MIN_SHOWN_PROBABILITY = 0.001  # lowest probability that the terminal shows
 
 
-def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> None:
+def warn_cut_questions(cuts: CutCounts, max_query_length: int, place: str = "") -> None:
     """Log a warning about questions that were cut.
 
     Args:
@@ -53,7 +53,7 @@ def answer_questions(settings: SquadSettings) -> dict:
     question_flags = settings.questions
     source = settings.files.input_file
     target = settings.files.output_file
-    checkpoint = to_use(settings.model, settings.hub, settings.phases.output_dir).find()
+    checkpoint = model_to_use(settings.model, settings.hub, settings.phases.output_dir).find()
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
@@ -74,7 +74,7 @@ def answer_questions(settings: SquadSettings) -> dict:
         print_text("\n".join(format_answer(record)))
         return record
 
-    chunk_cuts: list[Cuts] = []
+    chunk_cuts: list[CutCounts] = []
 
     def records(chunk: list[SquadExample]) -> Iterator[dict]:
         predictions, cuts = answerer.answer(chunk)

@@ -19,7 +19,7 @@ from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, Tag
 from bert_cli.examples.text_lines import TextLine, make_text_example
 from bert_cli.examples.token_files.notation import TagNotation, label_aliases
 from bert_cli.features.tagging import NOTHING
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.bootstrap import Intervals
 from bert_cli.metrics.tagging import bootstrap_scores, eval_results, format_scores
@@ -108,7 +108,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset, list[TagPrediction]]):
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
         return build_tagger(model.config, len(data.labels), data.layers, options)
 
-    def network(self, model: AnyModel, data: TaggingDataset) -> Head:
+    def network(self, model: AnyModel, data: TaggingDataset) -> FineTunedNetwork:
         return tagger_network(len(data.labels), data.layers)
 
     def _predict_split(

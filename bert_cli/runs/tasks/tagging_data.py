@@ -27,7 +27,7 @@ from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.tagging_folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.predicting.tagger import choose_layers, make_sentence_windows, read_trained_labels
 from bert_cli.reading.columns.facts import DataFacts, log_facts
-from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, divide
+from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit, move_held_out_rows
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_tagging_split
 from bert_cli.settings.answering import PRODIGY, SPAN_FORMATS
 from bert_cli.settings.data import HeldOut
@@ -110,7 +110,7 @@ class TaggingDataset(DivisibleDataset):
         return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        return dataclasses.replace(self, splits=divide(self.splits, held_out, "sentences"))
+        return dataclasses.replace(self, splits=move_held_out_rows(self.splits, held_out, "sentences"))
 
     def select_dev_rows(self, held_out: HeldOut, seed: int) -> set[int]:
         return set(range(held_out.count)) if held_out.is_first else select_by_stratum(self._strata(), held_out, seed)

@@ -17,7 +17,7 @@ from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tokens, read_token_file
 from bert_cli.reading.folder import find_documents
 from bert_cli.reading.formats import is_table
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.reading.source import Source
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -109,7 +109,7 @@ def read_tagging_split(
             raise InputError(f"{path}: {problem}; annotate some, or check --{split}_file")
         num_unannotated = len(file.examples) - len(annotated)
         if num_unannotated and split != "test":
-            left_out = LeftOut("texts without annotations", num_unannotated, is_requested=True)
+            left_out = LeftOutRows("texts without annotations", num_unannotated, is_requested=True)
             file = dataclasses.replace(file, examples=annotated, account=file.facts.use(0, [left_out]))
         return file, None, bool(annotated)
     try:

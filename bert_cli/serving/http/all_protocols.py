@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from bert_cli import __version__
 from bert_cli.base.json_files import Json, JsonObject
 from bert_cli.serving.http import kserve, native, openai, tensorflow_serving, text_embeddings
-from bert_cli.serving.http.protocol import Protocol, Route, State
+from bert_cli.serving.http.protocol import Protocol, Route, ServerState
 from bert_cli.serving.http.schemas import TEXT, Schema
 
 PROTOCOLS: tuple[Protocol, ...] = (
@@ -37,7 +37,7 @@ _BODY_ERRORS = {
 _SCHEMES: JsonObject = {"bearer": {"type": "http", "scheme": "bearer"}, "basic": {"type": "http", "scheme": "basic"}}
 
 
-def describe_routes(state: State) -> JsonObject:
+def describe_routes(state: ServerState) -> JsonObject:
     """Return the OpenAPI document for a server.
 
     Args:
@@ -56,7 +56,7 @@ def describe_routes(state: State) -> JsonObject:
     return document | ({"components": {"securitySchemes": _SCHEMES}} if state.keys else {})
 
 
-def _operation(protocol: Protocol, route: Route, state: State) -> JsonObject:
+def _operation(protocol: Protocol, route: Route, state: ServerState) -> JsonObject:
     words = route.path.replace("{", "").replace("}", "").replace(":", "/").split("/")
     operation: JsonObject = {
         "operationId": "_".join([route.method.lower(), *filter(None, words)]),
@@ -75,7 +75,7 @@ def _operation(protocol: Protocol, route: Route, state: State) -> JsonObject:
     return operation
 
 
-def _responses(protocol: Protocol, route: Route, state: State) -> Iterator[tuple[int, JsonObject]]:
+def _responses(protocol: Protocol, route: Route, state: ServerState) -> Iterator[tuple[int, JsonObject]]:
     answer: JsonObject = {"description": "the answer"}
     if route.response is not None:
         answer["content"] = {_JSON: {"schema": route.response, "example": route.response_example}}
@@ -88,7 +88,7 @@ def _responses(protocol: Protocol, route: Route, state: State) -> Iterator[tuple
         yield status, {"description": meaning, "content": {_JSON: {"schema": schema}}}
 
 
-def _errors(route: Route, state: State) -> Mapping[int, str]:
+def _errors(route: Route, state: ServerState) -> Mapping[int, str]:
     errors = dict(route.statuses) | {500: "the server failed on this request"}
     if not route.is_public:
         errors[503] = "the server is ending, or out of memory"

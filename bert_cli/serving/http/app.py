@@ -23,14 +23,14 @@ from bert_cli.serving.access import (
 from bert_cli.serving.http.addresses import is_allowed_host, normalize_scope, public_prefix
 from bert_cli.serving.http.all_protocols import PROTOCOLS, PUBLIC_PATHS, describe_routes, find_protocol
 from bert_cli.serving.http.pages import render_page
-from bert_cli.serving.http.protocol import Call, Route, State
+from bert_cli.serving.http.protocol import Route, RouteRequest, ServerState
 from bert_cli.serving.requests import read_body
 from bert_cli.serving.responses import RequestError, UnreadBodyResponse, error_response, json_response
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(state: State) -> Starlette:
+def make_app(state: ServerState) -> Starlette:
     """Return the application with all routes."""
     routes = [
         RouteOfPath(route.path, _make_endpoint(state, route), methods=[route.method])
@@ -44,22 +44,22 @@ def make_app(state: State) -> Starlette:
     return app
 
 
-def _make_endpoint(state: State, route: Route) -> Endpoint:
+def _make_endpoint(state: ServerState, route: Route) -> Endpoint:
     limits = state.service.limits
 
     async def get(request: Request) -> Response:
-        return await route.answer(Call(state, request.path_params, request.headers, b""))
+        return await route.answer(RouteRequest(state, request.path_params, request.headers, b""))
 
     async def post(request: Request) -> Response:
         body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
         # Refuse before the body is parsed: an overloaded server has no time for that.
         state.service.refuse_late()
-        return await route.answer(Call(state, request.path_params, request.headers, body))
+        return await route.answer(RouteRequest(state, request.path_params, request.headers, body))
 
     return post if route.method == "POST" else get
 
 
-def _page_routes(state: State) -> list[RouteOfPath]:
+def _page_routes(state: ServerState) -> list[RouteOfPath]:
     document = describe_routes(state)
 
     def page(name: str, request: Request, **values: Any) -> Response:
@@ -120,7 +120,7 @@ def _end_span(record: RequestRecord, span: RequestSpan, scope: Any, route: str, 
 class Guard:
     """ASGI middleware that checks API keys, refuses requests while draining, and counts requests."""
 
-    def __init__(self, app: Starlette, state: State):
+    def __init__(self, app: Starlette, state: ServerState):
         """Wrap an application."""
         self._app = app
         self._state = state

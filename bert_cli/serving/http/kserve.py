@@ -4,8 +4,24 @@ from starlette.responses import Response
 
 from bert_cli import __version__
 from bert_cli.base.json_files import JsonObject
-from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, input_fields, plain_error, with_versions
-from bert_cli.serving.http.schemas import ANYTHING, INTEGER, SWITCH, array, nullable, record, request
+from bert_cli.serving.http.protocol import (
+    VERSION,
+    Protocol,
+    Route,
+    RouteRequest,
+    input_fields,
+    plain_error,
+    with_versions,
+)
+from bert_cli.serving.http.schemas import (
+    ANYTHING,
+    INTEGER,
+    SWITCH,
+    array,
+    closed_object_schema,
+    nullable,
+    open_object_schema,
+)
 from bert_cli.serving.http.schemas import TEXT as TEXT_SCHEMA
 from bert_cli.serving.http.tensors import TensorRequest, choose_outputs, describe_tensor, tensor_response
 from bert_cli.serving.items import TEXT
@@ -13,7 +29,7 @@ from bert_cli.serving.requests import parse_columns, refuse_other_members
 from bert_cli.serving.responses import RequestError, json_response
 
 
-async def _infer(call: Call) -> Response:
+async def _infer(call: RouteRequest) -> Response:
     model, service = call.find_named_model(), call.service
     request = TensorRequest(call)
     refuse_other_members(request.values, ("id", "parameters", "inputs", "outputs"))
@@ -28,7 +44,7 @@ async def _infer(call: Call) -> Response:
     return tensor_response(answer, columns, await service.answer(model, items))
 
 
-async def _model(call: Call) -> Response:
+async def _model(call: RouteRequest) -> Response:
     model = call.find_named_model()
     return json_response(
         {
@@ -41,32 +57,34 @@ async def _model(call: Call) -> Response:
     )
 
 
-async def _model_ready(call: Call) -> Response:
+async def _model_ready(call: RouteRequest) -> Response:
     return json_response({"name": call.find_named_model().name, "ready": True})
 
 
-async def _server(call: Call) -> Response:
+async def _server(call: RouteRequest) -> Response:
     return json_response({"name": "bert_cli", "version": __version__, "extensions": ["binary_tensor_data"]})
 
 
-async def _live(call: Call) -> Response:
+async def _live(call: RouteRequest) -> Response:
     return json_response({"live": True})
 
 
-async def _ready(call: Call) -> Response:
+async def _ready(call: RouteRequest) -> Response:
     is_ready = not call.state.is_ending
     return json_response({"ready": is_ready}, 200 if is_ready else 503)
 
 
 _MODEL = "/v2/models/{name}"
-_TENSOR = record(("name", "datatype", "shape"), name=TEXT_SCHEMA, datatype=TEXT_SCHEMA, shape=array(INTEGER))
-_INPUT = request(
+_TENSOR = open_object_schema(
+    ("name", "datatype", "shape"), name=TEXT_SCHEMA, datatype=TEXT_SCHEMA, shape=array(INTEGER)
+)
+_INPUT = closed_object_schema(
     ("name", "datatype", "shape"),
     name=TEXT_SCHEMA,
     datatype={"type": "string", "enum": (TEXT,)},
     shape=array(INTEGER, least=1),
     data=array(ANYTHING),
-    parameters=nullable(record()),
+    parameters=nullable(open_object_schema()),
 )
 _INFER = Route(
     "POST",
@@ -75,14 +93,18 @@ _INFER = Route(
     "Answer tensors of texts, as KServe's protocol v2",
     "Each input is a tensor of BYTES with one text per row, and is named like a field of an object in POST /predict. "
     "The model's metadata has the outputs. Binary data, as Triton's client sends it, is read and answered.",
-    request(
+    closed_object_schema(
         ("inputs",),
         id=nullable(TEXT_SCHEMA),
         inputs=array(_INPUT, least=1),
-        outputs=nullable(array(record(("name",), name=TEXT_SCHEMA, parameters=nullable(record())))),
-        parameters=nullable(record()),
+        outputs=nullable(
+            array(open_object_schema(("name",), name=TEXT_SCHEMA, parameters=nullable(open_object_schema())))
+        ),
+        parameters=nullable(open_object_schema()),
     ),
-    record(("model_name", "outputs"), model_name=TEXT_SCHEMA, model_version=TEXT_SCHEMA, outputs=array(_TENSOR)),
+    open_object_schema(
+        ("model_name", "outputs"), model_name=TEXT_SCHEMA, model_version=TEXT_SCHEMA, outputs=array(_TENSOR)
+    ),
     {"inputs": [{"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the film was lovely ."]}]},
     {
         "model_name": "default",
@@ -99,7 +121,9 @@ _METADATA = Route(
     _model,
     "Inputs and outputs of a model, as KServe's protocol v2",
     "The sizes of probabilities follow the labels in GET /v1/models.",
-    response=record(("name", "inputs", "outputs"), name=TEXT_SCHEMA, inputs=array(_TENSOR), outputs=array(_TENSOR)),
+    response=open_object_schema(
+        ("name", "inputs", "outputs"), name=TEXT_SCHEMA, inputs=array(_TENSOR), outputs=array(_TENSOR)
+    ),
     response_example={
         "name": "default",
         "versions": [VERSION],
@@ -114,7 +138,7 @@ _MODEL_READY = Route(
     _model_ready,
     "Whether a model answers, as KServe's protocol v2",
     "A server has loaded all of its models before it takes requests.",
-    response=record(("ready",), name=TEXT_SCHEMA, ready=SWITCH),
+    response=open_object_schema(("ready",), name=TEXT_SCHEMA, ready=SWITCH),
     response_example={"name": "default", "ready": True},
 )
 PROTOCOL = Protocol(
@@ -130,7 +154,9 @@ PROTOCOL = Protocol(
             _server,
             "Name and version of the server, as KServe's protocol v2",
             "Also the extensions of the protocol.",
-            response=record(("name", "version", "extensions"), name=TEXT_SCHEMA, extensions=array(TEXT_SCHEMA)),
+            response=open_object_schema(
+                ("name", "version", "extensions"), name=TEXT_SCHEMA, extensions=array(TEXT_SCHEMA)
+            ),
             response_example={"name": "bert_cli", "version": __version__, "extensions": ["binary_tensor_data"]},
         ),
         Route(
@@ -139,7 +165,7 @@ PROTOCOL = Protocol(
             _live,
             "Whether the process runs, as KServe's protocol v2",
             "Needs no API key.",
-            response=record(("live",), live=SWITCH),
+            response=open_object_schema(("live",), live=SWITCH),
             response_example={"live": True},
             is_public=True,
         ),
@@ -149,11 +175,11 @@ PROTOCOL = Protocol(
             _ready,
             "Whether requests are taken, as KServe's protocol v2",
             "503 when the server is ending. Needs no API key.",
-            response=record(("ready",), ready=SWITCH),
+            response=open_object_schema(("ready",), ready=SWITCH),
             response_example={"ready": True},
             is_public=True,
         ),
     ),
     plain_error,
-    record(("error",), error=TEXT_SCHEMA),
+    open_object_schema(("error",), error=TEXT_SCHEMA),
 )

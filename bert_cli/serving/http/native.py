@@ -5,18 +5,18 @@ from starlette.responses import Response
 
 from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.access import current_client
-from bert_cli.serving.http.protocol import Call, Protocol, Route
+from bert_cli.serving.http.protocol import Protocol, Route, RouteRequest
 from bert_cli.serving.http.schemas import (
     ANYTHING,
     INTEGER,
     NUMBER,
     TEXT,
     Schema,
+    any_of,
     array,
+    closed_object_schema,
     nullable,
-    one_of,
-    record,
-    request,
+    open_object_schema,
 )
 from bert_cli.serving.items import Item
 from bert_cli.serving.requests import parse_item, parse_items, refuse_other_members, with_indices
@@ -32,12 +32,12 @@ RECORD_EXAMPLE: JsonObject = {
     "probabilities": {"bad": 0.1, "good": 0.9},
 }
 # A text, a pair, or an object with texts.
-ITEM = one_of(TEXT, array(TEXT), record())
+ITEM = any_of(TEXT, array(TEXT), open_object_schema())
 _MODEL: dict[str, Schema] = {"model": nullable(TEXT)}
-_ID = one_of(TEXT, INTEGER, {"type": "null"})
+_ID = any_of(TEXT, INTEGER, {"type": "null"})
 _PAIR: dict[str, Schema] = {"text": TEXT, "text_b": nullable(TEXT), "id": _ID}
 _QUESTION: dict[str, Schema] = {"question": TEXT, "context": TEXT, "id": _ID}
-OPENAI_ERROR = record(("error",), error=record(("message", "code"), message=TEXT))
+OPENAI_ERROR = open_object_schema(("error",), error=open_object_schema(("message", "code"), message=TEXT))
 
 
 def _parse_body(body: JsonObject, model: ServedModel, limits: Limits) -> Item:
@@ -45,7 +45,7 @@ def _parse_body(body: JsonObject, model: ServedModel, limits: Limits) -> Item:
     return parse_item({name: value for name, value in body.items() if name != "model"}, model, limits, "the body")
 
 
-async def _predict(call: Call) -> Response:
+async def _predict(call: RouteRequest) -> Response:
     """Return one prediction, or a list if the request has `texts`."""
     body = call.parse()
     model, service = call.find_model(body.get("model")), call.service
@@ -57,26 +57,26 @@ async def _predict(call: Call) -> Response:
     return json_response({"predictions": with_indices(model, items, await service.predict(model, items))})
 
 
-async def _explain(call: Call) -> Response:
+async def _explain(call: RouteRequest) -> Response:
     body = call.parse()
     model = call.find_model(body.get("model"))
     item = _parse_body(body, model, call.service.limits)
     return json_response(await call.service.explain(model, item))
 
 
-async def _health(call: Call) -> Response:
+async def _health(call: RouteRequest) -> Response:
     return json_response({"status": "ok"})
 
 
-async def _ready(call: Call) -> Response:
+async def _ready(call: RouteRequest) -> Response:
     return json_response({"status": "ending"}, 503) if call.state.is_ending else json_response({"status": "ready"})
 
 
-async def _metrics(call: Call) -> Response:
+async def _metrics(call: RouteRequest) -> Response:
     return Response(call.service.metrics.text(current_client()), media_type=CONTENT_TYPE_LATEST)
 
 
-_STATUS = record(("status",), status=TEXT)
+_STATUS = open_object_schema(("status",), status=TEXT)
 PROTOCOL = Protocol(
     "bert_cli",
     (),
@@ -90,12 +90,12 @@ PROTOCOL = Protocol(
             'each a string, a pair [a, b] or an object; the answer is then {"predictions": [...]} in the same order. '
             '"model" names one of several models. A text that was cut has "cut", the number of tokens that were left '
             "out.",
-            one_of(
-                request(("text",), **_PAIR, **_MODEL),
-                request(("question", "context"), **_QUESTION, **_MODEL),
-                request(("texts",), texts=array(ITEM), **_MODEL),
+            any_of(
+                closed_object_schema(("text",), **_PAIR, **_MODEL),
+                closed_object_schema(("question", "context"), **_QUESTION, **_MODEL),
+                closed_object_schema(("texts",), texts=array(ITEM), **_MODEL),
             ),
-            record(predictions=array(record())),
+            open_object_schema(predictions=array(open_object_schema())),
             _TEXT_EXAMPLE,
             RECORD_EXAMPLE,
         ),
@@ -105,8 +105,12 @@ PROTOCOL = Protocol(
             _explain,
             "Which words mattered to a classifier",
             "The contribution of each word to the score of the predicted label.",
-            request(("text",), **_PAIR, **_MODEL),
-            record(("words",), words=array(record(("word",), word=TEXT, share=nullable(NUMBER))), label=ANYTHING),
+            closed_object_schema(("text",), **_PAIR, **_MODEL),
+            open_object_schema(
+                ("words",),
+                words=array(open_object_schema(("word",), word=TEXT, share=nullable(NUMBER))),
+                label=ANYTHING,
+            ),
             _TEXT_EXAMPLE,
             {"label": "good", "probability": 0.9, "words": [{"word": "lovely", "share": 1.4}]},
             statuses={403: "the server gives no explanations (--explain=false)"},

@@ -9,8 +9,18 @@ from starlette.responses import Response
 from bert_cli.base.json_files import Json, JsonObject
 from bert_cli.features.packing import cut_entry
 from bert_cli.serving.http.native import OPENAI_ERROR
-from bert_cli.serving.http.protocol import Call, Protocol, Route
-from bert_cli.serving.http.schemas import ANYTHING, INTEGER, NUMBER, TEXT, array, nullable, one_of, record, request
+from bert_cli.serving.http.protocol import Protocol, Route, RouteRequest
+from bert_cli.serving.http.schemas import (
+    ANYTHING,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    any_of,
+    array,
+    closed_object_schema,
+    nullable,
+    open_object_schema,
+)
 from bert_cli.serving.items import Embedding, Item
 from bert_cli.serving.requests import check_dimensions, check_prompt, parse_texts, refuse_other_members
 from bert_cli.serving.responses import (
@@ -76,7 +86,7 @@ def embedding_answer(embeddings: Sequence[Embedding], body: JsonObject, model: S
     return f'{{"object": "list", "data": [{", ".join(data)}], {rest[1:]}'
 
 
-async def _embeddings(call: Call) -> Response:
+async def _embeddings(call: RouteRequest) -> Response:
     body = call.parse()
     model = call.find_model(body.get("model"))
     items = embedding_items(body, model, call.service.limits)
@@ -89,12 +99,12 @@ def model_object(service: Service, model: ServedModel) -> JsonObject:
     return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli", **service.describe(model)}
 
 
-async def _models(call: Call) -> Response:
+async def _models(call: RouteRequest) -> Response:
     data: list[Json] = [model_object(call.service, model) for model in call.service.usable_models().values()]
     return json_response({"object": "list", "data": data})
 
 
-_VECTOR = one_of(array(NUMBER), TEXT)
+_VECTOR = any_of(array(NUMBER), TEXT)
 PROTOCOL = Protocol(
     "OpenAI",
     (),
@@ -106,21 +116,25 @@ PROTOCOL = Protocol(
             "Vectors of texts, as OpenAI's API",
             "By default the mean of the encoder's last layer, of length 1. encoding_format: float or base64. A text "
             'that was cut has "cut", the number of tokens that were left out.',
-            request(
+            closed_object_schema(
                 ("input",),
-                input=one_of(TEXT, array(TEXT, least=1)),
+                input=any_of(TEXT, array(TEXT, least=1)),
                 model=nullable(TEXT),
                 encoding_format=nullable({"type": "string", "enum": ("float", "base64")}),
                 dimensions=nullable(INTEGER),
                 prompt_name=nullable(TEXT),
                 user=ANYTHING,
             ),
-            record(
+            open_object_schema(
                 ("object", "data", "model", "usage"),
                 object=TEXT,
-                data=array(record(("object", "index", "embedding"), object=TEXT, index=INTEGER, embedding=_VECTOR)),
+                data=array(
+                    open_object_schema(("object", "index", "embedding"), object=TEXT, index=INTEGER, embedding=_VECTOR)
+                ),
                 model=TEXT,
-                usage=record(("prompt_tokens", "total_tokens"), prompt_tokens=INTEGER, total_tokens=INTEGER),
+                usage=open_object_schema(
+                    ("prompt_tokens", "total_tokens"), prompt_tokens=INTEGER, total_tokens=INTEGER
+                ),
             ),
             {"input": ["a text", "another text"], "encoding_format": "float"},
             {
@@ -136,7 +150,9 @@ PROTOCOL = Protocol(
             _models,
             "The models",
             "Their names, kinds and labels.",
-            response=record(("data",), data=array(record(("id",), id=TEXT, kind=TEXT, labels=array(TEXT)))),
+            response=open_object_schema(
+                ("data",), data=array(open_object_schema(("id",), id=TEXT, kind=TEXT, labels=array(TEXT)))
+            ),
             response_example={"object": "list", "data": [{"id": "default"}]},
         ),
     ),

@@ -21,7 +21,7 @@ VERSION = "1"
 
 
 @dataclasses.dataclass
-class State:
+class ServerState:
     """State that all requests share.
 
     Attributes:
@@ -49,7 +49,7 @@ class State:
     running: int = 0
 
 
-class Call(NamedTuple):
+class RouteRequest(NamedTuple):
     """A request to a route.
 
     Attributes:
@@ -59,7 +59,7 @@ class Call(NamedTuple):
         body: bytes that the client sent after the headers.
     """
 
-    state: State
+    state: ServerState
     names: Mapping[str, str]
     headers: Mapping[str, str]
     body: bytes
@@ -108,7 +108,7 @@ class Route:
 
     method: str
     path: str
-    answer: Callable[[Call], Awaitable[Response]]
+    answer: Callable[[RouteRequest], Awaitable[Response]]
     summary: str = ""
     description: str = ""
     request: Schema | None = None

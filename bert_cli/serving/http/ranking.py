@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.json_files import Json, JsonObject
-from bert_cli.serving.http.protocol import Call
+from bert_cli.serving.http.protocol import RouteRequest
 from bert_cli.serving.items import Embedding, Item
 from bert_cli.serving.requests import parse_switch, parse_texts
 from bert_cli.serving.responses import RequestError
@@ -29,7 +29,7 @@ def check_cuts(may_cut: bool, cuts: Mapping[str, Json], model: ServedModel) -> N
         raise RequestError(413, message)
 
 
-def name_cuts(cuts: Sequence[Json]) -> dict[str, Json]:
+def cut_token_counts_by_text(cuts: Sequence[Json]) -> dict[str, Json]:
     """Return the numbers of tokens that were cut, by the texts' names."""
     return {f"text {number}": count for number, count in enumerate(cuts)}
 
@@ -47,7 +47,7 @@ def normalize_vectors(vectors: np.ndarray) -> np.ndarray:
 
 
 async def rank_texts(
-    call: Call, model: ServedModel, body: JsonObject, texts: Json, name: str, is_raw: bool
+    call: RouteRequest, model: ServedModel, body: JsonObject, texts: Json, name: str, is_raw: bool
 ) -> list[tuple[int, float, str]]:
     """Return each text's index, score and content, the most relevant text first.
 
@@ -78,14 +78,14 @@ async def rank_texts(
 
 
 async def _classifier_scores(
-    call: Call, model: ServedModel, query: str, items: Sequence[Item], is_raw: bool
+    call: RouteRequest, model: ServedModel, query: str, items: Sequence[Item], is_raw: bool
 ) -> tuple[list[float], dict[str, Json]]:
     """Return scores, and the numbers of tokens that were cut by the texts' names."""
     if not model.takes_pairs:
         raise RequestError(400, f"the model {model.name} classifies single texts; a classifier of pairs is needed")
     records = await call.service.predict(model, [Item(query, item.first, place=item.place) for item in items])
     scores = [_score(record, model, is_raw) for record in records]
-    return scores, name_cuts([record.get("cut") for record in records])
+    return scores, cut_token_counts_by_text([record.get("cut") for record in records])
 
 
 def _score(record: JsonObject, model: ServedModel, is_raw: bool) -> float:
@@ -105,7 +105,7 @@ def _score(record: JsonObject, model: ServedModel, is_raw: bool) -> float:
 
 
 async def _vector_scores(
-    call: Call, model: ServedModel, query: Item, items: Sequence[Item]
+    call: RouteRequest, model: ServedModel, query: Item, items: Sequence[Item]
 ) -> tuple[list[float], dict[str, Json]]:
     """Return each text's cosine with the query, and the numbers of cut tokens by the texts' names.
 
@@ -117,5 +117,5 @@ async def _vector_scores(
     prompted = [query._replace(prompt_name=query_prompt), *(item._replace(prompt_name=text_prompt) for item in items)]
     embeddings: list[Embedding] = await call.service.embed(model, prompted)
     vectors = normalize_vectors(np.stack([embedding.vector for embedding in embeddings]))
-    cuts = name_cuts([embedding.num_cut for embedding in embeddings[1:]])
+    cuts = cut_token_counts_by_text([embedding.num_cut for embedding in embeddings[1:]])
     return [float(score) for score in vectors[1:] @ vectors[0]], {"the query": embeddings[0].num_cut} | cuts

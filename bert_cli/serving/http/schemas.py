@@ -17,27 +17,27 @@ def array(items: Schema, least: int = 0) -> Schema:
     return schema | ({"minItems": least} if least else {})
 
 
-def record(required: tuple[str, ...] = (), **members: Schema) -> Schema:
+def open_object_schema(required: tuple[str, ...] = (), **members: Schema) -> Schema:
     """Return a schema for objects with these members; they may have others."""
     schema: Schema = {"type": "object", "properties": members}
     return schema | ({"required": required} if required else {})
 
 
-def request(required: tuple[str, ...] = (), **members: Schema) -> Schema:
+def closed_object_schema(required: tuple[str, ...] = (), **members: Schema) -> Schema:
     """Return a schema for objects with no other members than these."""
-    return record(required, **members) | {"additionalProperties": False}
+    return open_object_schema(required, **members) | {"additionalProperties": False}
 
 
-def one_of(*schemas: Schema) -> Schema:
+def any_of(*schemas: Schema) -> Schema:
     """Return a schema for values that match one or more schemas."""
     return {"anyOf": schemas}
 
 
 def nullable(schema: Schema) -> Schema:
     """Return a schema for values that may be null."""
-    return one_of(schema, {"type": "null"})
+    return any_of(schema, {"type": "null"})
 
 
-def table(values: Schema) -> Schema:
+def uniform_object_schema(values: Schema) -> Schema:
     """Return a schema for objects if all members have the same schema."""
     return {"type": "object", "additionalProperties": values}

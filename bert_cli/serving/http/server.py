@@ -16,8 +16,8 @@ from bert_cli.runtime.systemd import notify_systemd
 from bert_cli.serving.access import note_client_left
 from bert_cli.serving.http.app import Guard, make_app
 from bert_cli.serving.http.listening import BACKLOG, address_of
-from bert_cli.serving.http.protocol import State
-from bert_cli.serving.processes import Shared
+from bert_cli.serving.http.protocol import ServerState
+from bert_cli.serving.processes import SharedResources
 from bert_cli.serving.responses import error_response
 from bert_cli.serving.workers import Supervisor
 from bert_cli.settings.serving import Limits, Server
@@ -114,7 +114,7 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        state: State,
+        state: ServerState,
         shutdown_delay: float,
         drain_seconds: float,
         supervisor: Supervisor,
@@ -170,7 +170,9 @@ class _Server(uvicorn.Server):
         return should_exit or not self._state.running or time.monotonic() > self._ends_at
 
 
-def serve(state: State, shared: Shared, limits: Limits, settings: Server, supervisor: Supervisor) -> None:
+def serve(
+    state: ServerState, shared: SharedResources, limits: Limits, settings: Server, supervisor: Supervisor
+) -> None:
     """Log the address, and answer requests until SIGTERM or SIGINT.
 
     Args:

@@ -8,8 +8,24 @@ from starlette.responses import Response
 from bert_cli.base.json_files import JsonObject
 from bert_cli.serving.http.native import ITEM, RECORD_EXAMPLE
 from bert_cli.serving.http.openai import model_object
-from bert_cli.serving.http.protocol import VERSION, Call, Protocol, Route, input_fields, plain_error, with_versions
-from bert_cli.serving.http.schemas import ANYTHING, Schema, array, one_of, record, request, table
+from bert_cli.serving.http.protocol import (
+    VERSION,
+    Protocol,
+    Route,
+    RouteRequest,
+    input_fields,
+    plain_error,
+    with_versions,
+)
+from bert_cli.serving.http.schemas import (
+    ANYTHING,
+    Schema,
+    any_of,
+    array,
+    closed_object_schema,
+    open_object_schema,
+    uniform_object_schema,
+)
 from bert_cli.serving.http.schemas import TEXT as TEXT_SCHEMA
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, Item
 from bert_cli.serving.requests import parse_columns, parse_items, refuse_other_members, with_indices
@@ -30,7 +46,7 @@ def _parse_inputs(inputs: object, model: ServedModel, limits: Limits) -> list[It
     return parse_columns(columns, model, limits, "'inputs'")
 
 
-async def _predict(call: Call) -> Response:
+async def _predict(call: RouteRequest) -> Response:
     """Return predictions for rows (`instances`), or columns for columns (`inputs`)."""
     model, service = call.find_named_model(), call.service
     body = call.parse()
@@ -48,7 +64,7 @@ async def _predict(call: Call) -> Response:
     return json_response({"outputs": columns if len(columns) > 1 else next(iter(columns.values()))})
 
 
-async def _status(call: Call) -> Response:
+async def _status(call: RouteRequest) -> Response:
     if any(name.endswith(":predict") for name in call.names.values()):
         raise HTTPException(405, headers={"Allow": "POST"})
     model = call.find_named_model()
@@ -57,7 +73,7 @@ async def _status(call: Call) -> Response:
     return json_response({"model_version_status": [state], **model_object(call.service, model)})
 
 
-async def _refuse_operation(call: Call) -> Response:
+async def _refuse_operation(call: RouteRequest) -> Response:
     name, colon, operation = call.names["name"].partition(":")
     if not colon:
         raise HTTPException(405, headers={"Allow": "GET"})
@@ -71,7 +87,7 @@ def _tensor(name: str, datatype: str, width: int | None = None) -> JsonObject:
     return {"dtype": _DATA_TYPES[datatype], "tensor_shape": shape, "name": name}
 
 
-async def _metadata(call: Call) -> Response:
+async def _metadata(call: RouteRequest) -> Response:
     model = call.find_named_model()
     signature: JsonObject = {
         "inputs": {field: _tensor(field, TEXT) for field in input_fields(model)},
@@ -96,15 +112,17 @@ _PREDICT = Route(
     "Rows: each instance is a string, a pair [a, b] or an object, as in POST /predict. Columns: inputs is an object "
     'with a list of texts per field, such as {"text": [...], "text_b": [...]}, or one such list; the answer is then '
     '{"outputs": {...}} with a list per output in the metadata, or one list for a single output.',
-    one_of(
-        request(("instances",), instances=array(ITEM), signature_name=_SIGNATURE_NAME),
-        request(
+    any_of(
+        closed_object_schema(("instances",), instances=array(ITEM), signature_name=_SIGNATURE_NAME),
+        closed_object_schema(
             ("inputs",),
-            inputs=one_of(array(TEXT_SCHEMA), table(array(TEXT_SCHEMA))),
+            inputs=any_of(array(TEXT_SCHEMA), uniform_object_schema(array(TEXT_SCHEMA))),
             signature_name=_SIGNATURE_NAME,
         ),
     ),
-    record(predictions=array(record()), outputs=one_of(array(ANYTHING), table(array(ANYTHING)))),
+    open_object_schema(
+        predictions=array(open_object_schema()), outputs=any_of(array(ANYTHING), uniform_object_schema(array(ANYTHING)))
+    ),
     {"instances": ["the film was lovely ."]},
     {"predictions": [RECORD_EXAMPLE]},
 )
@@ -114,7 +132,9 @@ _STATUS = Route(
     _status,
     "State of a model, as TensorFlow Serving's REST API",
     f"Also a model object of OpenAI's API. The version is {VERSION}.",
-    response=record(("model_version_status", "id"), model_version_status=array(record()), id=TEXT_SCHEMA),
+    response=open_object_schema(
+        ("model_version_status", "id"), model_version_status=array(open_object_schema()), id=TEXT_SCHEMA
+    ),
     response_example={"model_version_status": [{"version": VERSION, "state": "AVAILABLE"}]},
 )
 _METADATA = Route(
@@ -123,7 +143,9 @@ _METADATA = Route(
     _metadata,
     "Inputs and outputs of a model, as TensorFlow Serving's REST API",
     "The fields of an instance in POST /v1/models/NAME:predict, and the columns that are answered for columns.",
-    response=record(("model_spec", "metadata"), model_spec=record(), metadata=record()),
+    response=open_object_schema(
+        ("model_spec", "metadata"), model_spec=open_object_schema(), metadata=open_object_schema()
+    ),
     response_example={"model_spec": {"name": "default", "signature_name": "", "version": VERSION}},
 )
 PROTOCOL = Protocol(
@@ -137,5 +159,5 @@ PROTOCOL = Protocol(
         Route("POST", _MODEL, _refuse_operation),
     ),
     plain_error,
-    record(("error",), error=TEXT_SCHEMA),
+    open_object_schema(("error",), error=TEXT_SCHEMA),
 )

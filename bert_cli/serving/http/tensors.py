@@ -12,7 +12,7 @@ import numpy as np
 from starlette.responses import Response
 
 from bert_cli.base.json_files import Json, JsonObject
-from bert_cli.serving.http.protocol import Call
+from bert_cli.serving.http.protocol import RouteRequest
 from bert_cli.serving.items import BOOL, FP32, INT64, TEXT, AnswerField
 from bert_cli.serving.requests import parse_object, refuse_other_members
 from bert_cli.serving.responses import RequestError, json_response
@@ -33,7 +33,7 @@ class TensorRequest:
         values: the JSON object.
     """
 
-    def __init__(self, call: Call):
+    def __init__(self, call: RouteRequest):
         """Read a request; raise RequestError 400 for a wrong form."""
         length = call.headers.get(_LENGTH_HEADER, str(len(call.body)))
         if not (length.isascii() and length.isdigit() and len(length) < 20 and int(length) <= len(call.body)):

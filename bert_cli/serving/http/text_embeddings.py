@@ -6,19 +6,25 @@ import numpy as np
 from starlette.responses import Response
 
 from bert_cli.base.json_files import JsonObject
-from bert_cli.serving.http.protocol import Call, Protocol, Route
-from bert_cli.serving.http.ranking import check_cuts, name_cuts, normalize_vectors, parse_truncation, rank_texts
+from bert_cli.serving.http.protocol import Protocol, Route, RouteRequest
+from bert_cli.serving.http.ranking import (
+    check_cuts,
+    cut_token_counts_by_text,
+    normalize_vectors,
+    parse_truncation,
+    rank_texts,
+)
 from bert_cli.serving.http.schemas import (
     INTEGER,
     NUMBER,
     SWITCH,
     TEXT,
     Schema,
+    any_of,
     array,
+    closed_object_schema,
     nullable,
-    one_of,
-    record,
-    request,
+    open_object_schema,
 )
 from bert_cli.serving.items import Token
 from bert_cli.serving.requests import (
@@ -36,7 +42,7 @@ def _error(status: int, message: str, members: JsonObject) -> JsonObject:
     return {"error": message, "error_type": {429: "Overloaded", 503: "Unhealthy"}.get(status, error_type)} | members
 
 
-async def _embed(call: Call) -> Response:
+async def _embed(call: RouteRequest) -> Response:
     body = call.parse()
     model = call.find_model(body.get("model"))
     members = ("inputs", "normalize", "truncate", "truncation_direction", "prompt_name", "dimensions", "model")
@@ -49,13 +55,13 @@ async def _embed(call: Call) -> Response:
     may_cut = parse_truncation(body)
     check_dimensions(body.get("dimensions"), model)
     embeddings = await call.service.embed(model, [item._replace(prompt_name=prompt_name) for item in items])
-    check_cuts(may_cut, name_cuts([embedding.num_cut for embedding in embeddings]), model)
+    check_cuts(may_cut, cut_token_counts_by_text([embedding.num_cut for embedding in embeddings]), model)
     vectors = np.stack([embedding.vector for embedding in embeddings])
     vectors = normalize_vectors(vectors) if should_normalize else vectors
     return text_response(f"[{', '.join(map(write_vector, vectors))}]")
 
 
-async def _rerank(call: Call) -> Response:
+async def _rerank(call: RouteRequest) -> Response:
     body = call.parse()
     members = ("query", "texts", "raw_scores", "return_text", "truncate", "truncation_direction", "model")
     refuse_other_members(body, members)
@@ -69,7 +75,7 @@ async def _rerank(call: Call) -> Response:
     )
 
 
-async def _rerank_documents(call: Call) -> Response:
+async def _rerank_documents(call: RouteRequest) -> Response:
     body = call.parse()
     refuse_other_members(body, ("query", "documents", "top_n", "return_documents", "model"))
     model = call.find_model(body.get("model"))
@@ -88,7 +94,7 @@ async def _rerank_documents(call: Call) -> Response:
     return json_response({"object": "list", "model": model.name, "results": results})
 
 
-async def _tokenize(call: Call) -> Response:
+async def _tokenize(call: RouteRequest) -> Response:
     body = call.parse()
     refuse_other_members(body, ("inputs", "add_special_tokens", "prompt_name", "model"))
     model = call.find_model(body.get("model"))
@@ -111,7 +117,7 @@ def _token(token: Token) -> JsonObject:
     return {"id": token.token_id, "text": token.text, "special": token.span is None, "start": start, "stop": stop}
 
 
-_INPUTS = one_of(TEXT, array(TEXT, least=1))
+_INPUTS = any_of(TEXT, array(TEXT, least=1))
 _TRUNCATION: dict[str, Schema] = {
     "truncate": nullable(SWITCH),
     "truncation_direction": {"enum": ("Right", "right", None)},
@@ -133,7 +139,7 @@ PROTOCOL = Protocol(
             "Vectors of texts, as Text Embeddings Inference",
             "One vector per text, of length 1 unless normalize is false. truncate: false refuses texts that are too "
             "long with 413; by default they are cut.",
-            request(
+            closed_object_schema(
                 ("inputs",),
                 inputs=_INPUTS,
                 normalize=nullable(SWITCH),
@@ -151,7 +157,7 @@ PROTOCOL = Protocol(
             _rerank,
             "Order texts by a query, as Text Embeddings Inference",
             f"{_RANKS_TEXT} raw_scores: a classifier's logits instead of probabilities.",
-            request(
+            closed_object_schema(
                 ("query", "texts"),
                 query=TEXT,
                 texts=array(TEXT, least=1),
@@ -160,7 +166,7 @@ PROTOCOL = Protocol(
                 model=nullable(TEXT),
                 **_TRUNCATION,
             ),
-            array(record(("index", "score"), index=INTEGER, score=NUMBER, text=TEXT)),
+            array(open_object_schema(("index", "score"), index=INTEGER, score=NUMBER, text=TEXT)),
             {"query": "what does the dog see ?", "texts": ["it rains", "the dog sees a cat ."]},
             [{"index": 1, "score": 0.9}, {"index": 0, "score": 0.1}],
         ),
@@ -170,18 +176,18 @@ PROTOCOL = Protocol(
             _rerank_documents,
             "Order documents by a query, as Jina's and Cohere's APIs",
             _RANKS_TEXT,
-            request(
+            closed_object_schema(
                 ("query", "documents"),
                 query=TEXT,
-                documents=array(one_of(TEXT, record(("text",), text=TEXT)), least=1),
+                documents=array(any_of(TEXT, open_object_schema(("text",), text=TEXT)), least=1),
                 top_n=nullable(INTEGER | {"minimum": 1}),
                 return_documents=nullable(SWITCH),
                 model=nullable(TEXT),
             ),
-            record(
+            open_object_schema(
                 ("results",),
                 model=TEXT,
-                results=array(record(("index", "relevance_score"), index=INTEGER, relevance_score=NUMBER)),
+                results=array(open_object_schema(("index", "relevance_score"), index=INTEGER, relevance_score=NUMBER)),
             ),
             {"query": "what does the dog see ?", "documents": ["it rains", "the dog sees a cat ."], "top_n": 1},
             {"object": "list", "model": "default", "results": [{"index": 1, "relevance_score": 0.9}]},
@@ -192,10 +198,10 @@ PROTOCOL = Protocol(
             _tokenize,
             "Tokens of texts, as Text Embeddings Inference",
             "start and stop are places in the text, in characters; a prompt is part of the text.",
-            request(("inputs",), inputs=_INPUTS, add_special_tokens=nullable(SWITCH), **_COMMON),
+            closed_object_schema(("inputs",), inputs=_INPUTS, add_special_tokens=nullable(SWITCH), **_COMMON),
             array(
                 array(
-                    record(
+                    open_object_schema(
                         ("id", "text", "special"),
                         id=INTEGER,
                         text=TEXT,
@@ -210,5 +216,5 @@ PROTOCOL = Protocol(
         ),
     ),
     _error,
-    record(("error", "error_type"), error=TEXT, error_type=TEXT),
+    open_object_schema(("error", "error_type"), error=TEXT, error_type=TEXT),
 )

@@ -120,7 +120,9 @@ class AdamWeightDecay:
         for name, gradient in gradients.items():
             slots = WeightSlots(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
-            self._update(slots, decays(name), scaled, self._scale_rate(name, rate), shared_terms, self.weight_decay)
+            self._update(
+                slots, uses_weight_decay(name), scaled, self._scale_rate(name, rate), shared_terms, self.weight_decay
+            )
         # Do not change the step before the rate has read it.
         with tf.control_dependencies([step]):
             variables.add(self.step.handle, tf.constant(1, tf.int64))
@@ -158,7 +160,7 @@ class AdamWeightDecay:
             weight_decay: factor of the decay.
         """
         if decays and weight_decay:
-            decay(slots.weight, rate * weight_decay)
+            apply_weight_decay(slots.weight, rate * weight_decay)
         first_power, second_power = shared_terms
         # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a
         # float32 β. For 0.999 the relative error is 1.3e-5, too much to match the original. So the
@@ -225,12 +227,12 @@ class AdamWeightDecay:
         self.second[name].assign(slot)
 
 
-def decays(name: str) -> bool:
+def uses_weight_decay(name: str) -> bool:
     """Return whether weight decay applies to this variable."""
     return not NOT_DECAYED.search(name)
 
 
-def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
+def apply_weight_decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
     """Update w ← w·(1 − amount) for the variable with this handle."""
     # This takes one pass over memory, because the variable takes over the result. As 1 − amount is
     # rounded to 2⁻²⁴, the error is at most one unit in the last place. w − w·amount would halve the

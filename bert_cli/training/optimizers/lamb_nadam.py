@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.ops import traced_once
-from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, WeightSlots, decay
+from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, WeightSlots, apply_weight_decay
 
 
 class Lamb(AdamWeightDecay):
@@ -90,7 +90,7 @@ class Nadam(AdamWeightDecay):
     ) -> None:
         first_factor, gradient_factor, second_correction = shared_terms
         if decays and weight_decay:
-            decay(slots.weight, rate * weight_decay)
+            apply_weight_decay(slots.weight, rate * weight_decay)
         weight, first, second = slots.next_moments(gradient)
         update = (first_factor * first + gradient_factor * gradient) / (tf.sqrt(second / second_correction) + EPSILON)
         slots.assign(weight - rate * update, first, second)

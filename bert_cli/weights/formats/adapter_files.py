@@ -87,7 +87,7 @@ def write_adapter(
     write_json(os.path.join(folder, ADAPTER_CONFIG), dict(sorted(config.items())))
 
 
-class Change(NamedTuple):
+class LowRankChange(NamedTuple):
     """A low-rank change of one weight: scale · b @ a.
 
     Attributes:
@@ -116,7 +116,7 @@ class Adapter(NamedTuple):
     """
 
     path: str
-    changes: dict[str, Change]
+    changes: dict[str, LowRankChange]
     tensors: dict[str, np.ndarray]
 
 
@@ -174,5 +174,5 @@ def read_adapter(folder: str, strict: bool = False) -> Adapter:
             tensors[plain_name.replace(".modules_to_save.default", "")] = tensor
     for module, pair in matrices.items():
         refuse_if(set(pair) != {"A", "B"}, f"{weights_path}: {module} lacks lora_A or lora_B; {FETCH}")
-    changes = {f"{module}.weight": Change(pair["A"], pair["B"], scale) for module, pair in matrices.items()}
+    changes = {f"{module}.weight": LowRankChange(pair["A"], pair["B"], scale) for module, pair in matrices.items()}
     return Adapter(path, changes, tensors)

@@ -14,7 +14,7 @@ import google_crc32c
 import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16)
 import numpy as np
 
-from bert_cli.base.binary_formats import mask, masked_crc32c, read_varint
+from bert_cli.base.binary_formats import mask_checksum, masked_crc32c, read_varint
 from bert_cli.base.files import check_no_pointer, file_size, list_directory, open_binary, read_bytes
 
 # NumPy's names of the fixed-size types, by their numbers in TensorFlow's DataType.
@@ -83,7 +83,7 @@ def read_index(prefix: str, verify_checksums: bool = False) -> dict[str, Entry]:
             # Use 0 for missing fields: proto3 omits a data file number, offset or size of 0.
             path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
             entry = Entry(path, fields.get(1, 0), _shape(fields), fields.get(4, 0), fields.get(5, 0),
-                          fields.get(6, mask(0)), 7 in fields)  # fmt: skip
+                          fields.get(6, mask_checksum(0)), 7 in fields)  # fmt: skip
             _check_entry(name, entry, prefix, sizes)
             entries[name] = entry
         else:
@@ -146,7 +146,7 @@ def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = Non
         if target is not None:
             target[num_read : num_read + len(chunk)] = np.frombuffer(chunk, np.uint8)
         num_read += len(chunk)
-    return mask(checksum)
+    return mask_checksum(checksum)
 
 
 def _shape(fields: dict) -> tuple[int, ...]:

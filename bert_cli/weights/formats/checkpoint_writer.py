@@ -17,7 +17,7 @@ from bert_cli.base.binary_formats import (
     bytes_field,
     field_key,
     integer_field,
-    mask,
+    mask_checksum,
     masked_crc32c,
     write_varint,
 )
@@ -86,7 +86,7 @@ def _write_array(file: IO[bytes], values: np.ndarray, offset: int) -> tuple[byte
         file.write(chunk)
     shape = b"".join(bytes_field(2, _number(1, size)) for size in values.shape)
     entry = _number(1, number) + bytes_field(2, shape) + _number(4, offset) + _number(5, raw.size)
-    return entry + field_key(6, FIXED32) + mask(checksum), raw.size
+    return entry + field_key(6, FIXED32) + mask_checksum(checksum), raw.size
 
 
 def _number(field: int, value: int) -> bytes:

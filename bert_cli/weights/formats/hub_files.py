@@ -51,7 +51,7 @@ _PICKLES = ("pytorch_model*.bin",)
 
 
 @dataclasses.dataclass(frozen=True)
-class HubModel:
+class HuggingFaceHubModel:
     """A model in the cache of Hugging Face's hub.
 
     Attributes:
@@ -63,7 +63,7 @@ class HubModel:
     name: str
 
 
-def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], None]) -> HubModel:
+def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], None]) -> HuggingFaceHubModel:
     """Return a model of the hub, after downloading the files that the cache lacks.
 
     This uses huggingface_hub and its environment variables, such as HF_HUB_OFFLINE, HF_HOME and
@@ -90,7 +90,7 @@ def fetch_model(name: str, flag: str, check: Callable[[str, Mapping[str, Any]], 
 @functools.lru_cache(maxsize=64)
 def download_model(
     name: str, repository: str, revision: str | None, check: Callable[[str, Mapping[str, Any]], None]
-) -> HubModel:
+) -> HuggingFaceHubModel:
     """Download what the cache lacks, and return the model; see fetch_model."""
     folder = _download(repository, revision, _SMALL_FILES)
     _check_model(name, folder, check)
@@ -98,7 +98,7 @@ def download_model(
     if not _has_weights(folder):
         _download(repository, commit, [_choose_weights(name, repository, commit, folder)])
     LOG.info("%s: commit %s in %s", name, commit, folder)
-    return HubModel(folder, f"{HUB_PREFIX}{repository}@{commit}")
+    return HuggingFaceHubModel(folder, f"{HUB_PREFIX}{repository}@{commit}")
 
 
 def _download(repository: str, revision: str | None, patterns: Sequence[str]) -> str:

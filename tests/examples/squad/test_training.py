@@ -7,7 +7,7 @@ import pytest
 from bert_cli.examples.squad.records import describe_questions
 from bert_cli.examples.squad.source import QuestionSource
 from bert_cli.examples.squad.training import read_training_examples
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from tests.input_errors import error_of
 from tests.snapshots import check_message
 from tests.squad_files import CONTEXT, question, squad_file
@@ -64,7 +64,7 @@ def test_answers_at_wrong_positions_are_skipped(tmp_path, caplog, answer, actual
     assert [example.qas_id for example in training.examples] == ["q"]
     messages = [record.getMessage() for record in caplog.records]
     assert training.facts.num_rows == 1
-    assert training.facts.left_out == [LeftOut("answers that are not at their answer_start", 1)]
+    assert training.facts.left_out == [LeftOutRows("answers that are not at their answer_start", 1)]
     assert messages[0].startswith("Could not find answer: '")
     if actual is not None:
         check_message(messages[0], f"'{actual}'")

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.examples.tagging import COLUMNS
 from bert_cli.examples.token_files.columns import read_column_file
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 from bert_cli.reading.source import Source
 from tests.examples.token_files.files import CONLL, sentences, write
 from tests.input_errors import error_of
@@ -105,7 +105,7 @@ def test_germeval_source_lines_are_comments(tmp_path):
     path = write(tmp_path, GERMEVAL)
     file = read_column_file(Source(path), TokenFlags("1", "2"))
     assert sentences(file) == [(("Anna", "singt"), ("B-PER", "O"), 2), (("Lee",), ("B-PER",), 6)]
-    assert file.facts.left_out == (LeftOut("comments that begin with #", 2, 1, is_requested=True),)
+    assert file.facts.left_out == (LeftOutRows("comments that begin with #", 2, 1, is_requested=True),)
     assert words_of(path, "1", with_tags=False) == [("Anna", "singt"), ("Lee",)]
 
 
@@ -206,7 +206,7 @@ def test_sentences_with_a_word_without_a_tag(tmp_path, text):
     check_message(message, "--skip_unlabeled")
     file = read_column_file(Source(path), TokenFlags(skip_unlabeled=True))
     assert [example.words for example in file.examples] == [("a",), ("d",)]
-    assert file.facts.left_out == (LeftOut("sentences with a word without a tag", 1, 3, is_requested=True),)
+    assert file.facts.left_out == (LeftOutRows("sentences with a word without a tag", 1, 3, is_requested=True),)
 
 
 def test_file_without_tagged_sentences(tmp_path):

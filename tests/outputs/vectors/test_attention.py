@@ -5,18 +5,23 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.features.extraction import WordSpan
 from bert_cli.outputs.vectors.attention import (
-    Unit,
+    WordOrSpecialToken,
     attention_of_words,
     find_word,
     strongest_links,
-    units_of,
     word_table,
+    words_and_special_tokens,
 )
 from tests.snapshots import raises
 
 TOKENS = ["[CLS]", "em", "##bed", "it", "[SEP]"]
 WORDS = [WordSpan("embed", 0, 5, 1, 3), WordSpan("It", 6, 8, 3, 4)]
-UNITS = [Unit("[CLS]", 0, 1), Unit("embed", 1, 3), Unit("It", 3, 4), Unit("[SEP]", 4, 5)]
+UNITS = [
+    WordOrSpecialToken("[CLS]", 0, 1),
+    WordOrSpecialToken("embed", 1, 3),
+    WordOrSpecialToken("It", 3, 4),
+    WordOrSpecialToken("[SEP]", 4, 5),
+]
 
 
 def test_strongest_links():
@@ -30,13 +35,16 @@ def test_strongest_links():
 
 
 def test_words_and_special_tokens_are_units():
-    assert units_of(TOKENS, WORDS) == UNITS
-    assert units_of(["[CLS]", "[SEP]"], []) == [Unit("[CLS]", 0, 1), Unit("[SEP]", 1, 2)]
+    assert words_and_special_tokens(TOKENS, WORDS) == UNITS
+    assert words_and_special_tokens(["[CLS]", "[SEP]"], []) == [
+        WordOrSpecialToken("[CLS]", 0, 1),
+        WordOrSpecialToken("[SEP]", 1, 2),
+    ]
 
 
 def test_attention_to_a_word_is_a_sum_and_from_a_word_a_mean():
     attention = np.random.default_rng(0).dirichlet(np.ones(5), 5).astype(np.float32)
-    word_attention = attention_of_words(attention, units_of(TOKENS, WORDS))
+    word_attention = attention_of_words(attention, words_and_special_tokens(TOKENS, WORDS))
     expected = [
         [
             np.mean([sum(attention[i, j] for j in range(to.first, to.last)) for i in range(of.first, of.last)])
@@ -49,7 +57,7 @@ def test_attention_to_a_word_is_a_sum_and_from_a_word_a_mean():
 
 
 def test_a_word_with_the_same_case_is_preferred():
-    units = [Unit("it", 0, 1), Unit("It", 1, 2), Unit("it", 2, 3)]
+    units = [WordOrSpecialToken("it", 0, 1), WordOrSpecialToken("It", 1, 2), WordOrSpecialToken("it", 2, 3)]
     assert find_word("It", units) == [1]
     assert find_word("it", units) == [0, 2]
     assert find_word("IT", units) == [0, 1, 2]
@@ -59,7 +67,7 @@ def test_a_word_with_the_same_case_is_preferred():
 
 def test_the_table_has_both_directions_best_first():
     attention = np.float32([[0.1, 0.7, 0.2], [0.5, 0.25, 0.25], [0.3, 0.3, 0.4]])
-    units = [Unit("a", 0, 1), Unit("b", 1, 2), Unit("a", 2, 3)]
+    units = [WordOrSpecialToken("a", 0, 1), WordOrSpecialToken("b", 1, 2), WordOrSpecialToken("a", 2, 3)]
     assert word_table(attention, units, 1, 2) == [
         "word    b:1 -> word    word -> b:1",
         "a:0          0.5000         0.7000",

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.vectors.files import check_format, finished_lines, is_whole, lines_to_skip, open_writer
+from bert_cli.outputs.vectors.files import check_format, finished_lines, has_finished_output, lines_to_skip, open_writer
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
@@ -25,8 +25,8 @@ def test_a_finished_file_replaces_its_partial_file(tmp_path):
     path = str(tmp_path / "out.jsonl")
     with open_writer(path, "jsonl", FORM, facts=FACTS) as writer:
         writer.write(rows(0, (1.0, 2.0)))
-        assert not is_whole(path)
-    assert is_whole(path)
+        assert not has_finished_output(path)
+    assert has_finished_output(path)
     assert json.loads((tmp_path / "out.jsonl").read_text())["values"] == [1.0, 2.0]
     assert [file.name for file in tmp_path.iterdir()] == ["out.jsonl"]
 

@@ -3,7 +3,7 @@
 import logging
 
 from bert_cli.reading.columns.facts import DataFacts, log_facts
-from bert_cli.reading.rows import LeftOut
+from bert_cli.reading.rows import LeftOutRows
 
 REVIEWS = DataFacts(
     "reviews.csv", 1200, columns={"text": ["review"], "label": ["stars"]}, not_used=["date", "user", "score"]
@@ -25,7 +25,7 @@ def test_files_without_columns():
 
 
 def test_rows_that_are_left_out():
-    facts = REVIEWS.use(10, [LeftOut("blank lines", 1, 3), LeftOut("rows of other languages", 1234, 5)])
+    facts = REVIEWS.use(10, [LeftOutRows("blank lines", 1, 3), LeftOutRows("rows of other languages", 1234, 5)])
     assert facts.describe().endswith(
         "left out: blank lines (1; line 3), rows of other languages (1,234; the first is line 5)"
     )
@@ -36,7 +36,7 @@ def test_odd_names_are_quoted():
 
 
 def test_report_has_all_facts():
-    assert REVIEWS.use(9, [LeftOut("blank lines", 1, 3)]).to_json() == {
+    assert REVIEWS.use(9, [LeftOutRows("blank lines", 1, 3)]).to_json() == {
         "file": "reviews.csv",
         "rows": 9,
         "columns": {"text": ["review"], "label": ["stars"]},
@@ -47,6 +47,9 @@ def test_report_has_all_facts():
 
 def test_unexpected_rows_that_are_left_out_are_a_warning(caplog):
     caplog.set_level(logging.INFO)
-    for facts in (REVIEWS.use(1, [LeftOut("blank lines", 1)]), REVIEWS.use(1, [LeftOut("x", 1, is_requested=True)])):
+    for facts in (
+        REVIEWS.use(1, [LeftOutRows("blank lines", 1)]),
+        REVIEWS.use(1, [LeftOutRows("x", 1, is_requested=True)]),
+    ):
         log_facts(facts)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

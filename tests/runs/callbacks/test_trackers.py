@@ -14,7 +14,7 @@ from bert_cli.base.log import LOG
 from bert_cli.outputs.history import History
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.callbacks import services, trackers
-from bert_cli.runs.callbacks.observers import Observation, end
+from bert_cli.runs.callbacks.observers import ObserverCallback, end_observers
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.callbacks.services import TrackingService
 from bert_cli.runs.callbacks.sweep_trackers import SweepTrackers, make_trackers
@@ -44,11 +44,11 @@ def track(name, folder, parents=None, is_resumed=False, report_model=False):
     with tracker:
         tracker.open()
         train(tracker, history)
-    end([tracker], REPORT)
+    end_observers([tracker], REPORT)
 
 
 def train(tracker, history, steps=4):
-    recorders = [HistoryCallback(history, 1, steps, 8, writes=True), Observation([tracker], history, steps)]
+    recorders = [HistoryCallback(history, 1, steps, 8, writes=True), ObserverCallback([tracker], history, steps)]
     for recorder in recorders:
         recorder.on_start()
     for step in range(1, steps + 1):
@@ -236,7 +236,7 @@ def test_a_server_that_stops_for_good_is_one_warning_and_the_steps_are_named(ser
     tracker, history = opened(tmp_path / "out")
     server.stop()
     train(tracker, history)
-    end([tracker], REPORT)
+    end_observers([tracker], REPORT)
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 2
     assert "does not answer; the run goes on, and what is missing is sent later" in warnings[0]
@@ -252,7 +252,7 @@ def test_a_server_that_comes_back_gets_what_it_missed(server, tmp_path, caplog, 
     server.stop()
     train(tracker, history)
     server.start()
-    end([tracker], REPORT)
+    end_observers([tracker], REPORT)
     assert [content[1] for content in server.received if content[0] == "log"] == [1, 2, 3, 4, 4]
     assert server.received[-1] == ["finish", "FINISHED"]
     assert [record.levelname for record in caplog.records].count("WARNING") == 1

@@ -9,7 +9,7 @@ import pytest
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertTextClassifier
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.settings.devices import Devices
@@ -31,7 +31,7 @@ def make_engine(precision: str) -> TensorFlowEngine:
         distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    network = Head(HeadSpec(CLASSIFIER, 3), "a classifier")
+    network = FineTunedNetwork(HeadSpec(CLASSIFIER, 3), "a classifier")
     return TensorFlowEngine(
         network,
         lambda dtype: BertTextClassifier(CONFIG, 3, compute_dtype=dtype, seed=1),

@@ -11,7 +11,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertTextClassifier
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor, load_trained
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.problem_types.registry import PROBLEM_TYPES as TYPES
@@ -72,7 +72,9 @@ def make_engine(problem_type: str) -> TensorFlowEngine:
         distribution_strategy="one_device", precision="float32", use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    return TensorFlowEngine(Head(HeadSpec(CLASSIFIER, 1), "a classifier"), make_model, devices, 8, train_batch_size=8)
+    return TensorFlowEngine(
+        FineTunedNetwork(HeadSpec(CLASSIFIER, 1), "a classifier"), make_model, devices, 8, train_batch_size=8
+    )
 
 
 def infer(problem_type: str, engine: TensorFlowEngine, features, batch_size: int = 4) -> dict[str, np.ndarray]:

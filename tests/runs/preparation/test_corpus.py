@@ -4,7 +4,13 @@ import os
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.workers import Workers
-from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus, show_reading
+from bert_cli.runs.preparation.corpus import (
+    Tokenization,
+    choose_num_workers,
+    hash_corpus,
+    read_corpus,
+    showing_reading_progress,
+)
 from bert_cli.text.tokenization import FullTokenizer
 from tests.snapshots import raises
 
@@ -51,7 +57,7 @@ def test_many_files_are_not_all_named(tmp_path, caplog):
     paths = [str(tmp_path / f"{number}.txt") for number in range(22)]
     for path in paths:
         open(path, "wb").close()
-    with caplog.at_level("INFO", "bert_cli"), show_reading(paths):
+    with caplog.at_level("INFO", "bert_cli"), showing_reading_progress(paths):
         pass
     assert caplog.messages[0] == "*** Reading from input files ***"
     assert caplog.messages[20:22] == [f"  {paths[19]}", "  … and 2 more"]

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.reading.columns.roles import ColumnRules
 from bert_cli.runs.preparation.labeled_file import LabeledFile
-from bert_cli.runs.preparation.prepare_data import LISTING, check_folder, count_labels, plan, write_splits
+from bert_cli.runs.preparation.prepare_data import LISTING, check_folder, count_labels, plan_split_sizes, write_splits
 from bert_cli.settings.data import HeldOut
 from bert_cli.settings.preparation import RowSelection
 from tests.rows import write_rows
@@ -45,18 +45,18 @@ def test_pairs_are_refused(tmp_path):
     ],
 )
 def test_plans_are_stratified(selection, expected):
-    planned = plan({"bad": 4, "good": 8}, selection)
+    planned = plan_split_sizes({"bad": 4, "good": 8}, selection)
     assert {label: tuple(numbers.values()) for label, numbers in planned.items()} == expected
 
 
 def test_something_must_be_left_to_train_on():
     with raises(InputError, "--dev_split=12 --test_split=0.0: "):
-        plan({"bad": 4, "good": 8}, RowSelection(dev_split=HeldOut(count=12)))
+        plan_split_sizes({"bad": 4, "good": 8}, RowSelection(dev_split=HeldOut(count=12)))
 
 
 def test_files_have_exactly_the_planned_rows(source, tmp_path):
     counts, _ = count_labels(source)
-    planned = plan(counts, RowSelection(dev_split=HeldOut(0.25), test_split=HeldOut(0.25)))
+    planned = plan_split_sizes(counts, RowSelection(dev_split=HeldOut(0.25), test_split=HeldOut(0.25)))
     folder = tmp_path / "out"
     folder.mkdir()
     assert write_splits(source, counts, planned, str(folder), 1, set()) == ["train.tsv", "dev.tsv", "test.tsv"]
@@ -72,7 +72,7 @@ def test_only_unchanged_files_are_replaced(source, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     counts, _ = count_labels(source)
-    write_splits(source, counts, plan(counts, RowSelection(dev_split=HeldOut(0.25))), str(folder), 1, set())
+    write_splits(source, counts, plan_split_sizes(counts, RowSelection(dev_split=HeldOut(0.25))), str(folder), 1, set())
     assert check_folder(str(folder), source.path) == {"train.tsv", "dev.tsv"}
     (folder / "dev.tsv").write_text("mine")
     with raises(InputError, "dev.tsv: "):

@@ -16,7 +16,7 @@ from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.heads.classification import BertTextClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.registry import PROBLEM_TYPES
@@ -173,14 +173,14 @@ def train_model(flags: dict, features, folder, state: str | None = None) -> dict
     num_micro_batches = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, class_weights)
     engine = TensorFlowEngine(
-        Head(HeadSpec(CLASSIFIER, 3), "a classifier"),
+        FineTunedNetwork(HeadSpec(CLASSIFIER, 3), "a classifier"),
         lambda dtype: BertTextClassifier(ONE_LAYER_CONFIG, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
         num_micro_batches,
     )
-    factors = controls.factors(engine.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
+    factors = controls.learning_rate_factors(engine.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
     updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     train_rows(engine, features, updates, SAVING, str(folder), state, factors)
     return tensors_of(folder, STEPS)
@@ -252,7 +252,7 @@ def test_no_gradient_is_computed_below_the_lowest_trained_layer():
         with strategy.scope():
             model, variables = make_model()
             rates = build(ClassifySettings, {} if num_frozen is None else {"freeze_layers": num_frozen}).rates
-            factors = controls.factors(variables, CONFIG, rates, False)
+            factors = controls.learning_rate_factors(variables, CONFIG, rates, False)
             optimizer = AdamWeightDecay(variables, TrainingHyperparameters(10, 0, 0.1, 1, 0), factors)
 
         def loss_fn(batch, seed):

@@ -13,7 +13,7 @@ from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.flags.option import build
 from bert_cli.heads.classification import BertTextClassifier
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.inference.tensorflow import TensorFlowEngine
 from bert_cli.runs.tasks.dataset import InMemoryDataset
@@ -54,7 +54,7 @@ def train(features, tmp_path) -> Callable:
         folder = next(folders)
         folder.mkdir()
         settings = build(ClassifySettings, FLAGS | {"random_seed": updates.random_seed} | dict(flags))
-        network = Head(HeadSpec(CLASSIFIER, 3), "a classifier")
+        network = FineTunedNetwork(HeadSpec(CLASSIFIER, 3), "a classifier")
 
         def make_engine():
             return TensorFlowEngine(

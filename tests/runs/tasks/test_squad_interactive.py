@@ -1,7 +1,7 @@
 """Answers as lines for the terminal."""
 
 from bert_cli.examples.squad.records import SquadExample, split_context
-from bert_cli.features.packing import Cuts
+from bert_cli.features.packing import CutCounts
 from bert_cli.outputs.answers.squad import NBestEntry, SquadPrediction
 from bert_cli.predicting.question_answerer import answer_record
 from bert_cli.runs.tasks.squad_interactive import format_answer, warn_cut_questions
@@ -37,7 +37,7 @@ def test_improbable_answers_are_not_shown():
 
 
 def test_cut_questions_are_reported(caplog):
-    warn_cut_questions(Cuts(3, 0, 20, 0), 64)
+    warn_cut_questions(CutCounts(3, 0, 20, 0), 64)
     assert not caplog.messages
-    warn_cut_questions(Cuts(3, 2, 20, 9), 64, "a.jsonl")
+    warn_cut_questions(CutCounts(3, 2, 20, 9), 64, "a.jsonl")
     check_message(caplog.messages[0], "--max_query_length")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from bert_cli.serving.http.app import Guard, make_app
-from bert_cli.serving.http.protocol import State
+from bert_cli.serving.http.protocol import ServerState
 from bert_cli.serving.items import FP32, TEXT, AnswerField, Embedding, Token
 from bert_cli.serving.keys import ApiKeys
 from bert_cli.serving.served_model import ServedModel
@@ -84,7 +84,7 @@ class Application:
     def __init__(self, *models: ServedModel, keys: str | None = None, limits: Limits = Limits(), **options):  # noqa: B008
         """Open the application; `options` are fields of State."""
         self.service = Service({model.name: model for model in models}, limits)
-        self.state = State(self.service, ApiKeys(keys, tuple(self.service.models)), "", None, **options)
+        self.state = ServerState(self.service, ApiKeys(keys, tuple(self.service.models)), "", None, **options)
         self._app = Guard(make_app(self.state), self.state)
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ from bert_cli.runs.tasks.classification.decoder import CROSS_ENTROPY, FittingDec
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
 from bert_cli.runs.tasks.classification.results import FittedPredictions, PredictionTables, write_out_of_fold
-from bert_cli.runs.tasks.dataset import DivisibleDataset, divide
+from bert_cli.runs.tasks.dataset import DivisibleDataset, move_held_out_rows
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import HeldOut
 from bert_cli.text.tokenization import FullTokenizer
@@ -153,7 +153,7 @@ class ClassificationDataset(DivisibleDataset):
         positive = self.settings.label_kind.positive_label
         decoder = make_fitting_decoder(problem_type, names, self.settings.inference, True, [], positive)
         decoder = dataclasses.replace(decoder, custom_metrics=self.decoder.custom_metrics)
-        return dataclasses.replace(self, splits=divide(self.splits, held_out, "rows"), decoder=decoder)
+        return dataclasses.replace(self, splits=move_held_out_rows(self.splits, held_out, "rows"), decoder=decoder)
 
     def _sample(self, settings: ClassifySettings) -> Self:
         count = settings.sample.rows_per_label

@@ -14,7 +14,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_texts import make_text_lines
 from bert_cli.examples.text_lines import TextLine, make_pair_check, split_line
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.packing import NOT_CUT, Cuts, cut_entry, warn_cuts
+from bert_cli.features.packing import NOT_CUT, CutCounts, cut_entry, warn_cuts
 from bert_cli.features.row_batches import CHUNK
 from bert_cli.flags.option import flag_values, prediction_values, replace_values
 from bert_cli.inference.rows import Predictor
@@ -91,7 +91,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
         print_explanation(predictor, data, lines[0], settings.inference.predict_batch_size)
     elif predictor.is_chief:
         # Do not check typed texts for unknown words, see interactive.make_unknown_check.
-        chunk_cuts: list[Cuts] = []
+        chunk_cuts: list[CutCounts] = []
         record = next(classifier.classify(lines, lambda _, features: chunk_cuts.append(features.cuts)))
         classifier.warn_cuts(chunk_cuts[0], "--text")
         print_text(json.dumps({"index": 0} | record, ensure_ascii=False))
@@ -202,7 +202,7 @@ class _TextClassifier:
         if is_table(source):
             self.classify_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
-        chunk_cuts: list[Cuts] = []
+        chunk_cuts: list[CutCounts] = []
         reader = interactive.ChunkReader(source, self.settings.files.line_buffered)
         check = self._check(source, chunk_cuts, reader)
         encoding = self.settings.text_files.encoding
@@ -215,16 +215,16 @@ class _TextClassifier:
 
     def classify_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
         """Write predictions for table rows, `lines`, to `target`; warnings name the file `source`."""
-        chunk_cuts: list[Cuts] = []
+        chunk_cuts: list[CutCounts] = []
         check = self._check(source, chunk_cuts)
         interactive.predict_items(iter(lines), target, lambda chunk: self.classify(chunk, check))
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), source)
 
-    def warn_cuts(self, cuts: Cuts, place: str) -> None:
+    def warn_cuts(self, cuts: CutCounts, place: str) -> None:
         """Log a warning if texts were cut; `place` is the flag or the file with the texts."""
         warn_cuts(cuts, self.settings.encoding.max_seq_length, place=place)
 
-    def _check(self, source: str, chunk_cuts: list[Cuts], reader: interactive.ChunkReader | None = None) -> _Check:
+    def _check(self, source: str, chunk_cuts: list[CutCounts], reader: interactive.ChunkReader | None = None) -> _Check:
         """Return a check of each chunk, which warns once per problem, and extends `chunk_cuts`."""
         check_unknown = interactive.make_unknown_check(source, self.model.vocabulary, self.settings.model, reader)
         check_pairs = make_pair_check(input_name(source), self.num_texts)

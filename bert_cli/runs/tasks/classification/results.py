@@ -29,7 +29,7 @@ from bert_cli.reading.columns.roles import unique_names
 from bert_cli.run_directory.directory import RunDirectory
 from bert_cli.runs.tasks.classification.decoder import FittingDecoder, ScoredTargets
 from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit
-from bert_cli.settings.classification import DISAGREEMENT, CalibrationFlags, ToLabel
+from bert_cli.settings.classification import DISAGREEMENT, CalibrationFlags, TextsToLabel
 from bert_cli.settings.groups import Inference
 
 if TYPE_CHECKING:
@@ -43,14 +43,15 @@ class PredictionTables:
     Attributes:
         inference: flags with the tables' format.
         glue_task: the task of --task_name, None for the user's files.
-        is_calibrated: whether probabilities are calibrated, so that to_label.tsv ranks the texts by them.
+        is_calibrated: whether probabilities are calibrated, so that to_label.tsv ranks the texts by
+            them.
         to_label: flags for another ranking.
     """
 
     inference: Inference
     glue_task: GlueTask | None
     is_calibrated: bool
-    to_label: ToLabel
+    to_label: TextsToLabel
 
     @property
     def has_ranking(self) -> bool:
@@ -211,7 +212,7 @@ _TOKEN = r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]"
 _OMITTED_METRICS = (*LOSSES, "eval_examples")
 
 
-def name_scores(scores: Scores, suffix: str, task_name: str, task: GlueTask | None) -> Scores:
+def add_split_suffix(scores: Scores, suffix: str, task_name: str, task: GlueTask | None) -> Scores:
     """Return a split's scores with the split's suffix in all keys, and lines for the log.
 
     Args:

@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER
 from bert_cli.base.json_files import JsonObject
 from bert_cli.base.log import LOG
-from bert_cli.inference.engine import Head
+from bert_cli.inference.engine import FineTunedNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.classification import SLOW_PACKAGES
 from bert_cli.metrics.custom import CustomMetric, load_metrics
@@ -51,7 +51,7 @@ from bert_cli.runs.tasks.classification.distillation import load_teacher
 from bert_cli.runs.tasks.classification.encoded_splits import ClassificationSplit, make_split
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.method import plan_method, with_method
-from bert_cli.runs.tasks.classification.results import FittedPredictions, name_scores, score_baselines
+from bert_cli.runs.tasks.classification.results import FittedPredictions, add_split_suffix, score_baselines
 from bert_cli.runs.tasks.interface import BaselineComparison, Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.settings.classification import CONTRASTIVE, ClassifySettings, check_filled_data
 from bert_cli.settings.data import TrainedColumns
@@ -193,7 +193,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
         long_text, build = self.settings.encoding.long_text, _BUILDERS[problem_type.head_type]
         return build(model.config, data.decoder, text_input, long_text, options, distillation, loss_columns(data))
 
-    def network(self, model: AnyModel, data: ClassificationDataset) -> Head:
+    def network(self, model: AnyModel, data: ClassificationDataset) -> FineTunedNetwork:
         return classifier_network(data.decoder, self.settings.head.text_input)
 
     def training_input(
@@ -249,7 +249,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             predictions = decoder.calibrate(raw_predictions, label_ids)
             targets = ScoredTargets(weights[name], split.distributions)
             scores = decoder.score(label_ids, raw_predictions, predictions, batch_size, targets)
-            scores = name_scores(scores, suffix, self.settings.task.task_name, data.glue_task)
+            scores = add_split_suffix(scores, suffix, self.settings.task.task_name, data.glue_task)
             metrics |= scores.metrics
             details |= scores.details
             lines += scores.lines

@@ -114,7 +114,7 @@ def read_pair_dataset(
     Raises:
         InputError: a file has no pairs, or the loss needs other data.
     """
-    recipe = choose_vectors(settings, model)
+    recipe = vector_recipe_of_settings(settings, model)
     rules = PairRules(settings.columns, settings.pair_columns, settings.data.header)
     needed = {"train": settings.phases.do_train, "dev": settings.phases.do_eval}
     paths = {"train": settings.data.train_file, "dev": settings.data.dev_file}
@@ -138,7 +138,7 @@ def read_pair_dataset(
     return VectorDataset(settings, model, recipe, splits, loss, facts)
 
 
-def choose_vectors(settings: VectorTrainingSettings, model: VectorBundle) -> VectorRecipe:
+def vector_recipe_of_settings(settings: VectorTrainingSettings, model: VectorBundle) -> VectorRecipe:
     """Return the steps from a text to its vector, by the flags and the model's modules."""
     vectors = settings.vectors
     folder = model.folder if model.checkpoint else os.path.dirname(model.config_name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.head_types import ENCODER
-from bert_cli.inference.engine import Layers
+from bert_cli.inference.engine import EncoderNetwork
 from bert_cli.inference.rows import Predictor
 from bert_cli.metrics.vectors import SLOW_PACKAGES, cosines_of_pairs, search_results, similarity_results
 from bert_cli.opening.checks import PairCheck
@@ -23,7 +23,7 @@ from bert_cli.run_directory.manifest import digest
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task, fine_tuning_plan
 from bert_cli.runs.tasks.vectors.data import PairSplit, VectorBundle, VectorDataset, read_pair_dataset
 from bert_cli.runs.tasks.vectors.mining import with_mined_negatives
-from bert_cli.sentence.vectors import SentenceVectors
+from bert_cli.sentence.vectors import PoolingAndSteps
 from bert_cli.sentence.writing import module_files
 from bert_cli.settings.vectors import VectorTrainingSettings
 from bert_cli.weights.path import CheckpointPath
@@ -94,11 +94,11 @@ class VectorTask(Task[VectorBundle, VectorDataset, None]):
 
         assert data.loss, "read_pair_dataset chooses the loss of a training"
         flags, recipe = self.settings.pair_training, data.recipe
-        vectors = SentenceVectors(recipe.pooling, recipe.steps, recipe.num_skipped(model.tokenizer))
+        vectors = PoolingAndSteps(recipe.pooling, recipe.steps, recipe.num_skipped(model.tokenizer))
         loss = VectorLossRule(data.loss, flags.similarity_scale, flags.margin)
         return BertVectors(model.config, vectors, loss, **options)
 
-    def network(self, model: VectorBundle, data: VectorDataset) -> Layers:
+    def network(self, model: VectorBundle, data: VectorDataset) -> EncoderNetwork:
         return _choice(data, 1).network
 
     def training_input(

@@ -12,8 +12,8 @@ from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.parts import Scores
 from bert_cli.problem_types.registry import SINGLE_LABEL
 from bert_cli.runs.tasks.classification.decoder import make_fitting_decoder
-from bert_cli.runs.tasks.classification.results import PredictionTables, name_scores, score_baselines
-from bert_cli.settings.classification import ToLabel
+from bert_cli.runs.tasks.classification.results import PredictionTables, add_split_suffix, score_baselines
+from bert_cli.settings.classification import TextsToLabel
 from bert_cli.settings.groups import Inference
 from tests.snapshots import check_message
 
@@ -31,10 +31,10 @@ SPLIT = types.SimpleNamespace(
 
 def test_names_of_tables():
     flags = Inference(glue_submission=True, output_format="jsonl")
-    assert PredictionTables(flags, find_task("mnli"), True, ToLabel()).names("test_mismatched") == [
+    assert PredictionTables(flags, find_task("mnli"), True, TextsToLabel()).names("test_mismatched") == [
         "test_results_mismatched.tsv", "predictions_mismatched.jsonl", "to_label_mismatched.tsv", "MNLI-mm.tsv",
     ]  # fmt: skip
-    assert PredictionTables(Inference(), None, False, ToLabel()).names("test") == [
+    assert PredictionTables(Inference(), None, False, TextsToLabel()).names("test") == [
         "test_results.tsv",
         "predictions.tsv",
     ]
@@ -44,7 +44,7 @@ def test_all_tables_of_a_split(tmp_path):
     names = ("test_results.tsv", "predictions.tsv", "to_label.tsv", "CoLA.tsv")
     paths = [str(tmp_path / name) for name in names]
     decoder = DECODER.with_calibration(Calibration((1.0,), 2))
-    PredictionTables(Inference(), find_task("cola"), True, ToLabel()).write(paths, SPLIT, PREDICTIONS, decoder)
+    PredictionTables(Inference(), find_task("cola"), True, TextsToLabel()).write(paths, SPLIT, PREDICTIONS, decoder)
     assert [(tmp_path / name).read_text() for name in names] == [
         "0.75\t0.25\n0.375\t0.625\n",
         "id\tlabel\tprob_0\tprob_1\ttext\n0\t0\t0.75\t0.25\tone\n1\t1\t0.375\t0.625\ttwo\n",
@@ -54,11 +54,13 @@ def test_all_tables_of_a_split(tmp_path):
 
 
 def test_a_second_split_has_a_suffix():
-    scores = name_scores(Scores({"eval_accuracy": 0.5}, {"n": 2}, ["line"]), "_mismatched", "mnli", find_task("mnli"))
+    scores = add_split_suffix(
+        Scores({"eval_accuracy": 0.5}, {"n": 2}, ["line"]), "_mismatched", "mnli", find_task("mnli")
+    )
     assert scores.metrics == {"eval_accuracy_mismatched": 0.5}
     assert scores.details == {"n_mismatched": 2}
     check_message(scores.lines)
-    assert name_scores(Scores({}, {}, ["line"]), "", "", None).lines == ["  line"]
+    assert add_split_suffix(Scores({}, {}, ["line"]), "", "", None).lines == ["  line"]
 
 
 def rows(*pairs):
