@@ -19,7 +19,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.opening.bundle import AnyModel, ModelBundle
 from bert_cli.opening.loader import load_model
 from bert_cli.settings.groups import ModelFiles
-from bert_cli.text.sample_texts import SPECIAL_TEXTS, make_sample_texts
+from bert_cli.text.sample_texts import SPECIAL_TEXTS, make_texts_for_tokenizers
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 from bert_cli.weights.checkpoint import open_source, read_with_heads
@@ -95,7 +95,9 @@ def _compare_tokenizers(converted: ConvertedModel, written: ModelBundle, seed: i
     source = converted.source
     if not written.optional_vocabulary:
         raise InputError("the converted model has no vocabulary; nothing was written")
-    texts = make_sample_texts(source.vocabulary.ids, (source.tokenizer_settings, written.tokenizer_settings), seed)
+    texts = make_texts_for_tokenizers(
+        source.vocabulary.ids, (source.tokenizer_settings, written.tokenizer_settings), seed
+    )
     texts = _without_other_characters(texts, source, written)
     different = [text for text in texts if source.tokenizer.encode(text) != written.tokenizer.encode(text)]
     if different:

@@ -368,7 +368,7 @@ class ModelFlags:
     required: frozenset[str] = frozenset()
 
 
-def read_flags_of(use: ModelUse, name: str, is_only: bool) -> ModelFlags:
+def flags_of_served_model(use: ModelUse, name: str, is_only: bool) -> ModelFlags:
     """Return the flags for loading a model; raise InputError for a wrong value.
 
     Args:

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import JSON
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.paths import expand_home, folder_list_reader
-from bert_cli.settings.answering import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, read_flags_of
+from bert_cli.settings.answering import MODEL_NAME, USE_FLAGS, ModelFlags, ModelUse, flags_of_served_model
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 
@@ -269,5 +269,5 @@ class ServeSettings:
             "engine": self.devices.engine,
             "num_threads": self.devices.num_threads,
         }
-        flags = {name: read_flags_of(self.use, name, len(self.paths) == 1) for name in self.paths}
+        flags = {name: flags_of_served_model(self.use, name, len(self.paths) == 1) for name in self.paths}
         return {name: dataclasses.replace(model, values={**model.values, **devices}) for name, model in flags.items()}

@@ -31,7 +31,7 @@ _WORDS = 8  # words in each of them
 _LONG_WORDS = (98, 101, 198, 201)  # characters, around the limits of Hugging Face and Google
 
 
-def make_sample_texts(ids: Mapping[str, int], settings: Sequence[TokenizerSettings], seed: int) -> list[str]:
+def make_texts_for_tokenizers(ids: Mapping[str, int], settings: Sequence[TokenizerSettings], seed: int) -> list[str]:
     """Return texts with accents, Chinese, long words, words of a vocabulary, and added tokens.
 
     Args:

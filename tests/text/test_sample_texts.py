@@ -1,6 +1,6 @@
 """Sample texts for the comparison of tokenizers."""
 
-from bert_cli.text.sample_texts import make_sample_texts
+from bert_cli.text.sample_texts import make_texts_for_tokenizers
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_settings import GOOGLE, AddedToken, TokenizerSettings
 
@@ -10,9 +10,9 @@ SETTINGS = TokenizerSettings(added_tokens=(AddedToken("<user>", 8), AddedToken("
 
 
 def test_texts_are_the_same_for_the_same_seed():
-    texts = make_sample_texts(IDS, [GOOGLE, SETTINGS], 3)
-    assert texts == make_sample_texts(IDS, [GOOGLE, SETTINGS], 3)
-    assert texts != make_sample_texts(IDS, [GOOGLE, SETTINGS], 4)
+    texts = make_texts_for_tokenizers(IDS, [GOOGLE, SETTINGS], 3)
+    assert texts == make_texts_for_tokenizers(IDS, [GOOGLE, SETTINGS], 3)
+    assert texts != make_texts_for_tokenizers(IDS, [GOOGLE, SETTINGS], 4)
     assert texts[-2:] == [
         "the <user> a<user>a, <user><user> <USER> <user>.",
         "the a-b aa-ba, a-ba-b A-B a-b.",
@@ -21,7 +21,7 @@ def test_texts_are_the_same_for_the_same_seed():
 
 
 def test_each_setting_changes_the_tokens_of_a_text():
-    texts = make_sample_texts(IDS, [SETTINGS], 0)
+    texts = make_texts_for_tokenizers(IDS, [SETTINGS], 0)
     usual = [FullTokenizer(IDS).tokenize(text) for text in texts]
     for settings, lower in (
         (SETTINGS, True),
@@ -36,4 +36,4 @@ def test_each_setting_changes_the_tokens_of_a_text():
 
 
 def test_a_vocabulary_without_letters():
-    assert len(make_sample_texts({"[UNK]": 0, "1": 1}, [GOOGLE], 0)) > 30
+    assert len(make_texts_for_tokenizers({"[UNK]": 0, "1": 1}, [GOOGLE], 0)) > 30
