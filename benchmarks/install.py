@@ -86,7 +86,8 @@ def install(requirements: Sequence[str], python: str, flags: Sequence[str] = ())
         environment = pathlib.Path(folder) / "environment"
         run([python, "-m", "venv", str(environment)], "venv")
         bytes_before, packages_before = size_on_disk(environment), _count_packages(environment)
-        pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+        # -I: packages of the working directory or of PYTHONPATH are not in this environment.
+        pip = [str(environment / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"]
         finished = run([*pip, "install", "--quiet", *flags, *requirements], "pip")
         return Installation(
             _count_packages(environment) - packages_before,

@@ -42,7 +42,7 @@ class Conversion(FlagGroup, heading="Input and output"):
     overwrite: bool = option(False, "replace existing files with the names of the new ones")
 
 
-class ModelChanges(FlagGroup, heading="ModelChanges"):
+class ModelChanges(FlagGroup, heading="Changes"):
     """Changes to the model during conversion."""
 
     head: str = option(

@@ -35,7 +35,8 @@ def test_rows_follow_names_and_new_rows_the_seed(trained_once, model_flags, clas
         *flags, "--do_train", "--do_eval", "--learning_rate=1e-9,2e-9", "--num_runs=2", f"--output_dir={out}"
     )
     assert done.code == 0, done.err
-    assert done.err.count("head has the labels 1, 0; its rows are used by name for 0, 1, 2; new, with") == 4
+    # All runs use the rows alike, so the first one says it for all.
+    assert done.err.count("head has the labels 1, 0; its rows are used by name for 0, 1, 2; new, with") == 1
     old = run_folder(trained_once[0]).tensors(30)
     heads = {}
     for rate in ("1e-09", "2e-09"):

@@ -55,7 +55,9 @@ def test_mean_over_seeds_is_evaluated(tagger_once, tag, tmp_path, run_folder):
     expected = own_mean([out / "run-1", out / "run-2"], WORDS, tag_run.LABELS)
     assert read_predictions(out / "test_predictions.txt") == expected
     assert (out / "eval_results.txt").is_file()
-    assert "of the mean prediction of 2 runs" in done.last_line
+    *_, mean, following = done.err.splitlines()
+    assert "of the mean prediction of 2 runs" in mean
+    assert following == f"next: bert-tag --output_dir={out} --text 'a text'"
 
 
 def test_a_missing_test_file_is_refused_before_the_training(tagger_once, tag, tmp_path):

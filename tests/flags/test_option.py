@@ -137,7 +137,7 @@ def test_groups_hold_more_than_one_flag():
         "CustomMetrics",
         "DoctorModel",
         "KeptColumns",
-        "Method",
+        "TrainingMethod",
         "MissingLabels",
         "ReportPage",
         "Paths",
