@@ -269,6 +269,7 @@ def extraction_chunks(
     max_lines: int = 4096,
     cost: Callable[[int], int] = lambda tokens: 0,
     max_cost: int = 1,
+    first_lines: int | None = None,
 ) -> Iterator[ExtractionFeatures]:
     """Yield all lines as features, in order and in chunks.
 
@@ -280,16 +281,19 @@ def extraction_chunks(
         max_lines: number of lines that ends a chunk.
         cost: function from a line's number of tokens to its cost.
         max_cost: total cost that ends a chunk.
+        first_lines: number of lines that ends the first chunk; None for max_lines.
     """
     chunk = None
     spent = 0
+    most_lines = max_lines if first_lines is None else min(first_lines, max_lines)
     for line in lines:
         # Create the chunk late: no chunk may be empty when the lines end.
         chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
         spent += cost(chunk.add(line))
-        if len(chunk) >= max_lines or spent >= max_cost:
+        if len(chunk) >= most_lines or spent >= max_cost:
             yield chunk.features()
             chunk = None
             spent = 0
+            most_lines = max_lines
     if chunk:
         yield chunk.features()

@@ -37,7 +37,11 @@ def open_openvino(
 
 def _open_backend(precision: str, shares: BatchParallelism) -> RunnerMaker:
     """Return the function that makes a graph's runner."""
-    core = _openvino().Core()
+    openvino = _openvino()
+    # OpenVINO fills its tables of element types when they are first needed, and needs Python's lock for that. If two
+    # threads did this together, one could wait for the lock and the other for the table, forever.
+    openvino.Tensor(np.zeros(1, np.float32), shared_memory=True).element_type.to_dtype()
+    core = openvino.Core()
     hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
     if shares.threads != ALL_THREADS:
         hints["INFERENCE_NUM_THREADS"] = str(shares.batches * shares.threads)

@@ -34,6 +34,8 @@ def test_chunks_are_limited_by_lines_and_cost():
     lines = ["a"] * 5
     assert [(chunk.first_line, len(chunk)) for chunk in make_chunks(lines, max_lines=2)] == [(0, 2), (2, 2), (4, 1)]
     assert [len(chunk) for chunk in make_chunks(lines, cost=lambda tokens: tokens, max_cost=7)] == [3, 2]
+    assert [len(chunk) for chunk in make_chunks(lines, max_lines=3, first_lines=1)] == [1, 3, 1]
+    assert [len(chunk) for chunk in make_chunks(lines, max_lines=2, first_lines=3)] == [2, 2, 1]
     assert make_chunks([]) == []
 
 

@@ -19,6 +19,9 @@ from bert_cli.predicting.vectors import VectorModel, chunk_limits
 from bert_cli.runs.extraction import plan
 from bert_cli.settings.texts import ExtractSettings
 
+# The first chunk is small, so that the computation starts soon. Later ones are tokenized meanwhile.
+_FIRST_LINES = 1024
+
 
 def write_features(
     vector_model: VectorModel,
@@ -55,7 +58,7 @@ def write_features(
         vector_format = dataclasses.replace(vector_format, has_ids=bool(identifiers))
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
-        chunks = recipe.chunks(texts, tokenizer, **limits)
+        chunks = recipe.chunks(texts, tokenizer, first_lines=_FIRST_LINES, **limits)
         # Do both before opening the writer: an error must not leave an unfinished file.
         chunks = plan.check_first_chunk(chunks, source, model.vocabulary, settings.model)
         if source != STANDARD:
