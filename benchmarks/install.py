@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.processes import run
@@ -144,7 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table = Table("program", "packages", "MB", "seconds", "CPU seconds")
     for name, figures in installations.items():
         medians = [statistics.median(column) for column in zip(*map(dataclasses.astuple, figures), strict=True)]
-        table.add_row(name, *(f"{value:,.0f}" for value in medians))
+        # A name such as bert_cli[serve] is no markup.
+        table.add_row(escape(name), *(f"{value:,.0f}" for value in medians))
     Console().print(table)
 
 
