@@ -131,9 +131,9 @@ class _Translator:
             self._add_outer(_launcher_key(flag), value, flag, "is a flag of the launcher")
         for name, value in line.variables.items():
             self._add_outer(_VARIABLE + name.lower(), value, name, "is a variable that is unknown here")
-        self.remarks += [f"{word}: belongs to no flag" for word in line.unused[:1] if _is_argument(word)]
-        if line.unused and not _is_argument(line.unused[0]):
-            self.remarks.append(f"{' '.join(line.unused)}: is for the shell; add it again")
+        self.remarks += [f"{word}: belongs to no flag" for word in line.strays]
+        if line.shell_words:
+            self.remarks.append(f"{' '.join(line.shell_words)}: is for the shell; add it again")
 
     def _trains(self, line: ForeignLine, theirs: Mapping[str, str]) -> bool:
         """Return whether the defaults of a program count: it trains, or it is not for training."""
@@ -268,11 +268,6 @@ class _Translator:
             return False
         self.ours[name] = value
         return True
-
-
-def _is_argument(word: str) -> bool:
-    """Return whether a word is an argument of a program, not an operator of the shell."""
-    return re.fullmatch(r"[|&;]+|\d?>.*", word) is None
 
 
 def _is_on_hub(model: str) -> bool:

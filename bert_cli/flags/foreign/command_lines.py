@@ -60,7 +60,8 @@ class ForeignLine(NamedTuple):
         flags: values by flag, without hyphens; "" for a flag without a value.
         launcher: flags before the program, such as torchrun's, with their values.
         variables: environment variables before the program.
-        unused: words that belong to no flag.
+        strays: words that belong to no flag.
+        shell_words: the words from a pipe, a redirection or another command on.
     """
 
     script: Script
@@ -68,7 +69,8 @@ class ForeignLine(NamedTuple):
     flags: dict[str, str]
     launcher: list[tuple[str, str]]
     variables: dict[str, str]
-    unused: list[str]
+    strays: list[str]
+    shell_words: list[str]
 
 
 @functools.cache
@@ -109,14 +111,14 @@ def read_foreign_line(text: str, place: str) -> ForeignLine | None:
             variables[assignment[1]] = string.Template(assignment[2]).safe_substitute(variables)
         elif match := _find_script(words, index):
             name, script = match
-            rest, unused = _without_operators(words[index + len(name.split(" --")[0].split()) :])
+            rest, shell_words = _without_operators(words[index + len(name.split(" --")[0].split()) :])
             used = {key for key in variables if re.search(rf"\$\{{?{key}\b", " ".join(words))}
             rest = [string.Template(argument).safe_substitute(variables) for argument in rest]
             flags, strays = _read_flags(rest, script)
             strays = _add_words(flags, strays, script, place)
             launcher = _read_launcher(words[:index])
             kept = {key: value for key, value in variables.items() if key not in used}
-            return ForeignLine(script, name, flags, launcher, kept, strays + unused)
+            return ForeignLine(script, name, flags, launcher, kept, strays, shell_words)
     return None
 
 

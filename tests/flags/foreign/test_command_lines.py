@@ -37,7 +37,7 @@ def test_all_parts():
     assert line.flags == {"max_seq_length": "3", "labels": "a,b", "x": "1 $C"}
     assert line.launcher == [("--np", "2")]
     assert line.variables == {"B": "2"}
-    assert line.unused == [">", "log"]
+    assert line.shell_words == [">", "log"]
 
 
 def test_words_of_a_program_with_switches():
@@ -53,3 +53,9 @@ def test_the_table_names_flags_without_hyphens():
         assert not [word for word in (*script.switches, *script.words) if word.startswith("-")]
         assert all(word.startswith("--") for word in (*script.defaults, *script.implied))
         assert script.variables in ("", "yes")
+
+
+def test_all_stray_words_are_kept_apart_from_those_of_the_shell():
+    line = read("python run_glue.py first second --do_train true third | tee log")
+    assert (line.strays, line.shell_words) == (["first", "second"], ["|", "tee", "log"])
+    assert line.flags == {"do_train": "true,third"}
