@@ -4,13 +4,14 @@
     python -m benchmarks.time_to_score --data=DATA_SETS --peer_python=OTHER_VENV/bin/python --seeds=1 --grid
 
 All programs start from the built-in model. The Trainer runs with TrainingArguments' defaults
-(trainer), and with the rate and batch size in score_tasks.py (trainer-best), which --grid helps to
-choose. Our commands run without any flag for the training. A second run with our command evaluates
-along the way. Its time to the score is the time from the process's start to its first evaluation
-that reaches the Trainer's final score with the same seed. Earlier evaluations count. The table has
-means over the seeds with their standard deviation, and in parentheses the share of the Trainer's
-time. "all" is the mean over the tasks. This needs Linux: /proc has the processor time of a running
-process.
+(trainer), and at its best settings (trainer-best). These are the rate and batch size in
+score_tasks.py, which --grid helps to choose, with batches of similar length, and with bfloat16 if the
+processor has units for it. Our commands run without any flag for the training. A second run with our
+command evaluates along the way. Its time to the score is the time from the process's start to its
+first evaluation that reaches the Trainer's final score with the same seed. Earlier evaluations count.
+The table has means over the seeds with their standard deviation, and in parentheses the share of the
+Trainer's time. "all" is the mean over the tasks. This needs Linux: /proc has the processor time of a
+running process.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from benchmarks.processes import Mark, run, run_marked
 from benchmarks.score_tasks import REPORTED, TAGS, TASKS, DataError, ScoredTask, write_task
 from bert_cli.opening.paths import PRETRAINED
 from bert_cli.outputs.history import read_history
+from bert_cli.runtime.machine import has_fast_bfloat16
 
 _PEER = pathlib.Path(__file__).parent / "peers" / "trainer_score.py"
 _RATES, _BATCHES = (5e-5, 1e-4, 3e-4, 1e-3), (8, 16, 32)  # tried by --grid
@@ -75,14 +77,12 @@ class Bench:
     peer_python: str
     flags: Sequence[str]
 
-    def train_peer(self, name: str, seed: int, program: str, rate: float | None, batch: int | None) -> Outcome:
-        """Train with the Trainer; None is its default."""
+    def train_peer(self, name: str, seed: int, program: str, flags: Sequence[str] = ()) -> Outcome:
+        """Train with the Trainer, which has its defaults except for `flags` of trainer_score.py."""
         task, files = TASKS[name], self.files[name]
         command = [self.peer_python, str(_PEER), str(self.model), str(files["train"]), str(files["dev"])]
         command += [f"--kind={task.kind}", f"--metric={task.metric}", f"--seed={seed}"]
-        command += [f"--rate={rate}"] if rate else []
-        command += [f"--batch={batch}"] if batch else []
-        process = run(command, program)
+        process = run([*command, *flags], program)
         return Outcome(name, program, seed, process.last_object()["score"], process.seconds, process.cpu_seconds)
 
     def train_ours(self, name: str, seed: int, evaluations: int) -> Outcome:
@@ -102,6 +102,11 @@ class Bench:
         process, marks = run_marked(command, OURS, _EVALUATION)
         curve = tuple(make_curve(str(output_dir), task, marks))
         return Outcome(name, f"{OURS}, evaluated", seed, curve[-1][0], process.seconds, process.cpu_seconds, curve)
+
+
+def _fast_flags(rate: float, batch: int) -> list[str]:
+    """Return the Trainer's flags for a rate and a batch size, and those that make it fastest."""
+    return [f"--rate={rate}", f"--batch={batch}", "--group", *(["--bf16"] if has_fast_bfloat16() else [])]
 
 
 def _kind_flags(task: ScoredTask) -> list[str]:
@@ -135,8 +140,8 @@ def measure(bench: Bench, names: Sequence[str], seeds: Sequence[int], evaluation
         for seed in seeds:
             ours = [functools.partial(bench.train_ours, name, seed, count) for count in (0, evaluations)]
             peers = [
-                functools.partial(bench.train_peer, name, seed, DEFAULTS, None, None),
-                functools.partial(bench.train_peer, name, seed, BEST, *TASKS[name].best),
+                functools.partial(bench.train_peer, name, seed, DEFAULTS),
+                functools.partial(bench.train_peer, name, seed, BEST, _fast_flags(*TASKS[name].best)),
             ]
             # Our evaluated run follows our plain one, whose number of steps it needs.
             for start in [*ours, *peers] if seed % 2 else [*peers, *ours]:
@@ -149,7 +154,7 @@ def measure_grid(bench: Bench, names: Sequence[str], seeds: Sequence[int]) -> It
         for rate in _RATES:
             for batch in _BATCHES:
                 for seed in seeds:
-                    yield bench.train_peer(name, seed, f"trainer, {rate:g}, {batch}", rate, batch)
+                    yield bench.train_peer(name, seed, f"trainer, {rate:g}, {batch}", _fast_flags(rate, batch))
 
 
 def _spread(values: Sequence[float], digits: int) -> str:

@@ -99,7 +99,7 @@ class Tagger(TrainableModel):
             callbacks, verbose: observers, and how much to show, see api.watching.Watching.
             options: flags of bert-tag without dashes. The most common ones: init_checkpoint
                 (the built-in model), num_train_epochs (3.0; 4.0 for small models), learning_rate
-                (5e-5; up to 3e-4 for small models), train_batch_size=32, max_seq_length=128,
+                (5e-5; up to 3e-4 for small models), train_batch_size=16, max_seq_length=128,
                 freeze_encoder=False, random_seed=12345.
 
         Returns:

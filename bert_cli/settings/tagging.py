@@ -134,7 +134,11 @@ class TagSettings(TrainingSettings):
         without=("shard",),
         output_file="-",
     )
-    training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
+    # Sentences are short, and most words have the tag O. With 2,000 sentences and the built-in model, batches of 32
+    # made too few updates: an F1 of 0.05 instead of 0.17 on WNUT 17, mean of three seeds, in the same time.
+    training: Training = group(
+        Training, {"train_batch_size": "training batch size in windows, over all devices"}, train_batch_size=16
+    )
     fine_tuning: FineTuning = group(FineTuning)
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: ReportPage = group(ReportPage)
