@@ -201,3 +201,35 @@ def test_missing_package_is_reported_in_one_line(tmp_path):
         "bert-extract-features: error: --engine=openvino needs the package openvino: pip install -e '.[openvino]' in the clone"
     )
     assert [path.name for path in pathlib.Path(tmp_path).iterdir()] == ["lines.txt"]
+
+
+_FIRST_INFERENCES = """
+import os, sys, threading
+import numpy as np
+from bert_cli.inference.openvino import _open_backend
+from bert_cli.inference.onnx import BatchParallelism
+from bert_cli.onnx.graph import FLOAT, Graph
+
+sys.setswitchinterval(1e-6)
+make = _open_backend("float32", BatchParallelism(4, 1))
+graph = Graph()
+graph.output("y", ("rows", 8), "Relu", graph.input("x", ("rows", 8), FLOAT))
+run, barrier = make(graph, {}), threading.Barrier(8)
+
+def infer():
+    barrier.wait()
+    run({"x": np.ones((4, 8), np.float32)})
+
+threads = [threading.Thread(target=infer) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.slow
+def test_first_inferences_in_several_threads_do_not_wait_for_each_other():
+    """OpenVINO fills tables at its first inference; without the preparation, a quarter of such processes hang."""
+    for _ in range(12):
+        subprocess.run([sys.executable, "-c", _FIRST_INFERENCES], check=True, timeout=60)
