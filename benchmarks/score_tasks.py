@@ -129,8 +129,8 @@ class ScoredTask:
         metric: the score's name in our history.
         read: returns all rows.
         rows: training rows without --full.
-        best: the Trainer's learning rate and batch size in trainer-best; replace them with the best of
-            --grid, which no task has been searched with yet.
+        best: the Trainer's learning rate and batch size in trainer-best: the best of (3e-4, 8),
+            (3e-4, 16) and (1e-3, 32) on most tasks, with one seed.
         unit: factor for our score, because bert-tag reports percentages.
     """
 

@@ -24,12 +24,14 @@ class RunLabels(NamedTuple):
         names: label names; () if outputs have no names, as in regression and multiple choice.
         are_from_flag: whether the user gives them with --labels.
         aliases: by label, names that other programs use for the same output, best first.
+        head_bias: a new head's first bias, see OutputDecoder.initial_bias.
     """
 
     command: str
     names: tuple[str, ...] = ()
     are_from_flag: bool = False
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+    head_bias: float | None = None
 
 
 class TrainedHead(NamedTuple):

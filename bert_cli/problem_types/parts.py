@@ -198,6 +198,10 @@ class OutputDecoder(abc.ABC):
     def logits(self, outputs: np.ndarray) -> np.ndarray:
         """Invert the activation: return logits [n, L] of probabilities [n, L] or numbers [n]."""
 
+    def initial_bias(self, label_ids: np.ndarray) -> float | None:
+        """Return the bias that a new head has before training on these labels; None for 0."""
+        return None
+
     @abc.abstractmethod
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[Any]:
         """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""

@@ -29,8 +29,11 @@ from bert_cli.problem_types.problem_type import ProblemType
 
 _NAME = "regression"
 _LEAST_SPREAD = 0.05  # predictions with less spread than this share of their error are nearly equal
-_LARGEST_TARGET, _LEAST_TARGET_SPREAD = 20.0, 0.01  # fine-tuning reaches targets from 0 to 5 and from 0 to 10
-_FAR_FROM_ZERO = 3.0  # a mean further than this many spreads from 0 is an offset
+# Fine-tuning reaches targets up to 10 from their mean.
+_LARGEST_DEVIATION, _LEAST_TARGET_SPREAD = 20.0, 0.01
+# A mean further than this many spreads from 0 is an offset: four of float32's seven digits would be
+# the same in all targets.
+_FAR_FROM_ZERO = 1e4
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d*),(\d+)([eE][-+]?\d+)?")
 # Numbers with thousands separators are never guessed: 1.234,5 or 1,234.5 or 1 234,5.
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:[.' \u00a0\u202f]\d{3})+,\d+|(?:,\d{3})+\.\d+)")
@@ -79,15 +82,20 @@ class NumberReader(CellReader):
         least, most, spread = numbers.min(), numbers.max(), numbers.std()
         if least == most:
             return f"every training row has the number {_format_number(least)}, so there is nothing to learn"
-        if max(abs(least), abs(most)) <= _LARGEST_TARGET and spread >= _LEAST_TARGET_SPREAD:
+        mean = numbers.mean()
+        deviation = max(mean - least, most - mean)
+        is_in_reach = deviation <= _LARGEST_DEVIATION and spread >= _LEAST_TARGET_SPREAD
+        divisor = 1.0 if is_in_reach else 10.0 ** round(math.log10(spread))
+        steps = []
+        if abs(mean) > _FAR_FROM_ZERO * spread:
+            steps.append(f"subtract {_format_number(round(mean / divisor) * divisor)}")
+        if divisor != 1:
+            steps.append(f"divide them by {_format_number(divisor)}")
+        if not steps:
             return ""
-        divisor = 10.0 ** round(math.log10(spread))
-        offset = round(numbers.mean() / divisor) * divisor
-        steps = [f"subtract {_format_number(offset)}"] if abs(offset) > _FAR_FROM_ZERO * spread else []
-        steps += [f"divide them by {_format_number(divisor)}"] if divisor != 1 else []
         return (
             f"the numbers to learn go from {_format_number(least)} to {_format_number(most)}, and an untrained "
-            f"model predicts about 0: scale the targets ({' and '.join(steps)}), and the predictions "
+            f"model predicts about their mean: scale the targets ({' and '.join(steps)}), and the predictions "
             "back"
         )
 
@@ -175,6 +183,9 @@ class NumberDecoder(OutputDecoder):
     def logits(self, outputs: np.ndarray) -> np.ndarray:
         """Return numbers [n] as logits [n, 1]."""
         return outputs[:, np.newaxis]
+
+    def initial_bias(self, label_ids: np.ndarray) -> float:
+        return float(np.mean(label_ids, dtype=np.float64))
 
     def decisions(self, predictions: PredictionArrays, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()

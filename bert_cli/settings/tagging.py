@@ -134,8 +134,9 @@ class TagSettings(TrainingSettings):
         without=("shard",),
         output_file="-",
     )
-    # Sentences are short, and most words have the tag O. With 2,000 sentences and the built-in model, batches of 32
-    # made too few updates: an F1 of 0.05 instead of 0.17 on WNUT 17, mean of three seeds, in the same time.
+    # Sentences are short, and most words have the tag O. With 2,000 sentences and the built-in
+    # model, batches of 32 made too few updates: an F1 of 0.05 instead of 0.17 on WNUT 17, mean of
+    # three seeds, in the same time.
     training: Training = group(
         Training, {"train_batch_size": "training batch size in windows, over all devices"}, train_batch_size=16
     )

@@ -85,6 +85,18 @@ def test_model_equals_the_model_of_the_command(fitted, options, tmp_path, run_fo
         Classifier.train(frame, output_dir=fitted.output_dir, **(options | {"learning_rate": 0.01}))
 
 
+def test_a_new_regression_head_begins_with_the_mean(options, tmp_path):
+    """With a rate of 0, predictions are near the mean; a trained head keeps its bias."""
+    still = options | {"learning_rate": 0.0, "num_train_epochs": 1, "problem_type": "regression"}
+    numbers = [290.0 + number for number in range(len(TEXTS))]
+    first = Classifier.fit(TEXTS, numbers, output_dir=tmp_path / "first", **still)
+    np.testing.assert_allclose(first.predict(TEXTS).values, np.mean(numbers), atol=1.0)
+    # The second run has its model's files.
+    del still["vocab_file"], still["bert_config_file"]
+    second = Classifier.fit(TEXTS, [1.0, 2.5] * (len(TEXTS) // 2), init_checkpoint=tmp_path / "first", **still)
+    np.testing.assert_array_equal(second.predict(TEXTS).values, first.predict(TEXTS).values)
+
+
 @pytest.mark.slow
 def test_pairs_several_labels_and_numbers(options):
     options = options | {"num_train_epochs": 1, "train_batch_size": 8}

@@ -63,6 +63,7 @@ class Plan(NamedTuple):
         head_type: type of the trained head, a key of HEAD_TYPES.
         guesses: flag values guessed from the data; later runs guess again, from their own data.
         model_files: the model's files besides config and tokenizer, by their path in output_dir.
+        head_bias: initial bias of a new head's only output, see OutputDecoder.initial_bias.
     """
 
     steps: int
@@ -79,10 +80,11 @@ class Plan(NamedTuple):
     fits_head: bool = False
     head_type: str = CLASSIFIER
     model_files: Mapping[str, bytes] = MappingProxyType({})
+    head_bias: float | None = None
 
     def run_labels(self, command: str) -> RunLabels:
         """Return the labels that rows of a trained head follow."""
-        return RunLabels(command, self.labels or (), self.has_flag_labels, self.label_aliases)
+        return RunLabels(command, self.labels or (), self.has_flag_labels, self.label_aliases, self.head_bias)
 
 
 Details = TypeVar("Details")

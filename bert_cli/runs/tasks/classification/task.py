@@ -175,6 +175,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset, FittedPredictions
             "class_weights": weights,
             "has_flag_labels": bool(self.settings.encoding.labels),
             "head_type": problem_type.head_type,
+            "head_bias": problem_type.decoder.initial_bias(data.splits["train"].features.label_ids),
         }
         plan = fine_tuning_plan(self.settings, recipe, len(features), len(features), guesses=data.guesses, **values)
         return plan_method(plan, self.settings, problem_type, features.label_ids)
