@@ -1,12 +1,14 @@
 """Processor time and memory of the commands as their input grows.
 
     python -m benchmarks.growth --rows=1000,10000,100000 --only=reading,predict_file
+    python -m benchmarks.growth --only=peer_reading,peer_predict_file --peer_python=OTHER_VENV/bin/python
 
 For each workload and number of rows, a command runs as a process of its own. The table has seconds,
 processor seconds (user and system, all threads), peak memory, and the growth against the row above:
 microseconds of processor time and bytes of memory per added row. Time is linear if the former stays
 the same, and memory is flat if the latter goes to 0. Processor time depends less than wall time on
-what else the machine does.
+what else the machine does. Two workloads are datasets and Trainer.predict on the files of reading and
+predict_file; OTHER_VENV needs transformers and datasets.
 """
 
 import argparse
@@ -24,10 +26,12 @@ from rich.table import Table
 
 from benchmarks import inputs
 from benchmarks.processes import Finished, run
+from bert_cli.runtime.machine import has_fast_bfloat16
 
 _BUILTIN = pathlib.Path("bert_cli/builtin/pretrained")
 _VOCABULARY = _BUILTIN / "vocab.txt"
 _CHUNK = 10_000  # texts that are in memory at a time
+_PEER = pathlib.Path(__file__).parent / "peers" / "trainer_predict.py"
 
 
 def write_rows(path: pathlib.Path, count: int, form: str) -> None:
@@ -98,6 +102,19 @@ WORKLOADS: Mapping[str, tuple[str, Callable[[Job], list[str]]]] = {
 }  # fmt: skip
 
 
+# The same files with another program; see trainer_predict.py.
+PEERS: Mapping[str, tuple[str, Callable[[Job], list[str]]]] = {
+    "peer_reading": ("labeled", lambda job: []),
+    "peer_predict_file": ("texts", lambda job: [
+        f"--output={job.folder}/labels.csv", *(["--bf16"] if has_fast_bfloat16() else [])]),
+}  # fmt: skip
+
+
+def run_peer(python: str, model: pathlib.Path, file: pathlib.Path, flags: Sequence[str]) -> Finished:
+    """Run trainer_predict.py with the interpreter `python`, and return its figures."""
+    return run([python, str(_PEER), str(model), str(file), *flags], _PEER.name)
+
+
 def run_command(arguments: Sequence[str]) -> Finished:
     """Run a module of the package with this interpreter, and return its figures."""
     module, *flags = arguments
@@ -107,34 +124,45 @@ def run_command(arguments: Sequence[str]) -> Finished:
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="1000,10000,100000", help="numbers of rows, with commas, rising")
-    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads with commas: " + ", ".join(WORKLOADS))
+    known = [*WORKLOADS, *PEERS]
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads with commas: " + ", ".join(known))
+    parser.add_argument("--peer_python", default=sys.executable, help="the interpreter that has transformers")
     parser.add_argument("--json", help="file for all figures, a line per run")
     settings = parser.parse_args(arguments)
-    unknown = sorted(set(settings.only.split(",")) - set(WORKLOADS))
+    unknown = sorted(set(settings.only.split(",")).difference(known))
     if unknown:
-        parser.error(f"--only: unknown workload {unknown[0]!r}; known: {', '.join(WORKLOADS)}")
+        parser.error(f"--only: unknown workload {unknown[0]!r}; known: {', '.join(known)}")
     return settings
 
 
-def measure(names: Sequence[str], sizes: Sequence[int], folder: pathlib.Path) -> Iterator[dict[str, str | float]]:
+def measure(
+    names: Sequence[str], sizes: Sequence[int], folder: pathlib.Path, peer_python: str
+) -> Iterator[dict[str, str | float]]:
     """Yield the figures of each workload with each number of rows.
 
     Args:
-        names: keys of WORKLOADS.
+        names: keys of WORKLOADS and PEERS.
         sizes: numbers of rows.
         folder: empty directory for inputs and outputs.
+        peer_python: interpreter for PEERS.
     """
-    trained = folder / "trained"
+    trained, peer_model = folder / "trained", folder / "model"
     labeled = folder / "labeled.csv"
     write_rows(labeled, 200, "labeled")
     run_command(["run_classifier", f"--train_file={labeled}", "--do_train", f"--output_dir={trained}"])
+    if not PEERS.keys().isdisjoint(names):
+        run_command(["convert_checkpoint", f"--from={_BUILTIN}", f"--to={peer_model}"])
     for name in names:
-        form, command = WORKLOADS[name]
+        form, command = {**WORKLOADS, **PEERS}[name]
         for rows in sizes:
             file = folder / (f"{form}.csv" if form in ("labeled", "texts") else f"{form}.txt")
             write_rows(file, rows, form)
             with tempfile.TemporaryDirectory(dir=folder) as output:
-                finished = run_command(command(Job(rows, file, trained, pathlib.Path(output))))
+                arguments = command(Job(rows, file, trained, pathlib.Path(output)))
+                if name in PEERS:
+                    finished = run_peer(peer_python, peer_model, file, arguments)
+                else:
+                    finished = run_command(arguments)
             yield {
                 "workload": name, "rows": rows, "seconds": finished.seconds, "cpu_seconds": finished.cpu_seconds,
                 "mib": finished.mib,
@@ -149,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     before: dict[str, str | float] = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as files:
         lines = files.enter_context(open(settings.json, "w", encoding="utf-8")) if settings.json else None
-        for figures in measure(settings.only.split(","), sizes, pathlib.Path(folder)):
+        for figures in measure(settings.only.split(","), sizes, pathlib.Path(folder), settings.peer_python):
             if lines:
                 print(json.dumps(figures), file=lines, flush=True)
             growth = ["", ""]
