@@ -124,14 +124,14 @@ def run_command(arguments: Sequence[str]) -> Finished:
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="1000,10000,100000", help="numbers of rows, with commas, rising")
-    known = [*WORKLOADS, *PEERS]
-    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads with commas: " + ", ".join(known))
+    names = [*WORKLOADS, *PEERS]
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads with commas: " + ", ".join(names))
     parser.add_argument("--peer_python", default=sys.executable, help="the interpreter that has transformers")
     parser.add_argument("--json", help="file for all figures, a line per run")
     settings = parser.parse_args(arguments)
-    unknown = sorted(set(settings.only.split(",")).difference(known))
+    unknown = sorted(set(settings.only.split(",")).difference(names))
     if unknown:
-        parser.error(f"--only: unknown workload {unknown[0]!r}; known: {', '.join(known)}")
+        parser.error(f"--only: unknown workload {unknown[0]!r}; known: {', '.join(names)}")
     return settings
 
 

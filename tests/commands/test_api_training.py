@@ -86,7 +86,7 @@ def test_model_equals_the_model_of_the_command(fitted, options, tmp_path, run_fo
 
 
 def test_a_new_regression_head_begins_with_the_mean(options, tmp_path):
-    """With a rate of 0, predictions are near the mean; a trained head keeps its bias."""
+    """A new head predicts about the mean with a rate of 0, and a trained head keeps its bias."""
     still = options | {"learning_rate": 0.0, "num_train_epochs": 1, "problem_type": "regression"}
     numbers = [290.0 + number for number in range(len(TEXTS))]
     first = Classifier.fit(TEXTS, numbers, output_dir=tmp_path / "first", **still)

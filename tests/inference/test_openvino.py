@@ -204,7 +204,7 @@ def test_missing_package_is_reported_in_one_line(tmp_path):
 
 
 _FIRST_INFERENCES = """
-import os, sys, threading
+import sys, threading
 import numpy as np
 from bert_cli.inference.openvino import _open_backend
 from bert_cli.inference.onnx import BatchParallelism
